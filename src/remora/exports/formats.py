@@ -24,7 +24,7 @@ from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
 Format = Literal[
-    "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+    "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
 ]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""

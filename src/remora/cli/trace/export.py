@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
-    "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+    "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
 )  # fmt: skip
 _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
@@ -30,6 +30,7 @@ _MARKDOWN = (".md", ".markdown")
 @command(
     "export",
     examples=(
+        "remora trace export lint-3f2a --format html -o agent.html",
         "remora trace export lint-3f2a --format transcript -o agent.md",
         "remora trace export --run last --format otel --endpoint http://127.0.0.1:4318",
         "remora trace export --run last --format inspect -o run.eval",
@@ -66,7 +67,9 @@ def export(
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
 
-    The folder format has the layout of .agentfs. Its blobs and objects include your source code.
+    The html format is one file that shows an agent or a run in a browser, without a network: turns,
+    packets, prompts, diffs, and the recorded lines, which the browser checks against their hashes.
+    It needs the extra ui. The folder format has the layout of .agentfs. Its blobs and objects include your source code.
     `trace import` adds it to another project or database. The jsonl format is the recorded lines
     alone, byte for byte. The transcript format is text or Markdown. The otel format contains
     OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
@@ -83,6 +86,10 @@ def export(
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
     _check(options, form, how)
+    if form == "html":
+        from remora.cli.trace.share_command import export_share_file
+
+        return export_share_file(options, agent or run, how["output"])
     folder = records_of(options)
     groups = _groups(folder, agent, run)
     output: Path | None = how["output"]

@@ -1,6 +1,7 @@
 """Past state of an agent: the packet used for a turn's decision."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -91,6 +92,25 @@ def decision_at(
     if turn < 0 or seen < turn:
         raise turn_not_found(turn, [first, seen])
     return decided or DecisionState(packet, 0, None, version)
+
+
+def each_decision(events: Iterable[Event]) -> Iterator[tuple[int, DecisionState]]:
+    """Yield every turn with the packet and hash of its decision, in one pass over the stream.
+
+    Raises StreamError if the version of the fold or trim rules is unknown.
+    """
+    packet: DecisionPacket | None = None
+    version: str | None = None
+    for turn, group in groupby(events, key=lambda event: event.turn):
+        decided: DecisionState | None = None
+        for event in group:
+            if packet is None:
+                packet, version = start_packet(event), trim_version(event)
+            elif (named := _decision(event)) is not None:
+                decided = DecisionState(packet, *named, version)
+            packet = packet and _applied(packet, event)
+        if packet is not None:
+            yield turn, decided or DecisionState(packet, 0, None, version)
 
 
 def turn_not_found(turn: int, turns: list[int]) -> NotFound:

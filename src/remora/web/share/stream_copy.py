@@ -1,0 +1,152 @@
+"""The copy of a stream in a share file: all its bytes, compressed, and what a check found in them."""
+
+import gzip
+from base64 import b64encode
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import UsageError
+from remora.memory.events import AgentEnd, Event
+from remora.trace.content.byte_source import read_pieces
+from remora.trace.content.line_format import Line, iter_lines, stated_hash
+from remora.trace.read.reader import is_being_written, open_stream
+from remora.trace.redact.redactor import Redactor
+from remora.trace.trace_folder import stream_id
+from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors
+from remora.trace.verify.chain_check import ChainCheck
+from remora.trace.verify.verify_report import Problems, StreamReport
+from remora.web.turn_positions import turn_of
+
+MOST_BYTES = 64_000_000
+"""Bytes of a stream that a share file can have. A browser holds them in memory."""
+
+
+class StreamCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of a stream for a share file.
+
+    `packed` is their bytes, compressed by gzip and written in base64. `withheld` is how many lines
+    are replaced by their size and hash, because they contain a secret. `anchor` is the line of the
+    run's stream that has the head, if one does. `turn_of_problem` is the turn of the first line
+    that is not what was recorded.
+    """
+
+    name: str
+    packed: str
+    size: int
+    withheld: int
+    anchor: int | None
+    report: StreamReport
+    turn_of_problem: int | None
+
+
+def copy_stream(
+    path: Path, redact: Redactor, run: RunAnchors | None, *, of_run: bool
+) -> StreamCopy:
+    """Return the copy of a stream, with its lines checked against their hashes and its anchors.
+
+    Raises UsageError if the stream is too large, and DiskError or StreamDamaged if it cannot be
+    read.
+    """
+    is_written = is_being_written(path)
+    with open_stream(path) as source:
+        if source.size() > MOST_BYTES:
+            raise UsageError(
+                f"{stream_id(path)} has {source.size():,} bytes, and a share file takes streams "
+                f"of up to {MOST_BYTES:,}",
+                hint="use `remora trace export --format jsonl` or `transcript`",
+            )
+        data = b"".join(read_pieces(source, end=source.size()))
+    check = _Check(data, is_written=is_written)
+    packed = BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
+        file.writelines(check.shared_lines(redact))
+    report = check.report(stream_id(path), run, of_run=of_run)
+    wrong = [problem.line for problem in report.problems]
+    ends = run.anchors.get(report.name, []) if run is not None and report.anchored else []
+    return StreamCopy(
+        name=report.name,
+        packed=b64encode(packed.getvalue()).decode(),
+        size=len(data),
+        withheld=check.withheld,
+        anchor=ends[-1].line if ends else None,
+        report=report,
+        turn_of_problem=check.turns.get(min(wrong)) if wrong else None,
+    )
+
+
+class _Check:
+    """Checks the lines of a stream while they are copied."""
+
+    def __init__(self, data: bytes, *, is_written: bool) -> None:
+        self.withheld = 0
+        self.turns: dict[int, int] = {}
+        self._data = data
+        self._is_written = is_written
+        self._problems = Problems()
+        self._chain = ChainCheck(self._problems)
+        self._hashes: dict[int, str] = {}
+        self._end_line: int | None = None
+
+    def shared_lines(self, redact: Redactor) -> Iterator[bytes]:
+        """Yield the lines, each with its newline. Lines with secrets are replaced."""
+        turn = 0
+        for line in iter_lines(_Bytes(self._data)):
+            self.turns[line.number] = turn = turn_of(line.raw, turn)
+            event = self._see(line)
+            if _has_secret(line, event, redact):
+                self.withheld += 1
+                yield _stub(line, turn)
+            else:
+                yield self._data[line.offset : line.offset + line.size + line.ended]
+
+    def report(self, name: str, run: RunAnchors | None, *, of_run: bool) -> StreamReport:
+        """Return what was found, also in comparison with the heads in the run's stream."""
+        head = self._chain.head
+        anchored = None
+        if not of_run:
+            end = StreamEnd(head=head, hashes=self._hashes, end_line=self._end_line)
+            anchored = check_anchors(name, end, run, self._problems)
+        return StreamReport(
+            name=name, of_run=of_run, head=head, anchored=anchored, problems=self._problems.all()
+        )
+
+    def _see(self, line: Line) -> Event | None:
+        if not line.ended:
+            if not self._is_written:
+                detail = f"the last {line.size} bytes are not a complete line"
+                self._problems.add(line.number, "torn_tail", detail)
+            return None
+        event = self._chain.see(line)
+        self._hashes[line.number] = self._chain.hash
+        if event is not None and event.type == AgentEnd.type:
+            self._end_line = line.number
+        return event
+
+
+def _has_secret(line: Line, event: Event | None, redact: Redactor) -> bool:
+    if event is None:
+        return redact.data(line.raw) is not line.raw
+    document = msgspec.json.decode(line.raw)
+    return redact.clean(document) is not document
+
+
+def _stub(line: Line, turn: int) -> bytes:
+    """Return what stands for a line with a secret. The chain goes on from its stated hash."""
+    stub = {"turn": turn, "withheld": line.size, "hash": stated_hash(line.raw) or ""}
+    return msgspec.json.encode(stub) + b"\n"
+
+
+class _Bytes:
+    """A byte source that does not change."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def size(self) -> int:
+        return len(self._data)
+
+    def pread(self, count: int, offset: int) -> bytes:
+        return self._data[offset : offset + count]

@@ -1,0 +1,364 @@
+// A share file: turns and tabs are selected, and every recorded line is checked against its hash.
+(() => {
+  "use strict";
+  const GENESIS = "0".repeat(64);
+  const TAIL = 75; // ,"hash":"…"} ends each line and is not hashed
+  const SHOWN = 20000; // characters of a line
+  const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu;
+  const streams = new Map();
+  const views = [...document.querySelectorAll("[data-view]")];
+
+  // --- the recorded lines ---
+
+  /** Return the bytes of base64 text. Characters that were damaged become others. */
+  function fromBase64(text) {
+    const clean = text.replace(/[^A-Za-z0-9+/]/g, (found) => (found === "=" ? "" : "A"));
+    const whole = atob(clean.slice(0, clean.length % 4 === 1 ? -1 : undefined));
+    const bytes = new Uint8Array(whole.length);
+    for (let at = 0; at < whole.length; at++) bytes[at] = whole.charCodeAt(at);
+    return bytes;
+  }
+
+  /** Decompress, `step` bytes at a time. With small steps, what comes before damage is kept. */
+  async function unpack(packed, step) {
+    const gzip = new DecompressionStream("gzip");
+    const parts = [];
+    let problem = "";
+    const fail = (error) => { problem ||= error.message || "damaged"; };
+    const reading = (async () => {
+      const reader = gzip.readable.getReader();
+      for (let part; !(part = await reader.read()).done;) parts.push(part.value);
+    })().catch(fail);
+    const writer = gzip.writable.getWriter();
+    for (let at = 0; at < packed.length && !problem; at += step) {
+      await writer.write(packed.subarray(at, at + step)).catch(fail);
+    }
+    await writer.close().catch(fail);
+    await reading;
+    return { bytes: new Uint8Array(await new Blob(parts).arrayBuffer()), problem };
+  }
+
+  class Stream {
+    constructor(element) {
+      this.name = element.dataset.stream;
+      this.ofRun = "run" in element.dataset;
+      this.count = Number(element.dataset.lines);
+      this.head = element.dataset.head;
+      this.found = element.dataset; // what was wrong when the file was written
+      this.packed = element.textContent;
+      this.lines = []; // {start, end, turn, event, stated, isBad}
+      this.problems = []; // {line, detail}
+      this.withheld = 0;
+    }
+
+    async read() {
+      const packed = fromBase64(this.packed);
+      let found = await unpack(packed, 1 << 16);
+      if (found.problem) found = await unpack(packed, 16);
+      this.packed = null;
+      this.bytes = found.bytes;
+      let turn = 0;
+      for (let start = 0; start < this.bytes.length;) {
+        const end = this.bytes.indexOf(10, start);
+        const line = { start, end: end < 0 ? this.bytes.length : end, isWhole: end >= 0 };
+        line.event = parsed(this.text(line));
+        const stated = /,"hash":"([0-9a-f]{64})"\}$/.exec(latin(this.bytes.subarray(Math.max(start, line.end - TAIL), line.end)));
+        line.stated = stated ? stated[1] : "";
+        turn = Math.max(turn, Number.isInteger(line.event?.turn) ? line.event.turn : 0);
+        line.turn = turn;
+        this.lines.push(line);
+        start = line.end + 1;
+      }
+      await this.check(found.problem);
+    }
+
+    /** Compute the hash of each line from the line before it. */
+    async check(damage) {
+      const whole = this.lines.filter((line) => line.isWhole);
+      for (let at = 0; at < whole.length; at += 256) {
+        await Promise.all(whole.slice(at, at + 256).map(async (line, place) => {
+          line.computed = await this.hash(line, whole[at + place - 1]?.stated ?? GENESIS);
+        }));
+      }
+      for (const [place, line] of whole.entries()) {
+        if (isWithheld(line)) {
+          this.withheld += 1;
+          line.stated = line.computed = line.event.hash;
+          continue;
+        }
+        const before = whole[place - 1];
+        if (line.computed !== line.stated && before?.isBad) {
+          line.computed = await this.hash(line, before.computed); // only the hash was changed there
+        }
+        if (line.computed !== line.stated || line.stated === "") this.add(place + 1, "the line does not match its hash");
+        else if (line.event && line.event.seq !== place) this.add(place + 1, "the line has another number");
+      }
+      const torn = this.lines.find((line) => !line.isWhole);
+      if (damage) this.add(Math.max(1, this.lines.length), "the compressed lines are damaged from here on");
+      else if (torn) this.add(this.lines.length, "the line has no end");
+      else if (!this.problems.length && (whole.length !== this.count || whole.at(-1)?.stated !== this.head)) {
+        this.add(Math.max(1, Math.min(whole.length, this.count)), `the file was written with ${plural(this.count, "line")}, and has ${whole.length} now`);
+      }
+    }
+
+    async hash(line, previous) {
+      const body = this.bytes.subarray(line.start, Math.max(line.start, line.end - TAIL));
+      const input = new Uint8Array(64 + body.length);
+      for (let at = 0; at < 64; at++) input[at] = previous.charCodeAt(at);
+      input.set(body, 64);
+      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", input));
+      return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    }
+
+    add(line, detail) {
+      this.problems.push({ line, detail });
+      if (this.lines[line - 1]) this.lines[line - 1].isBad = true;
+    }
+
+    text(line) {
+      return new TextDecoder().decode(this.bytes.subarray(line.start, line.end));
+    }
+  }
+
+  function parsed(text) {
+    try {
+      const value = JSON.parse(text);
+      return value && typeof value === "object" ? value : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Return whether a line was left out when the file was written. Only its size and hash are here. */
+  function isWithheld(line) {
+    return line.event !== null && "withheld" in line.event && !("type" in line.event);
+  }
+
+  /** Return the beginning of an event's data. */
+  function beginning(text) {
+    const data = text.slice(Math.max(0, text.indexOf('"data":') + 7));
+    return data.length > 100 ? `${data.slice(0, 100)} …` : data;
+  }
+
+  const latin = (bytes) => String.fromCharCode(...bytes);
+  const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+  /** Compare the heads of the agents with those that the run's own stream has. */
+  function checkAnchors() {
+    const run = [...streams.values()].find((stream) => stream.ofRun);
+    const heads = new Map();
+    run?.lines.forEach((line, place) => {
+      if (line.event?.type === "job_start") heads.delete(line.event.data?.agent_id);
+      if (line.event?.type === "job_end") heads.set(line.event.data?.agent_id, { ...line.event.data?.head, line: place + 1 });
+    });
+    for (const stream of streams.values()) {
+      const head = heads.get(stream.name);
+      if (!head) continue;
+      const last = stream.lines.filter((line) => line.isWhole).at(-1);
+      const count = stream.lines.filter((line) => line.isWhole).length;
+      if (head.count === count && head.hash === last?.stated) stream.anchor = head.line;
+      else stream.add(Math.max(1, Math.min(count, head.count)), `line ${head.line} of the run's stream has another head`);
+    }
+  }
+
+  // --- what is shown of the check ---
+
+  function element(name, text = "", attributes = {}) {
+    const made = document.createElement(name);
+    made.append(...visible(text));
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  }
+
+  /** Return text as nodes. Hidden characters are shown as escapes, such as `\u202e`. */
+  function visible(text) {
+    const nodes = [];
+    let from = 0;
+    for (const found of text.matchAll(HIDDEN)) {
+      const escape = document.createElement("span");
+      const code = found[0].codePointAt(0).toString(16);
+      escape.className = "hidden";
+      escape.textContent = code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+      nodes.push(text.slice(from, found.index), escape);
+      from = found.index + found[0].length;
+    }
+    nodes.push(text.slice(from));
+    return nodes;
+  }
+
+  function showBadge(stream) {
+    if (!stream.problems.length && stream.found.problem) stream.add(Number(stream.found.problem), stream.found.detail);
+    const [first] = stream.problems.sort((one, other) => one.line - other.line);
+    let text = `not what was recorded: line ${first?.line}: ${first?.detail}`;
+    if (!first) {
+      const anchor = stream.anchor ? ` · anchored in line ${stream.anchor} of the run` : "";
+      const withheld = stream.withheld ? ` · ${plural(stream.withheld, "line")} withheld` : "";
+      text = `${plural(stream.count, "line")} checked in this browser · head ${stream.head.slice(0, 12)}${anchor}${withheld}`;
+    } else if (stream.problems.length > 1) {
+      text += ` and ${plural(stream.problems.length - 1, "more problem")}`;
+    }
+    say(stream.name, text, first ? "bad" : "good");
+    for (const problem of stream.problems) {
+      const turn = stream.lines[problem.line - 1]?.turn;
+      const row = document.getElementById(`${stream.name}-row-${turn}`);
+      if (row && !row.classList.contains("tampered")) {
+        row.classList.add("tampered");
+        row.querySelector(".call")?.append(element("div", `line ${problem.line} is not what was recorded`, { class: "cause" }));
+      }
+    }
+  }
+
+  function say(name, text, kind) {
+    const proof = document.querySelector(`[data-proof="${CSS.escape(name)}"]`);
+    proof?.replaceChildren(element("span", text, { class: `badge ${kind}`, role: kind === "bad" ? "alert" : "status" }));
+    const badge = document.querySelector(`[data-badge="${CSS.escape(name)}"]`);
+    if (badge) {
+      badge.replaceChildren(...visible(text));
+      badge.className = `badge ${kind}`;
+    }
+  }
+
+  async function checkAll() {
+    const found = [...document.querySelectorAll("script[data-stream]")];
+    if (typeof DecompressionStream === "undefined" || !globalThis.crypto?.subtle) {
+      for (const each of found) say(each.dataset.stream, "this browser cannot check the lines", "bad");
+      return;
+    }
+    for (const each of found) {
+      const stream = new Stream(each);
+      say(stream.name, "checking …", "wait");
+      await stream.read();
+      streams.set(stream.name, stream);
+      show();
+    }
+    checkAnchors();
+    streams.forEach(showBadge);
+  }
+
+  // --- the selected agent, turn and tab, which are the fragment of the address ---
+
+  function selected() {
+    const fragment = decodeURIComponent(location.hash.slice(1));
+    const [, name, turn, tab] = /^(.+?)-t(\d+)(?:-([a-z]+))?$/.exec(fragment) ?? [, fragment];
+    const view = views.find((each) => each.id === name) ?? current ?? views[0];
+    return { view, turn: Math.min(Number(turn ?? view.dataset.turn), Number(view.dataset.last)), tab: tab ?? view.dataset.tab };
+  }
+
+  let current = null;
+
+  function show() {
+    const { view, turn, tab } = selected();
+    for (const each of views) each.hidden = each !== view;
+    current = view;
+    if (view.id === "run") return;
+    view.dataset.turn = turn;
+    view.dataset.tab = tab;
+    view.querySelector("input[type=range]").value = turn;
+    view.querySelector(".tabs .which").textContent = `turn ${turn}`;
+    for (const link of view.querySelectorAll(".tabs a")) {
+      link.hash = `#${view.id}-t${turn}-${link.dataset.tab}`;
+      if (link.dataset.tab === tab) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    view.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
+    const row = document.getElementById(`${view.id}-row-${turn}`);
+    row?.setAttribute("aria-current", "true");
+    if (row) scrollTo(row);
+    let isWhole = tab === "why" || tab === "events";
+    for (const each of view.querySelectorAll("details.one-turn")) {
+      const isShown = Number(each.dataset.turn) === turn && !isWhole;
+      each.hidden = !isShown;
+      if (!isShown) continue;
+      isWhole = true;
+      each.open = true;
+      for (const section of each.querySelectorAll(".tab")) section.hidden = section.dataset.tab !== tab;
+    }
+    view.querySelector(".tab.why").hidden = tab !== "why";
+    view.querySelector(".not-whole").hidden = isWhole;
+    showEvents(view, turn, tab);
+  }
+
+  /** Scroll the list, and not the page, until a row is in view. */
+  function scrollTo(row) {
+    const list = row.closest(".turns");
+    const top = row.offsetTop - row.closest("table").tHead.offsetHeight;
+    const bottom = row.offsetTop + row.offsetHeight - list.clientHeight;
+    list.scrollTop = Math.min(Math.max(list.scrollTop, bottom), top);
+  }
+
+  function showEvents(view, turn, tab) {
+    const panel = view.querySelector(".tab.events");
+    panel.hidden = tab !== "events";
+    const stream = streams.get(view.id);
+    if (panel.hidden || !stream) return;
+    const table = element("table", "", { class: "list" });
+    const head = table.createTHead().insertRow();
+    for (const name of ["line", "type", "event", "time (UTC)", "size"]) head.append(element("th", name, { scope: "col" }));
+    const body = table.createTBody();
+    stream.lines.forEach((line, place) => {
+      if (line.turn === turn) body.append(eventRow(stream, line, place + 1));
+    });
+    panel.replaceChildren(table);
+  }
+
+  function eventRow(stream, line, number) {
+    const row = element("tr", "", line.isBad ? { class: "tampered" } : {});
+    const details = element("details");
+    let text = stream.text(line);
+    const withheld = isWithheld(line);
+    const says = line.isBad ? "not what was recorded" : withheld ? "left out, because it has a secret" : beginning(text);
+    if (text.length > SHOWN) text = `${text.slice(0, SHOWN)} … and ${plural(text.length - SHOWN, "more character")}`;
+    else if (line.event) text = indented(text);
+    details.append(element("summary", says), element("pre", text));
+    const cell = element("td");
+    cell.append(details);
+    row.append(
+      element("td", String(number), { class: "n" }),
+      element("td", String(line.event?.type ?? (withheld ? "" : "not an event"))),
+      cell,
+      element("td", String(line.event?.timestamp ?? "").slice(0, 19).replace("T", " ")),
+      element("td", (line.end - line.start).toLocaleString("en"), { class: "n" }),
+    );
+    return row;
+  }
+
+  /** Return JSON with line breaks. Nothing else changes, so what is read is what was checked. */
+  function indented(json) {
+    let depth = 0;
+    return json.replace(/"(?:[^"\\]|\\.)*"|[{[]|[}\]]|,|:/g, (token, at) => {
+      const close = { "{": "}", "[": "]" }[token];
+      if (close) return json[at + 1] === close ? token : `${token}\n${"  ".repeat(++depth)}`;
+      if (token === "}" || token === "]") return "{[".includes(json[at - 1]) ? token : `\n${"  ".repeat(--depth)}${token}`;
+      if (token === ",") return `,\n${"  ".repeat(depth)}`;
+      return token === ":" ? ": " : token;
+    });
+  }
+
+  function go(turn) {
+    location.hash = `#${current.id}-t${turn}-${current.dataset.tab}`;
+  }
+
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest("tr[data-turn]");
+    if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(Number(row.dataset.turn));
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("input[type=range]")) go(Number(event.target.value));
+  });
+  document.addEventListener("keydown", (event) => {
+    const step = { j: 1, k: -1 }[event.key];
+    if (!step || current.id === "run" || event.ctrlKey || event.metaKey || event.altKey) return;
+    const turn = Math.min(Number(current.dataset.last), Math.max(0, Number(current.dataset.turn) + step));
+    if (turn !== Number(current.dataset.turn)) go(turn);
+  });
+  addEventListener("hashchange", show);
+
+  document.documentElement.classList.add("script");
+  // these are places to jump to for browsers without scripts
+  for (const each of document.querySelectorAll(".one-turn, .tab")) each.removeAttribute("id");
+  show();
+  window.scrollTo(0, 0);
+  checkAll();
+})();
