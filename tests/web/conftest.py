@@ -15,6 +15,13 @@ from tests.web.recorded import client_of
 
 
 @pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A browser that the tests of a process share."""
+    with started_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> Planted:
     """An agent whose summary lost an error. Tests must not change its files."""
     place = tmp_path_factory.mktemp("pages")

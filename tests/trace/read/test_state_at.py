@@ -12,7 +12,7 @@ from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import AgentStart, Change, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import packet_at
+from remora.trace.read.state_at import each_decision, packet_at
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
@@ -76,8 +76,10 @@ def test_every_turn_is_restored(turns: list[Any]) -> None:
 
         run_events = list(read_events(folder.run_stream(RUN)))
         events = list(read_events(folder.agent_stream(AGENT)))
+        shown = {turn: state.shown() for turn, state in each_decision(events)}
+        assert shown[0] == packet_at(events, 0)
         for turn in range(1, len(turns) + 1):
-            assert packet_at(events, turn) == agent.shown[turn]
+            assert packet_at(events, turn) == shown[turn] == agent.shown[turn]
             assert packet_at(events, turn, shown=False) == agent.full[turn]
         for turn in range(len(turns) + 1):
             assert bytes_of(folder, files_at(run_events, events, turn)) == agent.left[turn]

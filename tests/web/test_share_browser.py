@@ -1,0 +1,267 @@
+"""Share files in a real browser, opened from the disk."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from remora.web.share.share_file import share_run
+from tests.browser import opened_page
+from tests.diagnosis.planted_failures import Planted
+from tests.web.recorded import rewrite, stream_of
+from tests.web.shared import change_lines, lines_in, records_of, shared_agent
+from tests.web.test_damage import PAYLOADS
+
+TABS = ("Why", "Raw | Packet", "Prompt", "Candidates", "Files", "Events")
+Open = Callable[[str], Page]
+
+
+@pytest.fixture
+def html(failed: Planted, tmp_path: Path) -> str:
+    return shared_agent(failed.root, tmp_path, failed.agent_id)
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Open a file from the disk. The test fails if anything else is requested."""
+    with opened_page(browser) as page:
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+
+        def show_file(html: str) -> Page:
+            file = tmp_path / "share.html"
+            file.write_text(html, encoding="utf-8")
+            requests.clear()
+            page.goto(file.as_uri())
+            return page
+
+        yield show_file
+        assert requests == [(tmp_path / "share.html").as_uri()]
+        assert said == []
+
+
+def badge(page: Page, name: str) -> Any:
+    return page.locator(f'[data-badge="{name}"]')
+
+
+def test_it_opens_at_the_turn_that_failed_and_proves_its_lines(
+    show: Open, html: str, failed: Planted
+) -> None:
+    page = show(html)
+    expect(page.locator("tr[aria-current] th")).to_have_text("2")
+    expect(page.locator(".tabs [aria-current]")).to_have_text("Why")
+    expect(page.locator(".sentence")).to_be_visible()
+    expect(page.locator(".sentence")).to_contain_text("turn 1 lost the error")
+    count = lines_in(html, failed.agent_id).count(b"\n")
+    expect(badge(page, failed.agent_id)).to_contain_text(f"{count} lines checked in this browser")
+    expect(badge(page, failed.agent_id)).to_have_class("badge good")
+
+
+@pytest.mark.slow
+def test_tabs_keys_rows_and_the_slider_select(show: Open, html: str, failed: Planted) -> None:
+    page = show(html)
+    seen = {}
+    for name in TABS:
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.locator(".tabs [aria-current]")).to_have_text(name)
+        expect(page.locator(".turn .tab:visible")).to_have_count(1)
+        seen[name] = page.locator(".turn .tab:visible").inner_text()
+    assert "Checked price.py" in seen["Raw | Packet"]
+    assert "SHA-256 of the bytes" in seen["Prompt"]
+    assert "tool_result" in seen["Events"]
+    page.keyboard.press("j")
+    expect(page.locator("tr[aria-current] th")).to_have_text("3")
+    expect(page.locator(".tabs .which")).to_have_text("turn 3")
+    page.keyboard.press("j")
+    expect(page.locator("tr[aria-current] th")).to_have_text("3")
+    page.keyboard.press("k")
+    expect(page.locator("tr[aria-current] th")).to_have_text("2")
+    page.locator("tr[data-turn='1'] .call").click()
+    expect(page.locator(".tabs .which")).to_have_text("turn 1")
+    page.locator("input[type=range]").fill("0")
+    expect(page.locator("tr[aria-current] th")).to_have_text("0")
+    page.go_back()
+    expect(page.locator(".tabs .which")).to_have_text("turn 1")
+
+
+@pytest.mark.slow
+def test_events_are_the_recorded_lines(show: Open, html: str, failed: Planted) -> None:
+    page = show(html)
+    lines = lines_in(html, failed.agent_id).decode().splitlines()
+    shown = []
+    for turn in range(4):
+        page.locator(f"tr[data-turn='{turn}'] a").click()
+        page.get_by_role("link", name="Events").click()
+        shown += page.locator(".tab.events pre").all_text_contents()
+    assert [re.sub(r"\s", "", text) for text in shown] == [
+        re.sub(r"\s", "", line) for line in lines
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["early", "late", "hash", "added", "removed"])
+def test_changed_lines_are_shown_red(place: str, show: Open, html: str, failed: Planted) -> None:
+    lines = lines_in(html, failed.agent_id).splitlines(keepends=True)
+    line = {"early": 2, "late": len(lines) - 1}.get(place, 5)
+
+    def change(_: bytes) -> bytes:
+        at = line - 1
+        if place == "added":
+            lines.insert(at, lines[at])
+        elif place == "removed":
+            del lines[at]
+        elif place == "hash":
+            lines[at] = lines[at][:-4] + (b"0" if lines[at][-4:-3] != b"0" else b"1") + b'"}\n'
+        else:
+            lines[at] = lines[at].replace(b'"turn":', b'"turn": ', 1)
+        return b"".join(lines)
+
+    page = show(change_lines(html, failed.agent_id, change))
+    expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+    number = line + 1 if place == "added" else line
+    expect(badge(page, failed.agent_id)).to_contain_text(f"line {number}:")
+    expect(page.locator("tr.tampered").first).to_contain_text(
+        f"line {number} is not what was recorded"
+    )
+
+
+@pytest.mark.slow
+def test_lines_that_were_cut_off_are_missed(show: Open, html: str, failed: Planted) -> None:
+    cut = change_lines(html, failed.agent_id, lambda data: b"".join(data.splitlines(True)[:-2]))
+    page = show(cut)
+    count = lines_in(html, failed.agent_id).count(b"\n")
+    expect(badge(page, failed.agent_id)).to_contain_text(
+        f"line {count - 2}: the file was written with {count} lines, and has {count - 2} now"
+    )
+
+
+@pytest.mark.slow
+def test_one_changed_character_of_the_file_is_found(
+    browser: Browser, html: str, failed: Planted, tmp_path: Path
+) -> None:
+    """Wherever it is in the compressed lines, and not after the line that it changed."""
+    start = html.index(">", html.index(f'data-stream="{failed.agent_id}"')) + 1
+    end = html.index("<", start)
+    recorded = lines_in(html, failed.agent_id)
+    with opened_page(browser) as page:
+        for part in range(1, 12):
+            at = start + (end - start) * part // 12
+            changed = html[:at] + ("A" if html[at] != "A" else "B") + html[at + 1 :]
+            file = tmp_path / f"{part}.html"
+            file.write_text(changed, encoding="utf-8")
+            page.goto(file.as_uri())
+            expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+            text = badge(page, failed.agent_id).inner_text()
+            line = re.search(r"line (\d+):", text)
+            assert line is not None
+            assert 1 <= int(line[1]) <= recorded.count(b"\n")
+
+
+@pytest.mark.slow
+def test_a_run_compares_the_heads_of_its_agents(
+    show: Open, failed: Planted, tmp_path: Path
+) -> None:
+    html = share_run(records_of(failed.root, tmp_path), failed.run_id).html
+    page = show(html)
+    expect(page.locator("#run")).to_be_visible()
+    expect(page.locator("#run .cause")).to_contain_text("lost the error")
+    expect(badge(page, failed.run_id)).to_have_class("badge good")
+    page.locator("#run td a, #run th a").first.click()
+    expect(page.locator(".sentence")).to_be_visible()
+    expect(badge(page, failed.agent_id)).to_contain_text("anchored in line 3 of the run")
+    page.locator("header a").click()
+    expect(page.locator("#run")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_an_agent_with_new_hashes_is_not_what_its_run_anchors(
+    show: Open, failed: Planted, copied: Path, tmp_path: Path
+) -> None:
+    def change(event: dict[str, Any]) -> None:
+        if event["type"] == "tool_result":
+            event["data"]["error"] = "another"
+
+    rewrite(stream_of(copied, failed.agent_id), change)
+    page = show(shared_agent(copied, tmp_path, failed.agent_id))
+    expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+    expect(badge(page, failed.agent_id)).to_contain_text("the anchor in line 3 of the run's stream")
+
+
+@pytest.mark.slow
+def test_the_file_of_a_run_compares_them_itself(
+    show: Open, failed: Planted, copied: Path, tmp_path: Path
+) -> None:
+    rewrite(stream_of(copied, failed.agent_id), lambda event: event["data"].update(more=1))
+    html = share_run(records_of(copied, tmp_path), failed.run_id).html
+    page = show(re.sub(r' data-problem="[^"]*"', "", html))
+    expect(badge(page, failed.run_id)).to_have_class("badge good")
+    expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+    expect(badge(page, failed.agent_id)).to_contain_text("line 3 of the run's stream has another")
+
+
+@pytest.mark.slow
+def test_without_scripts_all_turns_can_be_read(
+    browser: Browser, html: str, failed: Planted, tmp_path: Path
+) -> None:
+    file = tmp_path / "share.html"
+    file.write_text(html, encoding="utf-8")
+    with opened_page(browser, scripts=False) as page:
+        page.goto(file.as_uri())
+        expect(page.locator(".sentence")).to_be_visible()
+        expect(page.locator("details.one-turn[open]")).to_have_count(1)
+        expect(page.locator(".proof .badge.good")).to_contain_text("verified")
+        for turn in (0, 1, 3):
+            page.locator(f"details[data-turn='{turn}'] > summary").click()
+        expect(page.locator("section.tab.packet:visible")).to_have_count(4)
+        expect(page.locator(".slider")).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_hostile_text_does_nothing(
+    show: Open, failed: Planted, copied: Path, tmp_path: Path
+) -> None:
+    everything = " ".join((*PAYLOADS, "-->", "<!--<script>"))
+
+    def plant(event: dict[str, Any]) -> None:
+        data = event["data"]
+        for key in {"summary", "error", "message", "text", "tool"} & data.keys():
+            data[key] = everything
+        if "raw_output" in data:
+            data["raw_output"] = {each: [{each: each}] for each in PAYLOADS}
+        if "messages" in data:
+            data["messages"] = [{"role": each, "content": each} for each in PAYLOADS]
+
+    rewrite(stream_of(copied, failed.agent_id), plant)
+    page = show(shared_agent(copied, tmp_path, failed.agent_id))
+    for turn in range(4):
+        page.locator(f"tr[data-turn='{turn}'] th a").click()
+        for name in TABS:
+            page.get_by_role("link", name=name, exact=True).click()
+            expect(page.locator(".turn .tab:visible").first).to_be_attached()
+    for each in page.locator(".tab.events summary").all():
+        each.click()
+    assert page.evaluate("window.hit") is None
+    assert page.locator("iframe, img, svg[onload]").count() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 800)])
+def test_it_is_accessible(
+    browser: Browser, scheme: str, width: int, html: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "share.html"
+    # axe runs as a script in the page, which the policy of the file refuses
+    file.write_text(re.sub(r"<meta http-equiv[^>]*>", "", html), encoding="utf-8")
+    viewport = ViewportSize(width=width, height=900)
+    with opened_page(browser, viewport=viewport, scheme=scheme) as page:
+        page.goto(file.as_uri())
+        for name in TABS:
+            page.get_by_role("link", name=name, exact=True).click()
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
