@@ -59,7 +59,8 @@ def main() -> None:
 
     title("8. The proof: every line of every stream, every packet and request made again")
     run_remora(shop, "trace", "verify", "--all", allowed=(0,))
-    print(wrapped(f"Look around: cd {shop.relative_to(Path.cwd())}, then remora show last"))
+    title("9. Look around: one file for a browser, and all runs with remora ui")
+    share_last_run(shop)
 
 
 def chosen() -> tuple[str, ...]:
@@ -171,6 +172,18 @@ def captured(shop: Path, *words: str) -> str:
 
 def document(shop: Path, *words: str) -> Any:
     return json.loads(captured(shop, *words, "--json"))
+
+
+def share_last_run(shop: Path) -> None:
+    """Write the run as one file, and print its path and the command that opens the page."""
+    file = PLACE / "run.html"
+    captured(shop, "trace", "export", "--run", "last", "--format", "html", "-o", str(file))
+    print(f"share file: {_from_here(file)}")
+    print(f"page: remora ui --open --root {_from_here(shop)}", flush=True)
+
+
+def _from_here(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def show_packet(shop: Path, report: dict[str, Any]) -> None:
