@@ -148,7 +148,9 @@ def _file(
         written=datetime.now(UTC).isoformat(),
         version=__version__,
     )
-    return ShareFile(html=html, agents=len(parts), reports=tuple(copy.report for copy in copies))
+    return ShareFile(
+        html=html + "\n", agents=len(parts), reports=tuple(copy.report for copy in copies)
+    )
 
 
 def _policy(style: str, script: str) -> str:
