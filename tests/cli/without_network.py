@@ -62,10 +62,7 @@ def bring_up_loopback() -> None:
     """Set the flags of `lo`, as `ip link set lo up` does."""
     with socket.socket() as any_socket:
         request = struct.pack("16sh14x", b"lo", _UP_AND_RUNNING)
-        fcntl.ioctl(any_socket, _SERVERS = (["ui"], ["mcp"])
-_SERVES_S = 6
-"""Seconds after which a command that serves until it is interrupted is interrupted."""
-_SET_FLAGS, array.array("b", request))
+        fcntl.ioctl(any_socket, _SET_FLAGS, array.array("b", request))
 
 
 def attempts() -> int:
