@@ -54,7 +54,7 @@ COMMANDS = (
     "ui --port 0",
     "mcp --http 0",
     "hub stop",
-    "clean",
+    "clean --dry-run",
 )
 
 
