@@ -39,9 +39,3 @@ def pages(failed: Planted, tmp_path: Path) -> Iterator[TestClient]:
 def copied(failed: Planted, tmp_path: Path) -> Path:
     """A copy of that project, whose streams may be changed."""
     return Path(shutil.copytree(failed.root, tmp_path / "project", symlinks=True))
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with started_browser() as found:
-        yield found
