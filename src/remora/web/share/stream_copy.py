@@ -65,13 +65,14 @@ def copy_stream(
         file.writelines(check.shared_lines(redact))
     report = check.report(stream_id(path), run, of_run=of_run)
     wrong = [problem.line for problem in report.problems]
-    ends = run.anchors.get(report.name, []) if run is not None and report.anchored else []
+    anchors = run.anchors.get(report.name, []) if run is not None and report.anchored else []
+    ends = [anchor.line for anchor in anchors if anchor.ends_job]
     return StreamCopy(
         name=report.name,
         packed=b64encode(packed.getvalue()).decode(),
         size=len(data),
         withheld=check.withheld,
-        anchor=ends[-1].line if ends else None,
+        anchor=ends[-1] if ends else None,
         report=report,
         turn_of_problem=check.turns.get(min(wrong)) if wrong else None,
     )
