@@ -37,8 +37,9 @@ class Question(msgspec.Struct, kw_only=True):
 
     `kind` is `choice` or `text`. `outcomes` is the number of different change sets that its answers
     lead to, including the one that rules lead to, or None if they were not tried. `rotations` lists
-    the candidate that was best in each rotation of a ranked list, by its index. `requests` includes
-    those that failed, and `tokens` are those of the requests.
+    the candidate that was best in each rotation of a ranked list, by its index. `choice` is the index
+    of the candidate that was chosen; rules choose the first. `requests` includes those that failed,
+    and `tokens` are those of the requests.
     """
 
     agent_id: str
@@ -53,6 +54,7 @@ class Question(msgspec.Struct, kw_only=True):
     candidates: int = 0
     outcomes: int | None = None
     rotations: list[int] = []
+    choice: int | None = None
     decided_by: str = ""
     changed: bool = False
 
@@ -145,6 +147,9 @@ class _Turn:
                 last = self.questions[-1]
                 last.decided_by = payload.decided_by
                 last.changed = last.kind == "text" or payload.choice not in (None, 0)
+                if last.kind == "choice":
+                    last.choice = payload.choice
+                    last.candidates = last.candidates or len(payload.scores)
                 if last.kind == "choice" and len(self.questions) > 1:
                     self._mark_written(self.questions[-2], payload.decided_by)
 

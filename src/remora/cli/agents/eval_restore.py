@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from remora.cli.agents.eval_html import HTML, project_name, write_page
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, table
 from remora.text import clip, count, escape_line
 
@@ -41,7 +42,7 @@ _LONGEST = 60
     "--seed", type=click.IntRange(min=0, max=2**32 - 2), default=0, show_default=True,
     metavar="N", help="Seed for the choice of parts and for intervals.",
 )  # fmt: skip
-@click.option("--html", "html", type=PATH, metavar="FILE", help="Also write a page with curves.")
+@HTML
 @click.option("--fresh", is_flag=True, help="Do not use results of earlier commands.")
 def restore(  # noqa: PLR0913 (one parameter per option)
     options: Options,
@@ -83,19 +84,11 @@ def restore(  # noqa: PLR0913 (one parameter per option)
     for text in report.notes:
         note(options, text)
     if html is not None:
-        _write_page(options, document, html)
+        from remora.evals.pages.restore_page import restore_page
+
+        write_page(options, html, restore_page(document, project_name(options)))
     emit(options, document, _lines(document, verbose=options.verbose))
     return report.exit_code
-
-
-def _write_page(options: Options, document: Mapping[str, Any], file: Path) -> None:
-    from remora.evals.restore.restore_page import html_page
-    from remora.exports.output_file import replace_when_done
-
-    project = invocation_of(options).find_root().name
-    with replace_when_done(file) as page:
-        page.write(html_page(document, project).encode("utf-8", "backslashreplace"))
-    note(options, f"wrote {file}")
 
 
 def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:

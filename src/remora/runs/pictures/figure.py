@@ -27,6 +27,9 @@ class Table(NamedTuple):
     note: str = ""
 
 
+_NO_TABLE = Table((), ())
+
+
 class Frame(NamedTuple):
     """What surrounds a drawing.
 
@@ -37,8 +40,8 @@ class Frame(NamedTuple):
     name: str
     title: str
     text: str
-    keys: Sequence[Key]
-    table: Table
+    keys: Sequence[Key] = ()
+    table: Table = _NO_TABLE
     has_links: bool = False
 
 

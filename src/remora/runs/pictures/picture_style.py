@@ -28,6 +28,11 @@ PICTURE_STYLE = """\
   --p-debt-2: light-dark(#ffc069, #6b4710);
   --p-debt-3: light-dark(#f58b57, #80371a);
   --p-debt-4: light-dark(#ee6a5f, #8e2420);
+  --p-series-0: light-dark(#0b62c4, #72b1ff);
+  --p-series-1: light-dark(#b3261e, #ff8a80);
+  --p-series-2: light-dark(#1a7f37, #57c26f);
+  --p-series-3: light-dark(#8a5a00, #e3b341);
+  --p-series-4: light-dark(#8250df, #c297ff);
   margin: 1rem 0;
 }
 .picture figcaption, .picture .keys { color: var(--p-dim); font-size: .85rem; }
@@ -65,4 +70,15 @@ PICTURE_STYLE = """\
 .picture .debt-2 { fill: var(--p-debt-2); stroke: var(--p-ground); background: var(--p-debt-2); border-color: var(--p-line); }
 .picture .debt-3 { fill: var(--p-debt-3); stroke: var(--p-ground); background: var(--p-debt-3); border-color: var(--p-line); }
 .picture .debt-4 { fill: var(--p-debt-4); stroke: var(--p-ground); background: var(--p-debt-4); border-color: var(--p-line); }
+.picture .series-0 { --series: var(--p-series-0); --dash: none; }
+.picture .series-1 { --series: var(--p-series-1); --dash: 7 3; }
+.picture .series-2 { --series: var(--p-series-2); --dash: 2 3; }
+.picture .series-3 { --series: var(--p-series-3); --dash: 9 3 2 3; }
+.picture .series-4 { --series: var(--p-series-4); --dash: 12 4; }
+.picture .swatch[class*="series-"] { border-color: var(--series); border-width: 2px; background: var(--p-ground); }
+.picture svg .line, .picture svg .whisker { fill: none; stroke: var(--series); }
+.picture svg .line { stroke-width: 2; stroke-dasharray: var(--dash); }
+.picture svg .whisker { stroke-width: 1.5; }
+.picture svg .band { fill: var(--series); fill-opacity: .13; }
+.picture svg .dot { fill: var(--series); stroke: var(--p-ground); }
 """

@@ -1,0 +1,1 @@
+"""Pages of evaluations: what the eval commands write, as pictures and tables."""
