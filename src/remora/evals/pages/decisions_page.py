@@ -7,7 +7,7 @@ from typing import Any
 from remora.evals.pages.evaluation_page import EvaluationPage, Section, html_page, table
 from remora.evals.restore.scores import wilson_interval
 from remora.ids import display_name
-from remora.runs.pictures.count_grid import Column, count_grid, counted_row
+from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
 from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
 from remora.runs.pictures.estimate import Estimate
 from remora.runs.pictures.figure import Frame
@@ -21,7 +21,7 @@ EXPLANATION = (
     "of so many independent questions (Wilson)."
 )
 _Question = Mapping[str, Any]
-_PLACES = ("first", "second", "third", "fourth", "fifth")
+_PLACES = ("first (rules)", "second", "third", "fourth", "fifth")
 _RESULTS = (
     Column("as rules", "state-quiet", "=", "the call that rules would have made"),
     Column("another", "state-wait", "≠", "a call or a text that rules would not have made"),
@@ -148,12 +148,19 @@ def _choices(questions: Sequence[_Question]) -> Markup:
         *_columns(places, has_more=max(offered, default=0) > places),
         Column("none", "state-warn", "✗"),
     ]
-    rows = [
-        counted_row(f"{number:,} offered", [found[each.name] for each in columns])
-        for number in offered
-        for found in [Counter(_chosen(one) for one in choices if one["candidates"] == number)]
-    ]
+    rows = [_chosen_row(number, choices, columns) for number in offered]
     return count_grid(frame, "offered", columns, rows)
+
+
+def _chosen_row(offered: int, choices: Sequence[_Question], columns: Sequence[Column]) -> Row:
+    """Return which candidates were chosen of so many. Places that were not offered stay empty."""
+    found = Counter(_chosen(one) for one in choices if one["candidates"] == offered)
+    row = counted_row(f"{offered:,} offered", [found[each.name] for each in columns])
+    cells = [
+        Cell("", None) if offered <= place < len(columns) - 1 else cell
+        for place, cell in enumerate(row.cells)
+    ]
+    return row._replace(cells=cells)
 
 
 def _columns(places: int, *, has_more: bool) -> Iterator[Column]:

@@ -12,7 +12,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _TABLE_STYLE = """\
 summary::after { content: none; } details > .scroll { padding: 0 .9rem .4rem; }
 .scroll { overflow-x: auto; } td { font-variant-numeric: tabular-nums; }
-.numbers-table th, .numbers-table td + td { overflow-wrap: normal; }
+.numbers-table th, .numbers-table td { white-space: nowrap; }
+.texts-table td { min-width: 6rem; overflow-wrap: break-word; }
+.numbers-table td:nth-child(2) { font: inherit; font-variant-numeric: tabular-nums; }
 """
 
 
@@ -43,11 +45,13 @@ def paragraphs(texts: Iterable[str]) -> Markup:
     return joined(element("p", text) for text in texts)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """Return a table that scrolls if it is too wide."""
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str = "numbers-table"
+) -> Markup:
+    """Return a table that scrolls if it is too wide. `kind` may be `texts-table`."""
     head = element("tr", *(element("th", each, scope="col") for each in heads))
     body = (element("tr", *(element("td", str(cell)) for cell in row)) for row in rows)
-    inner = element("table", head, *body, class_="numbers-table")
+    inner = element("table", head, *body, class_=kind)
     return element("div", inner, class_="scroll", tabindex=0, role="group", aria_label="table")
 
 

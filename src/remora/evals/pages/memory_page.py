@@ -15,12 +15,13 @@ _EXPLANATION = (
     "Recorded calls were kept, and only the packets before them were computed again with other "
     "settings. Covered is the share of the values in the calls' arguments that the packet contained; "
     "by memory is that of the values which were not given at the start; facts kept is the share of "
-    "the facts in results that the next packet contained. All settings are counted on the same calls, "
-    "so these are exact counts of the recording, without intervals."
+    "the facts in results that the next packet contained; over limit is the share of the calls whose "
+    "smallest packet exceeds the limit, where a real run would have ended. All settings are counted "
+    "on the same calls, so these are exact counts of the recording, without intervals."
 )
 _MEASURES = (
     *(Measure("covered"), Measure("by memory"), Measure("facts kept")),
-    *(Measure("mean tokens", is_share=False), Measure("most tokens", is_share=False)),
+    *(Measure("mean tokens", is_share=False), Measure("over limit")),
 )
 _HEADS = ("setting", "tool", "calls", "tokens", "most", "covered", "by memory", "dropped", "over")
 
@@ -63,7 +64,7 @@ def _values(found: Mapping[str, Any]) -> list[Estimate | None]:
         exact(found["remembered"]) if found["values"] > found["given"] else None,
         exact(1 - found["dropped"] / found["facts"]) if found["facts"] else None,
         exact(found["packet_tokens"]) if is_called else None,
-        exact(found["most_packet_tokens"]) if is_called else None,
+        exact(found["too_large"] / found["calls"]) if is_called else None,
     ]
 
 
@@ -89,10 +90,10 @@ def _cell(found: Mapping[str, Any] | None) -> Cell:
 def _rows(arms: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[object]]:
     for arm in arms:
         for tool, found in (*arm["tools"].items(), ("all", arm["total"])):
-            covered, remembered, _, tokens, most = _values(found)
+            covered, remembered, _, tokens, _ = _values(found)
             yield (
                 *(arm["name"], tool, f"{found['calls']:,}"),
-                *(number_text(tokens), number_text(most)),
+                *(number_text(tokens), f"{found['most_packet_tokens']:,}"),
                 *(share_text(covered), share_text(remembered)),
                 f"{found['dropped']:,} of {found['facts']:,}" if found["facts"] else "-",
                 f"{found['too_large']:,}",

@@ -65,7 +65,7 @@ def _operation(found: Mapping[str, Any]) -> Iterator[Markup]:
             (f"{each['path']}:{each['qualname']}", *(each[key] for key in _EXAMPLE[1:]))
             for each in found["examples"]
         ]
-        yield folded("Different texts", table(_EXAMPLE, rows))
+        yield folded("Different texts", table(_EXAMPLE, rows, "texts-table"))
 
 
 _EXAMPLE = ("where", "part", "people", "arm", "written")

@@ -7,7 +7,7 @@ from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figur
 from remora.runs.pictures.markup import Markup, element
 
 _NAMES, _GAP = 240.0, 6.0
-_TOP, _ROW, _BAR = 24.0, 32.0, 24.0
+_TOP, _ROW, _BOX, _BAR = 24.0, 34.0, 27.0, 6.0
 _MOST_COLUMNS, _MOST_ROWS = 8, 40
 
 
@@ -21,7 +21,10 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell: its text, and the share that its bar fills, or None if there is no bar."""
+    """A cell: its text, and the share that its bar fills, or None if there is no bar.
+
+    A cell without a text is not drawn.
+    """
 
     text: str
     share: float | None
@@ -90,16 +93,18 @@ def _row(row: Row, columns: Sequence[Column], number: int) -> Iterator[Markup]:
     name = element("text", clipped(row.name, _NAMES - 14), x=0, y=top + 16)
     yield element("g", element("title", row.name), name)
     for place, (column, cell) in enumerate(zip(columns, row.cells, strict=True)):
-        if place < _MOST_COLUMNS:
+        if place < _MOST_COLUMNS and cell.text:
             yield from _cell(column, cell, _left(place, width), top, width - _GAP)
 
 
 def _cell(column: Column, cell: Cell, x: float, y: float, width: float) -> Iterator[Markup]:
-    yield element("rect", x=x, y=y, width=width, height=_BAR, class_="frame")
+    yield element("rect", x=x, y=y, width=width, height=_BOX, class_="frame")
     if cell.share:
         long = max(width * cell.share, 2.0)
-        yield element("rect", x=x, y=y, width=long, height=_BAR, class_=column.kind)
-    yield element("text", clipped(cell.text, width - 8), x=x + 6, y=y + 16)
+        yield element(
+            "rect", x=x, y=y + _BOX - _BAR, width=long, height=_BAR, class_=f"bar {column.kind}"
+        )
+    yield element("text", clipped(cell.text, width - 8), x=x + 6, y=y + 14)
 
 
 def _width(columns: Sequence[Column]) -> float:

@@ -10,6 +10,8 @@ from remora.runs.pictures.markup import Markup, element
 _NAMES, _GAP = 240.0, 30.0
 _TOP, _ROW = 40.0, 40.0
 _CAP, _RADIUS = 4.0, 4.5
+_ROOM = 140.0
+"""Least width of a column with a number in the middle of its axis."""
 
 
 class Measure(NamedTuple):
@@ -85,8 +87,9 @@ def _axes(columns: Sequence[_Column], bottom: float) -> Iterator[Markup]:
             x = column.x(number)
             kind = "grid" if number else "axis"
             yield element("path", d=f"M{x} {_TOP - 12}V{bottom}", class_=kind)
-            text = column.text(exact(number))
-            yield element("text", text, x=x, y=bottom + 16, text_anchor=anchor, class_="label")
+            if anchor != "middle" or column.right - column.left >= _ROOM:
+                text = column.text(exact(number))
+                yield element("text", text, x=x, y=bottom + 16, text_anchor=anchor, class_="label")
 
 
 def _row(columns: Sequence[_Column], arm: Arm, number: int) -> Iterator[Markup]:

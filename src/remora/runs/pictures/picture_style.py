@@ -79,6 +79,7 @@ PICTURE_STYLE = """\
 .picture svg .line, .picture svg .whisker { fill: none; stroke: var(--series); }
 .picture svg .line { stroke-width: 2; stroke-dasharray: var(--dash); }
 .picture svg .whisker { stroke-width: 1.5; }
+.picture svg .bar { stroke-width: 1.5; }
 .picture svg .band { fill: var(--series); fill-opacity: .13; }
 .picture svg .dot { fill: var(--series); stroke: var(--p-ground); }
 """
