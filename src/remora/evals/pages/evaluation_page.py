@@ -12,6 +12,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _TABLE_STYLE = """\
 summary::after { content: none; } details > .scroll { padding: 0 .9rem .4rem; }
 .scroll { overflow-x: auto; } td { font-variant-numeric: tabular-nums; }
+.numbers-table { font-size: .85rem; }
 .numbers-table th, .numbers-table td { white-space: nowrap; }
 .texts-table td { min-width: 6rem; overflow-wrap: break-word; }
 .numbers-table td:nth-child(2) { font: inherit; font-variant-numeric: tabular-nums; }
