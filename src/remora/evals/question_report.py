@@ -102,11 +102,20 @@ class QuestionReport(msgspec.Struct, frozen=True):
 def questions_of_run(folder: TraceFolder, run_id: str) -> QuestionReport:
     """Return the questions of all agents of a run. Raises StreamDamaged if a stream is damaged."""
     found: list[Question] = []
-    for stream in list_streams(folder):
-        if stream.run_id == run_id and stream.agent_id:
-            path = folder.existing_agent(stream.agent_id)
-            found += questions_of(read_events(path), folder.blobs)
+    for agent_id in agents_of_run(folder, run_id):
+        found += questions_of_agent(folder, agent_id)
     return QuestionReport(run_id, tuple(found))
+
+
+def agents_of_run(folder: TraceFolder, run_id: str) -> list[str]:
+    """Return the agents of a run."""
+    streams = list_streams(folder)
+    return [each.agent_id for each in streams if each.run_id == run_id and each.agent_id]
+
+
+def questions_of_agent(folder: TraceFolder, agent_id: str) -> list[Question]:
+    """Return the questions of an agent. Raises StreamDamaged if its stream is damaged."""
+    return list(questions_of(read_events(folder.existing_agent(agent_id)), folder.blobs))
 
 
 def questions_of(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Question]:

@@ -25,6 +25,7 @@ from remora.web.agent_page import (
 )
 from remora.web.agent_records import Records
 from remora.web.compare_page import compare_page
+from remora.web.decisions_page import decisions_page
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
@@ -37,6 +38,7 @@ from remora.web.verified_badge import badge_part
 _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
     "/runs/{run}": run_page,
+    "/runs/{run}/decisions": decisions_page,
     "/runs/{run}/timeline": timeline_page,
     "/runs/{run}/map": map_page,
     "/pictures.css": picture_style,
