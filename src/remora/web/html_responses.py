@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.ids import display_name
 from remora.text import count, plural
-from remora.web.links import PageLinks
+from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html
 from remora.web.visible_text import visible, visible_line, without_hidden
 

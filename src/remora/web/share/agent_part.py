@@ -12,7 +12,7 @@ from remora.errors import RemoraError
 from remora.runs.project import Project
 from remora.web.agent_page import FAILED, tab_values
 from remora.web.html_responses import render
-from remora.web.links import FileLinks
+from remora.web.page_links import FileLinks
 from remora.web.share.redacted_records import SharedAgent
 from remora.web.share.turn_choice import by_importance, listed_rows
 from remora.web.tabs.tab_list import TABS
