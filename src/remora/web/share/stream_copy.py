@@ -135,7 +135,7 @@ def _has_secret(line: Line, event: Event | None, redact: Redactor) -> bool:
 
 
 def _stub(line: Line, turn: int) -> bytes:
-    """Return what stands for a line with a secret. The chain goes on from its stated hash."""
+    """Return the replacement of a line with a secret. The next line is checked with its stated hash."""
     stub = {"turn": turn, "withheld": line.size, "hash": stated_hash(line.raw) or ""}
     return msgspec.json.encode(stub) + b"\n"
 

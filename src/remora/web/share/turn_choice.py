@@ -25,7 +25,7 @@ def by_importance(rows: Sequence[TurnRow], look_at: int) -> list[int]:
 def listed_rows(
     rows: Sequence[TurnRow], important: Iterable[int], most: int = MOST_ROWS
 ) -> Iterator[TurnRow | range]:
-    """Yield the rows to show. A range stands for turns without a row."""
+    """Yield the rows to show. Turns without a row are given as a range."""
     if len(rows) <= most:
         yield from rows
         return
