@@ -14,9 +14,12 @@ from tests.diagnosis.planted_failures import SUMMARY_LOST, Planted, plant
 from tests.web.recorded import client_of
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser that the tests of a process share."""
+    """A browser that the tests of a module share.
+
+    It ends with them, because no other event loop can run beside it in its thread.
+    """
     with started_browser() as found:
         yield found
 
