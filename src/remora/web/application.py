@@ -25,11 +25,11 @@ from remora.web.agent_page import (
 )
 from remora.web.agent_records import Records
 from remora.web.compare_page import compare_page
-from remora.web.decisions_page import decisions_page
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
 from remora.web.picture_pages import map_page, picture_style, timeline_page
+from remora.web.questions_page import decisions_page
 from remora.web.review_page import decide, edit_page, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
