@@ -25,6 +25,7 @@ def test_a_choice_between_different_outcomes_could_matter(theatre: Theatre) -> N
         True,
     )
     assert (one.decided_by, one.changed, one.requests) == ("model", True, 1)
+    assert (one.candidates, one.choice) == (2, 1)
 
 
 def test_a_text_that_no_check_accepts_could_not_matter_if_it_changes_nothing(

@@ -34,7 +34,7 @@ _WORTH = (
 )
 HEADS = (
     *("node", "turn", "kind", "by", "requests", "tokens", "seconds"),
-    *("outcomes", "offered", "chosen", "decided"),
+    *("outcomes", "candidates", "chosen", "decided"),
 )
 
 

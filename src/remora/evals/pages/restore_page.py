@@ -13,7 +13,7 @@ from remora.evals.pages.evaluation_page import (
 )
 from remora.evals.restore.phrases import HEAD, details, heading, row
 from remora.evals.restore.scores import wilson_interval
-from remora.runs.pictures.count_grid import Column, Row, count_grid, counted_row
+from remora.runs.pictures.count_grid import Column, count_grid, counted_row
 from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
 from remora.runs.pictures.estimate import Estimate
 from remora.runs.pictures.figure import Frame
@@ -90,7 +90,8 @@ def _curves(operation: str, arms: Sequence[Mapping[str, Any]]) -> Markup:
     if any(len(each.points) > 1 for each in curves):
         text += (
             " A curve takes the likeliest parts first, so that it shows the precision if only these "
-            "were accepted; its band is the interval of the parts alone (Wilson)."
+            "were accepted; its band is the interval of the parts alone (Wilson). Parts without a "
+            "probability are not in a curve."
         )
     frame = _frame(operation, "curves", "Precision against coverage", text)
     return share_curves(frame, Axes("coverage", "precision"), curves)
@@ -115,17 +116,25 @@ def _outcomes(operation: str, arms: Sequence[Mapping[str, Any]]) -> Markup:
         "Outcomes by kind",
         "Each row is the hidden parts of a kind, and what became of them.",
     )
-    rows = [each for arm in arms for each in _kinds(arm, is_only=len(arms) == 1)]
+    kinds = dict.fromkeys(kind for arm in arms for kind in arm["by_kind"])
+    rows = [
+        counted_row(
+            _named(kind, arm, arms), [arm["by_kind"][kind][each.name] for each in _OUTCOMES]
+        )
+        for kind in kinds
+        for arm in arms
+        if kind in arm["by_kind"]
+    ]
+    if len(kinds) > 1:
+        rows += [
+            counted_row(_named("all kinds", arm, arms), [arm[each.name] for each in _OUTCOMES])
+            for arm in arms
+        ]
     return count_grid(frame, "kind", _OUTCOMES, rows)
 
 
-def _kinds(arm: Mapping[str, Any], *, is_only: bool) -> Iterator[Row]:
-    name = "" if is_only else f"{arm['name']}: "
-    kinds = arm["by_kind"]
-    for kind, outcomes in kinds.items():
-        yield counted_row(f"{name}{kind}", [outcomes[each.name] for each in _OUTCOMES])
-    if len(kinds) > 1:
-        yield counted_row(f"{name}all kinds", [arm[each.name] for each in _OUTCOMES])
+def _named(kind: str, arm: Mapping[str, Any], arms: Sequence[Mapping[str, Any]]) -> str:
+    return kind if len(arms) == 1 else f"{kind}: {arm['name']}"
 
 
 def _frame(operation: str, name: str, title: str, text: str) -> Frame:
