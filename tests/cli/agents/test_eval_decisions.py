@@ -1,13 +1,13 @@
-"""`remora eval decisions` on a run whose model chose between candidates."""
+"""`remora eval decisions` on a run whose model decided every turn."""
 
 from pathlib import Path
 
 from tests.cli.conftest import Remora
-from tests.diagnosis.planted_failures import WRONG_CHOICE, plant
+from tests.diagnosis.planted_failures import SUMMARY_LOST, plant
 
 
 def test_a_page_shows_the_questions_of_a_run(poor: Remora, tmp_path: Path) -> None:
-    planted = plant(WRONG_CHOICE, tmp_path / "project", poor)
+    planted = plant(SUMMARY_LOST, tmp_path / "project", poor)
     done = poor("eval", "decisions", "--html", "page.html", "--json", cwd=planted.root)
     page = (planted.root / "page.html").read_text("utf-8")
     assert (done.code, "wrote page.html" in done.err) == (0, True)
