@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
+expect.set_options(timeout=20_000)  # milliseconds, also on a machine that others use
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDE = ViewportSize(width=1440, height=900)
 

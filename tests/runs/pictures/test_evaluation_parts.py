@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
 from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.estimate import Estimate, exact, share_text
 from remora.runs.pictures.figure import WIDTH, Frame
+from remora.runs.pictures.interval import Estimate, exact, share_text
 from remora.runs.pictures.share_curves import Axes, Curve, CurvePoint, share_curves
 from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 

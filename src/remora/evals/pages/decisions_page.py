@@ -9,8 +9,8 @@ from remora.evals.restore.scores import wilson_interval
 from remora.ids import display_name
 from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
 from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.estimate import Estimate
 from remora.runs.pictures.figure import Frame
+from remora.runs.pictures.interval import Estimate
 from remora.runs.pictures.markup import Markup
 from remora.text import count
 

@@ -6,8 +6,8 @@ from typing import Any
 from remora.evals.pages.evaluation_page import EvaluationPage, Section, folded, html_page, table
 from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid
 from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.estimate import Estimate, exact, number_text, share_text
 from remora.runs.pictures.figure import Frame
+from remora.runs.pictures.interval import Estimate, exact, number_text, share_text
 from remora.runs.pictures.markup import Markup
 from remora.text import count
 

@@ -15,8 +15,8 @@ from remora.evals.restore.phrases import HEAD, details, heading, row
 from remora.evals.restore.scores import wilson_interval
 from remora.runs.pictures.count_grid import Column, count_grid, counted_row
 from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.estimate import Estimate
 from remora.runs.pictures.figure import Frame
+from remora.runs.pictures.interval import Estimate
 from remora.runs.pictures.markup import Markup
 from remora.runs.pictures.share_curves import Axes, Curve, CurvePoint, share_curves
 

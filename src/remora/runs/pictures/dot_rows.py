@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.estimate import Estimate, exact, number_text, share_text
 from remora.runs.pictures.figure import WIDTH, Frame, Table, clipped, figure
+from remora.runs.pictures.interval import Estimate, exact, number_text, share_text
 from remora.runs.pictures.markup import Markup, element
 
 _NAMES, _GAP = 240.0, 30.0

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.estimate import Estimate, exact, share_text
 from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, figure
+from remora.runs.pictures.interval import Estimate, exact, share_text
 from remora.runs.pictures.markup import Markup, element
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66.0, WIDTH - 16.0, 12.0, 300.0
