@@ -113,7 +113,7 @@ def test_pages_are_accessible(
         page.goto(link)
         page.wait_for_url("**/")
         base = link.partition("/start")[0]
-        addresses = ["/", f"/runs/{failed.run_id}"]
+        addresses = ["/", f"/runs/{failed.run_id}", f"/runs/{failed.run_id}/decisions"]
         tabs = ("why", "packet", "prompt", "candidates", "files", "events")
         addresses += [f"/agents/{failed.agent_id}?turn=2&tab={tab}" for tab in tabs]
         for address in addresses:
