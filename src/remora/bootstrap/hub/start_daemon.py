@@ -5,15 +5,17 @@ import os
 import select
 import subprocess
 import time
+from typing import Any
 
 from remora.bootstrap.hub.target import HubTarget, hub_http_address, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.process.spawn import FOLDER, command, detached, environment
+from remora.hub.process.spawn import FOLDER, command, detached, environment, tied
 from remora.hub.protocol import StatusResult
 
+Child = subprocess.Popen[bytes]
 _START_S = 60.0
 READY = b"ready\n"
 """Message from a daemon to the command that started it."""
@@ -22,11 +24,14 @@ _MOST_STARTS = 3
 """Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
 
 
-def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
+def start_hub(
+    invocation: Invocation, target: HubTarget, own: list[Child] | None = None
+) -> StatusResult:
     """Start a daemon in the background and return its status.
 
-    If a daemon is already running, return its status instead. Raises OutsideError if the daemon
-    does not start or does not answer.
+    If a daemon is already running, return its status instead. With `own`, a daemon that is started
+    is a child that ends with this process, and is added to the list. Raises OutsideError if the
+    daemon does not start or does not answer.
     """
     places = hub_paths_of(invocation, target)
     _check(invocation, places, target)
@@ -39,7 +44,10 @@ def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
-            _spawn(invocation, places, target)
+            if own is None:
+                _spawn(invocation, places, target)
+            else:
+                own.append(_spawn_child(invocation, places, target))
             started += 1
             continue
         time.sleep(_LOOK_S)
@@ -53,17 +61,42 @@ def _check(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
 
 def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
     """Start the process, and wait until it is ready or fails."""
-    words = command("remora.cli.main:main", *_words(invocation, places, target))
-    with subprocess.Popen(
-        detached(words),
+    with _popen(detached(_command(invocation, places, target)), invocation) as starter:
+        _wait_until_ready(starter, places)
+
+
+def _spawn_child(invocation: Invocation, places: HubPaths, target: HubTarget) -> Child:
+    """Start the process as a child, and wait until it is ready or fails."""
+    child = _popen(tied(_command(invocation, places, target)), invocation, start_new_session=True)
+    try:
+        _wait_until_ready(child, places)
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    return child
+
+
+def _popen(words: list[str], invocation: Invocation, **more: Any) -> Child:
+    return subprocess.Popen(
+        words,
         cwd=FOLDER,
         env=environment(invocation.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    ) as starter:
-        assert starter.stdout is not None
-        output = _startup_output(starter.stdout.fileno())
+        **more,
+    )
+
+
+def _command(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
+    return command("remora.cli.main:main", *_words(invocation, places, target))
+
+
+def _wait_until_ready(process: Child, places: HubPaths) -> None:
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        output = _startup_output(pipe.fileno())
     if output not in (READY, b""):  # empty: another daemon started first
         raise _failed(output, places)
 

@@ -3,6 +3,7 @@
 COMMANDS = {
     "init": ("remora.cli.agents.init:init", "Write a commented remora.yaml."),
     "analyze": ("remora.cli.run.analyze:analyze", "Plan and run jobs; this is the main command."),
+    "watch": ("remora.cli.run.watch:watch", "Analyze what you change, while you work."),
     "check": ("remora.cli.run.check:check", "Report what would change; made for hooks and CI."),
     "worker": ("remora.cli.run.worker:worker", "Run the jobs of other machines' runs."),
     "retry": ("remora.cli.run.retry:retry", "Run a node's job again with feedback."),
@@ -39,7 +40,7 @@ COMMANDS = {
 """Commands by name, each with its `MODULE:ATTRIBUTE` and its line on the front page."""
 
 SECTIONS = {
-    "Run": ("init", "analyze", "check", "retry", "worker", "clean"),
+    "Run": ("init", "analyze", "watch", "check", "retry", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
     "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),

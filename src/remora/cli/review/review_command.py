@@ -19,7 +19,12 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
 
 @command(
     "review",
-    examples=("remora review", "remora review last --by rule", "remora review --repos repos.yaml"),
+    examples=(
+        "remora review",
+        "remora review last --by rule",
+        "remora review --watched",
+        "remora review --repos repos.yaml",
+    ),
 )
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
@@ -37,17 +42,21 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
     help="Review only changes whose files belong to NAME in CODEOWNERS; repeatable.",
 )
 @click.option(
+    "--watched", is_flag=True, help="Review the proposals of `remora watch`, of all its runs."
+)
+@click.option(
     "--repos", type=PATH, metavar="FILE", help="Review a sweep of the repositories in FILE."
 )
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-def review(
+def review(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     run: str,
     by: "GroupBy",
     owners: tuple[str, ...],
     *,
+    watched: bool,
     repos: Path | None,
     trust_run: bool,
 ) -> int:
@@ -63,6 +72,12 @@ def review(
             "review requires a terminal",
             hint=f"use `remora diff {run}`, then `remora accept {run}` with --all or with nodes",
         )
+    if watched:
+        from remora.cli.review.review_run import review_watched
+
+        if repos is not None or run != LAST or trust_run:
+            raise UsageError("--watched cannot be combined with RUN, --repos or --trust-run")
+        return review_watched(options, by, owners)
     if repos is not None:
         from remora.cli.review import review_sweep
 

@@ -154,7 +154,7 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
         return
     now = datetime.now(UTC)
     rows = [
-        (r.run_id, _age(r, now), r.status, r.jobs, r.pending, r.accepted, r.conflicts)
+        (r.run_id, _age(r, now), _status(r), r.jobs, r.pending, r.accepted, r.conflicts)
         for r in found
     ]
     yield from table(("RUN", "AGE", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT"), rows)
@@ -164,6 +164,10 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
     if older:
         show = next_command(options, project.root, "show", older[-1].run_id)
         yield f"older runs have pending changes; to see them, run `{show}`"
+
+
+def _status(run: "RunLine") -> str:
+    return f"{run.status} (watch)" if run.watched else run.status
 
 
 def _age(run: "RunLine", now: datetime) -> str:

@@ -27,7 +27,7 @@ def changed_nodes(
     Raises UsageError if the revision is unknown or git is not available, and OutsideError if git
     cannot read a file of the revision.
     """
-    committed = committed_files(root, _commit(root, revision))
+    committed = committed_files(root, commit_of(root, revision))
     found: set[str] = set()
     edited: dict[str, tuple[Module, bytes]] = {}
     for module in source.modules:
@@ -39,12 +39,28 @@ def changed_nodes(
     old_contents = read_blobs(root, [committed[path].blob for path in edited])
     for (module, content), old_content in zip(edited.values(), old_contents, strict=True):
         old = parse_module(module.path, old_content)
-        known = _own_texts(old, old_content) if isinstance(old, Module) else {}
-        now = _own_texts(module, content)
+        known = own_texts(old, old_content) if isinstance(old, Module) else {}
+        now = own_texts(module, content)
         found.update(key for key, text in now.items() if known.get(key) != text)
         if with_modules:
             found.add(node_key(escape_path(module.path)))
     return frozenset(found)
+
+
+def changed_files(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
+    """Return the files that are new or differ from `revision`. Files that are gone are left out.
+
+    Raises the same errors as `changed_nodes`.
+    """
+    committed = committed_files(root, commit_of(root, revision))
+    files = RootedFiles(root)
+    found: list[str] = []
+    for path in paths:
+        with suppress(HostError):
+            content = files.read_bytes(path, limit=FILE_LIMIT)
+            if path not in committed or not committed[path].has_content(content):
+                found.append(path)
+    return found
 
 
 def changed_lines(
@@ -54,7 +70,7 @@ def changed_lines(
 
     Raises the same errors as `changed_nodes`.
     """
-    committed = committed_files(root, _commit(root, revision))
+    committed = committed_files(root, commit_of(root, revision))
     files = RootedFiles(tree)
     found: dict[str, bytes] = {}
     for path in paths:
@@ -75,7 +91,11 @@ def _new_lines(old: bytes, new: bytes) -> frozenset[int]:
     return frozenset(found)
 
 
-def _commit(root: Path, revision: str) -> str:
+def commit_of(root: Path, revision: str) -> str:
+    """Return the commit of a revision.
+
+    Raises UsageError if the revision is unknown or git is not available.
+    """
     try:
         git_root(root)
     except OutsideError as error:
@@ -89,7 +109,8 @@ def _commit(root: Path, revision: str) -> str:
     return found.decode().strip()
 
 
-def _own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:
+def own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:
+    """Return the lines of each node of a module, without those of nested nodes, by key."""
     lines = source.splitlines()
     return {
         node.key: [lines[number - 1] for number in sorted(own_lines(module, node.key))]

@@ -12,7 +12,8 @@ class RunRequest:
     also selected. `since` is a commit with the same meaning, on which an earlier run has worked,
     and `also` contains keys of nodes that are selected although they have not changed. `keys`
     limits the nodes to some keys. If `strengthen` is true, tests are also proposed for functions
-    that have tests which miss faults; use `strengthens`, because `changed` implies it.
+    that have tests which miss faults; use `strengthens`, because `changed` implies it. `watched` is
+    true for the runs of `remora watch`.
     """
 
     paths: tuple[Path, ...] = ()
@@ -30,6 +31,7 @@ class RunRequest:
     max_turns: int | None = None
     seed: int | None = None
     engine: str = "local"
+    watched: bool = False
 
     @property
     def strengthens(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -34,8 +35,13 @@ class _Plan(msgspec.Struct, frozen=True):
     jobs: list[_Job] = []
 
 
+class _Config(msgspec.Struct, frozen=True):
+    watched: Any = False
+
+
 class _Start(msgspec.Struct, frozen=True):
     plan: _Plan = _Plan()
+    config: _Config = _Config()
 
 
 class OlderRuns(msgspec.Struct, frozen=True):
@@ -111,7 +117,13 @@ def _read_runs(folder: TraceFolder, paths: Iterable[Path]) -> list[tuple[RunLine
 
 
 def _damaged(line: RunLine) -> RunLine:
-    return RunLine(run_id=line.run_id, started=line.started, status=DAMAGED, jobs=line.jobs)
+    return RunLine(
+        run_id=line.run_id,
+        started=line.started,
+        status=DAMAGED,
+        jobs=line.jobs,
+        watched=line.watched,
+    )
 
 
 def _order(line: RunLine) -> tuple[str, str]:
@@ -127,8 +139,14 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         first = next(events, None)
         if first is None or first.type != RunStart.type:
             return None
-        jobs = len(decode_part(first, _Start).plan.jobs)
-        line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
+        start = decode_part(first, _Start)
+        line = RunLine(
+            run_id=stream_id(path),
+            started=first.timestamp,
+            status=DAMAGED,
+            jobs=len(start.plan.jobs),
+            watched=start.config.watched is True,
+        )
         for event in events:
             counting.add(typed_payload(event))
         states = [counting.review(start.agent_id) for start in counting.starts()]

@@ -15,7 +15,7 @@ from remora.trace.content.private_files import open_file, open_folder, open_read
 _FILE = "run_lines.json"
 _LARGE = 1 << 20
 """Bytes of a run's stream. Reading a smaller one takes less than 20 ms."""
-_FORMAT = 1
+_FORMAT = 2
 """Number of the file's format. Increase it whenever an entry has other keys or counts otherwise."""
 
 
@@ -23,7 +23,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of `runs --json`, with the numbers of change sets in each state of review.
 
     `jobs` is the number of planned jobs. If a run cannot be read completely, its status is
-    `damaged` and its change sets are not counted.
+    `damaged` and its change sets are not counted. `watched` is true for the runs of `remora watch`.
     """
 
     run_id: str
@@ -35,6 +35,12 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int = 0
     reverted: int = 0
     conflicts: int = 0
+    watched: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """True if change sets can be accepted or rejected."""
+        return bool(self.pending or self.conflicts)
 
 
 class StoredLine(msgspec.Struct, frozen=True):

@@ -1,0 +1,82 @@
+"""The nodes that `remora watch` has analysed, so that no text is analysed twice."""
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from remora.code.syntax.nodes import Module
+from remora.ids import split_node_key, unescape_path
+from remora.runs.planning.changed_nodes import own_texts
+
+_FORMAT = 1
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """The content of the file. `settings` is a hash of what an analysis depends on."""
+
+    format: int
+    settings: str
+    nodes: dict[str, str]
+
+
+class AnalysedNodes:
+    """The hashes of the texts that were analysed, by node key.
+
+    They are stored in a file, which may be deleted, for the next watch with the same settings.
+    """
+
+    def __init__(self, file: Path, settings: str) -> None:
+        self._file = file
+        self._settings = settings
+        self._nodes: dict[str, str] = {}
+        with suppress(OSError, ValueError, RecursionError):
+            stored = msgspec.json.decode(file.read_bytes(), type=_Stored)
+            if (stored.format, stored.settings) == (_FORMAT, settings):
+                self._nodes = dict(stored.nodes)
+
+    def files(self) -> set[str]:
+        """Return the files of all nodes."""
+        return {_file_of(key) for key in self._nodes}
+
+    def is_known(self, key: str, text: str) -> bool:
+        return self._nodes.get(key) == text
+
+    def forget_changed(self, files: Collection[str], texts: Mapping[str, str]) -> set[str]:
+        """Remove the nodes of `files` that are gone or have another text, and return their keys."""
+        changed = {
+            key
+            for key, text in self._nodes.items()
+            if texts.get(key) != text and _file_of(key) in files
+        }
+        for key in changed:
+            del self._nodes[key]
+        return changed
+
+    def add(self, texts: Mapping[str, str], keys: Iterable[str]) -> None:
+        """Add nodes with their current texts, and write the file, unless the disk refuses it."""
+        self._nodes |= {key: texts[key] for key in keys}
+        stored = msgspec.json.encode(_Stored(_FORMAT, self._settings, self._nodes))
+        temporary = self._file.with_name(f".{self._file.name}-{os.getpid()}")
+        try:
+            temporary.write_bytes(stored)
+            temporary.replace(self._file)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def node_texts(root: Path, modules: Iterable[Module]) -> dict[str, str]:
+    """Return a hash of the text of each node in the modules, without its nested nodes."""
+    return {
+        key: sha256(b"\n".join(lines)).hexdigest()
+        for module in modules
+        for key, lines in own_texts(module, (root / module.path).read_bytes()).items()
+    }
+
+
+def _file_of(key: str) -> str:
+    return unescape_path(split_node_key(key)[0])

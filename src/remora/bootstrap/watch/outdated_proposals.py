@@ -1,0 +1,75 @@
+"""Proposals of earlier watched runs whose functions have changed since."""
+
+from collections.abc import Collection
+from contextlib import suppress
+from typing import NamedTuple
+
+from remora.errors import RemoraError
+from remora.ids import split_node_key
+from remora.runs.project import Project
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, read_run
+from remora.runs.records.review_verdict import review_event
+from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_stream import open_run
+
+_FEEDBACK = "outdated: the code changed after this was proposed"
+
+
+class Proposal(NamedTuple):
+    """A pending change set of a watched run."""
+
+    run: RunView
+    job: JobView
+
+    def keys(self, among: Collection[str]) -> set[str]:
+        """Return the keys of the nodes that its job worked on. `among` has those of all nodes."""
+        if self.job.nodes is None:
+            return {self.job.node_id}
+        if self.job.nodes:
+            return {*self.job.nodes}
+        path = split_node_key(self.job.node_id)[0]
+        return {self.job.node_id, *(key for key in among if split_node_key(key)[0] == path)}
+
+
+def pending_proposals(project: Project) -> list[Proposal]:
+    """Return the pending change sets of watched runs. Damaged runs are left out."""
+    found: list[Proposal] = []
+    for line in list_run_lines(project.trace):
+        if line.watched and line.is_open:
+            with suppress(RemoraError):
+                run = read_run(project, line.run_id)
+                found += [Proposal(run, job) for job in run.jobs if job.review in UNDECIDED]
+    return found
+
+
+def split_outdated(
+    proposals: list[Proposal], changed: Collection[str], among: Collection[str]
+) -> tuple[list[Proposal], set[str]]:
+    """Return the proposals for nodes that have changed, and the keys of all of their nodes.
+
+    A job may have worked on several nodes of a file. Proposals for its other nodes are outdated
+    too, because these nodes are analysed again.
+    """
+    keys = set(changed)
+    outdated: list[Proposal] = []
+    while found := [each for each in proposals if not keys.isdisjoint(each.keys(among))]:
+        outdated += found
+        proposals = [each for each in proposals if each not in found]
+        keys = keys.union(*(each.keys(among) for each in found))
+    return outdated, keys
+
+
+def withdraw(project: Project, outdated: list[Proposal]) -> int:
+    """Reject proposals, except in runs that another process is writing. Return their number."""
+    number = 0
+    for run_id, run in {each.run.run_id: each.run for each in outdated}.items():
+        agents = {each.job.agent_id for each in outdated if each.run.run_id == run_id}
+        with suppress(RemoraError), open_run(project, run.record) as stream:
+            now = read_run(project, stream.record, run.jobs)
+            for job in now.jobs:
+                if job.agent_id in agents and job.review in UNDECIDED:
+                    stream.append(review_event(project, job, "rejected", feedback=_FEEDBACK))
+                    number += 1
+    return number

@@ -1,0 +1,81 @@
+"""The `watch` command and its options. `watch_output` prints what it does."""
+
+import click
+
+from remora.cli.app.invocation import invocation_of
+from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.options import Options, command
+from remora.errors import UsageError
+
+
+@command(
+    "watch",
+    examples=(
+        "remora watch",
+        "remora watch -o lint -o docstring -o test",
+        "remora watch --json-lines | jq -r 'select(.type == \"proposal\").node_id'",
+    ),
+)
+@click.option(
+    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
+    help="Operation to run; repeatable. [default: lint, docstring]",
+)  # fmt: skip
+@click.option(
+    "--delay", type=click.FloatRange(0.1, 3600), default=2.0, show_default=True, metavar="S",
+    help="Seconds without a change before an analysis.",
+)  # fmt: skip
+@click.option(
+    "--max-jobs", type=click.IntRange(1, 200), default=50, show_default=True, metavar="N",
+    help="Maximum number of jobs of one analysis; the newest files come first.",
+)  # fmt: skip
+@click.option(
+    "--concurrency", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
+    help="Maximum concurrent jobs, unless the configuration allows fewer.",
+)  # fmt: skip
+@click.option(
+    "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
+)
+@click.option(
+    "--select", metavar="RULES", multiple=True,
+    help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--json-lines", is_flag=True,
+    help="Print each event as it happens, one JSON object per line.",
+)  # fmt: skip
+def watch(
+    options: Options,
+    *,
+    model: str | None,
+    select: tuple[str, ...],
+    operations: tuple[str, ...],
+    json_lines: bool,
+    **numbers: float,
+) -> int:
+    """Analyze what you have changed since the last commit, whenever you save.
+
+    Your files are not changed. `remora review --watched` shows what is proposed. If you change a
+    function, earlier proposals of this command for it are rejected as outdated. No text is analyzed
+    twice. The command works with low priority until Ctrl-C, which ends it with exit code 0.
+    """
+    from remora.bootstrap.api_arguments import run_flags
+    from remora.bootstrap.watch.watch_pass import WatchSettings
+    from remora.bootstrap.watch.watch_project import watch as watch_project
+    from remora.cli.run.watch_output import JsonOutput, TextOutput
+
+    if options.json:
+        raise UsageError("--json cannot be combined with watch", hint="use --json-lines")
+    settings = WatchSettings(
+        operations=operations,
+        delay=numbers["delay"],
+        max_jobs=int(numbers["max_jobs"]),
+        concurrency=int(numbers["concurrency"]),
+    )
+    invocation = invocation_of(options, run_flags(model, False, select))
+    observer = JsonOutput() if json_lines else TextOutput(options)
+    try:
+        watch_project(invocation, settings, observer)
+    except KeyboardInterrupt:
+        if not observer.has_started:
+            raise
+    return 0
