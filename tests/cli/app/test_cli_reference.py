@@ -56,6 +56,7 @@ def test_these_are_all_commands_and_no_other() -> None:
             for name in [
                 "init",
                 "analyze",
+                "watch",
                 "check",
                 "runs",
                 "show",
