@@ -93,6 +93,7 @@ def daemon_of(user: Remora, root: Path) -> dict[str, Any]:
 
 def test_a_saved_finding_leads_to_a_proposal(shop: Path, poor: Remora) -> None:
     with watching(poor, shop) as watched:
+        assert watched.until("analysis")["jobs"] == 0
         write(shop, {"cart.py": WITH_FINDING})
         before = tree(shop)
         proposal = watched.until("proposal")
@@ -115,6 +116,7 @@ def test_no_text_is_analysed_twice_not_even_by_the_next_watch(shop: Path, poor: 
         assert watched.is_quiet()
         assert watched.end(signal.SIGTERM) == 0
     with watching(poor, shop) as watched:
+        assert watched.until("analysis")["jobs"] == 0
         assert watched.is_quiet()
     assert len(poor("runs", "--json", cwd=shop).document["runs"]) == 1
 
@@ -134,18 +136,16 @@ def test_a_function_that_changes_again_has_only_its_newest_proposal(
         assert (last["run_id"], last["withdrawn"]) == (None, 1)
     runs = poor("runs", "--json", cwd=shop).document["runs"]
     assert [(run["pending"], run["rejected"]) for run in runs] == [(0, 2), (1, 0)]
-    accepted = poor("accept", "last", "--all", cwd=shop)
-    assert (accepted.code, (shop / "cart.py").read_text()) == (
-        0,
-        FINE.replace("sum(prices)", "sum(prices) + 1"),
-    )
+    assert poor("accept", "last", "--all", cwd=shop).code == 0
+    assert "import os" not in (shop / "cart.py").read_text()
+    assert "sum(prices) + 1" in (shop / "cart.py").read_text()
 
 
 @pytest.mark.slow
 def test_a_file_with_a_syntax_error_waits_until_it_parses(shop: Path, poor: Remora) -> None:
     write(shop, {"cart.py": WITH_FINDING.replace("def total(", "def total((")})
     with watching(poor, shop) as watched:
-        assert watched.is_quiet()
+        assert watched.until("analysis")["jobs"] == 0
         write(shop, {"cart.py": WITH_FINDING})
         assert watched.until("analysis")["proposals"] == 1
 
@@ -162,6 +162,7 @@ def test_the_newest_files_come_first_if_there_are_too_many_jobs(shop: Path, poor
 @pytest.mark.slow
 def test_the_watch_goes_on_when_the_daemon_is_killed(shop: Path, poor: Remora) -> None:
     with watching(poor, shop) as watched:
+        watched.until("analysis")
         os.kill(daemon_of(poor, shop)["pid"], signal.SIGKILL)
         watched.until("note")
         write(shop, {"cart.py": WITH_FINDING})
@@ -187,6 +188,7 @@ def test_the_daemon_that_it_started_ends_with_it(shop: Path, poor: Remora) -> No
 @pytest.mark.slow
 def test_an_analysis_that_fails_is_told_once_and_tried_again(shop: Path, poor: Remora) -> None:
     with watching(poor, shop) as watched:
+        watched.until("analysis")
         write(shop, {"remora.yaml": "modle: {}\n", "cart.py": WITH_FINDING})
         assert "modle" in watched.until("error")["message"]
         (shop / "remora.yaml").unlink()
@@ -197,6 +199,7 @@ def test_an_analysis_that_fails_is_told_once_and_tried_again(shop: Path, poor: R
 @pytest.mark.slow
 def test_it_waits_while_git_writes(shop: Path, poor: Remora) -> None:
     with watching(poor, shop) as watched:
+        watched.until("analysis")
         lock = shop / ".git" / "index.lock"
         lock.touch()
         write(shop, {"cart.py": WITH_FINDING})

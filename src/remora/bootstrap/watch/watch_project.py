@@ -32,7 +32,7 @@ class WatchObserver(Protocol):
         """Called before the first analysis."""
 
     def analysed(self, result: PassResult) -> None:
-        """Called after an analysis that found something to do."""
+        """Called after the first analysis, and after each one that found something to do."""
 
     def failed(self, error: RemoraError) -> None:
         """Called after an analysis that failed. An error that repeats is reported once."""
@@ -78,10 +78,13 @@ class _Watch:
         self._changes = changes
         self._root = root
         self._error = ""
+        self._is_first = True
 
     def run(self) -> None:
         """Analyse until a run is interrupted."""
         files: frozenset[str] | None = None
+        while _git_is_busy(self._root):
+            self._wait(self._settings.delay)
         again: frozenset[str] = frozenset()
         while True:
             result = self._analyse(files)
@@ -107,8 +110,9 @@ class _Watch:
             self._error = found.message
             return None
         self._error = ""
-        if result.run_id or result.withdrawn:
+        if result.run_id or result.withdrawn or self._is_first:
             self._observer.analysed(result)
+        self._is_first = False
         return result
 
     def _next_changes(self, limit: float | None) -> frozenset[str] | None:

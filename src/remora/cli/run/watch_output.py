@@ -45,6 +45,8 @@ class TextOutput:
             click.echo(escape_line(f"{_time()} {path}: {number} ({_names(jobs)}): {self._review}"))
         if result.run_id and not files:
             self.noted(f"{count(len(result.jobs), 'job')}, nothing to propose")
+        if not result.run_id and not result.withdrawn:
+            self.noted("nothing new to analyze")
         if result.left_out:
             self.noted(
                 f"{count(len(result.left_out), 'job')} left out (--max-jobs): "
