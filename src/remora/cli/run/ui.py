@@ -1,7 +1,5 @@
 """The `ui` command, which shows runs in a browser."""
 
-import webbrowser
-
 import click
 
 from remora.cli.app.invocation import invocation_of
@@ -30,6 +28,8 @@ def ui(options: Options, *, port: int | None, opens: bool) -> int:
     The link that it prints lets one browser in; another one is printed when it was used. Stop it
     with Ctrl-C. Requires the extra ui.
     """
+    import webbrowser  # loads subprocess
+
     from remora.bootstrap.open_trace import require_extra
 
     if options.json:
