@@ -30,6 +30,7 @@ BENCHMARKS = (
     "hub_daemon",
     "hub_cold",
     "mcp_server",
+    "viewer",
     "observe",
     "isolation",
     "workspaces",

@@ -1,5 +1,6 @@
 """Pages and parts: what they show of a recorded run, and what they refuse."""
 
+import gzip
 import re
 from hashlib import sha256
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+import remora.web
 from remora.web.session import Session
+from remora.web.turn_positions import last_turn, turn_lines
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import client_of
 
@@ -182,3 +185,45 @@ def test_what_cannot_be_compared_is_named(pages: TestClient, failed: Planted, qu
     answer = pages.get("/compare?" + query.format(agent=failed.agent_id))
     assert answer.status_code in (400, 404)
     assert "<h1>" in answer.text
+
+
+def test_scripts_and_styles_are_small() -> None:
+    folder = Path(remora.web.__file__).parent / "static"
+    files = [*folder.glob("*.js"), *folder.glob("*.css")]
+    assert len(files) > 4
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 30_000
+
+
+def test_turns_are_found_anywhere_in_a_stream(tmp_path: Path) -> None:
+    stream = tmp_path / "agent.jsonl"
+    lines = [
+        b'{"seq":%d,"turn":%d,"text":"%b"}\n' % (seq, seq // 3, b"x" * (seq * 37 % 900))
+        for seq in range(3000)
+    ]
+    lines[1501] = b"not an event\n"
+    stream.write_bytes(b"".join(lines))
+    for turn in (0, 1, 499, 500, 501, 998, 999):
+        found = [*turn_lines(stream, turn, 2)]
+        assert [line.raw + b"\n" for _, line in found] == lines[3 * turn : 3 * turn + 6]
+        assert [line.number for _, line in found] == [*range(3 * turn + 1, 3 * turn + 7)][
+            : len(found)
+        ]
+        assert found[0][0] == turn
+    assert [*turn_lines(stream, 1000, 1)] == []
+    assert len([*turn_lines(stream, 0)]) == len(lines)
+    assert last_turn(stream) == 999
+
+
+def test_the_packet_of_a_large_stream_is_read_afterwards(
+    pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"/agents/{failed.agent_id}/turns/1"
+    whole = {tab: pages.get(f"{address}?tab={tab}").text for tab in TABS}
+    monkeypatch.setattr("remora.web.agent_records._LARGE", 100)
+    first = {tab: pages.get(f"{address}?tab={tab}").text for tab in TABS}
+    assert {tab for tab in TABS if "data-whole=" in first[tab]} == {"why", "packet", "candidates"}
+    assert "is assigned and never used" in first["packet"]
+    assert "<h2>Packet</h2>" not in first["packet"]
+    for tab in TABS:
+        assert pages.get(f"{address}?tab={tab}&whole=1").text == whole[tab]
+    assert 'data-tab="packet" aria-current="page"' in pages.get(f"/agents/{failed.agent_id}").text

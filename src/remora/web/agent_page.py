@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import ModelRequest
-from remora.runs.diagnosis.diagnosis import why
 from remora.trace.read.reader import RUNNING
 from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
@@ -16,7 +15,6 @@ from remora.web.tabs.prompt_tab import sent_bytes
 from remora.web.tabs.tab_list import TABS
 from remora.web.turn_bars import turn_bars
 
-_LARGE = 4_000_000
 FAILED = ("failed", "error", "interrupted", "damaged")
 """Statuses of agents that are shown at the turn that failed."""
 
@@ -24,20 +22,17 @@ FAILED = ("failed", "error", "interrupted", "damaged")
 def agent_page(records: Records, request: Request) -> Response:
     """Return the page of an agent, with the rows around the selected turn."""
     agent = records.agent(request.path_params["agent"])
-    turn = _number(request, "turn")
-    has_failed = agent.status in FAILED
+    turn, tab, first = _number(request, "turn"), _tab(request, agent), _number(request, "from")
     if turn is None:
-        turn = _failing_turn(agent) if has_failed else min(1, agent.last_turn)
-    tab = request.query_params.get("tab", "why" if has_failed else "packet")
-    first = _number(request, "from")
+        turn = _turn_to_show(agent)
     rows = agent.rows(max(0, turn - ROWS // 2) if first is None else first)
     return page(
         "agent.html",
         agent=agent,
         turn=turn,
-        rows=rows,
+        rows=[*rows],
         is_running=agent.status == RUNNING,
-        **tab_values(agent, turn, tab, _number(request, "against")),
+        **_requested_values(request, agent, turn, tab),
     )
 
 
@@ -45,14 +40,14 @@ def rows_part(records: Records, request: Request) -> Response:
     """Return the next rows of an agent, for a page that shows the ones before."""
     agent = records.agent(request.path_params["agent"])
     rows = agent.rows(_number(request, "from") or 0)
-    return page("rows.html", agent=agent, rows=rows, turn=_number(request, "turn"))
+    return page("rows.html", agent=agent, rows=[*rows], turn=_number(request, "turn"))
 
 
 def turn_part(records: Records, request: Request) -> Response:
     """Return the tabs of a turn, for a page that shows the rows."""
     agent = records.agent(request.path_params["agent"])
-    turn, tab = int(request.path_params["turn"]), request.query_params.get("tab", "packet")
-    values = tab_values(agent, turn, tab, _number(request, "against"))
+    turn = int(request.path_params["turn"])
+    values = _requested_values(request, agent, turn, request.query_params.get("tab", "packet"))
     return page("turn.html", agent=agent, turn=turn, **values)
 
 
@@ -82,27 +77,58 @@ def prompt_file(records: Records, request: Request) -> Response:
     return download(sent_bytes(requests[-1]), f"{agent.agent_id}-{turn}-prompt")
 
 
-def tab_values(agent: AgentRecord, turn: int, tab: str, against: int | None) -> dict[str, Any]:
-    """Return what the templates need to show a tab. An error is shown in the tab's place."""
+def _tab(request: Request, agent: AgentRecord) -> str:
+    """Return the name of the tab to show. The cause of a failure comes first."""
+    has_cause = agent.status in FAILED and not agent.is_large
+    return request.query_params.get("tab", "why" if has_cause else "packet")
+
+
+def tab_values(
+    agent: AgentRecord, turn: int, tab: str, against: int | None, *, in_parts: bool = False
+) -> dict[str, Any]:
+    """Return what the templates need to show a tab. An error is shown in the tab's place.
+
+    With `in_parts`, a tab for which the whole of a large stream has to be read shows what the turn
+    itself has, and `whole` is the query for all of it.
+    """
     chosen = TABS.get(tab, TABS["packet"])
     found: dict[str, Any] = {"tabs": TABS.values(), "tab": chosen, "problem": None, "values": {}}
+    is_part = in_parts and agent.is_large and chosen.first_values is not None
+    found["whole"] = f"tab={chosen.name}&whole=1" if is_part else ""
     try:
-        found["values"] = chosen.values(agent.turn(turn), against)
+        record = agent.turn(turn)
+        if is_part and chosen.first_values is not None:
+            found["values"] = chosen.first_values(record)
+        else:
+            found["values"] = chosen.values(record, against)
     except RemoraError as error:
         found["problem"] = error
     return found
 
 
+def _requested_values(request: Request, agent: AgentRecord, turn: int, tab: str) -> dict[str, Any]:
+    against = _number(request, "against")
+    in_parts = against is None and "whole" not in request.query_params
+    return tab_values(agent, turn, tab, against, in_parts=in_parts)
+
+
+def _turn_to_show(agent: AgentRecord) -> int:
+    """Return the turn to look at first: of a failed agent, the one with the cause or an error."""
+    if agent.status == RUNNING:
+        return agent.last_turn
+    return _failing_turn(agent) if agent.status in FAILED else min(1, agent.last_turn)
+
+
 def _failing_turn(agent: AgentRecord) -> int:
-    """Return the turn to look at: the one that the why line names, or the last with an error.
+    """Return the turn that the why line names, or the last with an error.
 
     The why line of a large stream takes too long for the first look.
     """
-    if agent.path.stat().st_size < _LARGE:
+    if not agent.is_large:
         with suppress(RemoraError):
-            return why(agent.project.trace, agent.agent_id).look_at
+            return agent.diagnosis.look_at
     last = agent.last_turn
-    rows = agent.rows(max(0, last - ROWS), ROWS + 1)
+    rows = [*agent.rows(max(0, last - ROWS), ROWS + 1)]
     return next((row.turn for row in reversed(rows) if row.error or row.unreadable), last)
 
 

@@ -1,5 +1,6 @@
 """The records that the page shows, which are read again for each request."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -10,23 +11,24 @@ from remora.bootstrap.open_project import open_records
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
+from remora.runs.diagnosis.diagnosis import Diagnosis, why
 from remora.runs.project import Project
 from remora.trace.blobs import resolved_data
 from remora.trace.index.packet_reader import PacketReader
-from remora.trace.read.reader import event_data, last_event, stream_status
-from remora.web.turn_positions import KnownPositions, TurnPositions
+from remora.trace.read.reader import event_data, open_stream, stream_status
+from remora.web.turn_positions import last_turn, turn_lines
 from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 
 ROWS = 100
 """Rows of turns that are sent at a time."""
+_LARGE = 4_000_000
 
 
 class Records:
-    """The records of a project. Nothing but the positions of turns is kept between requests."""
+    """The records of a project. Nothing is kept between requests."""
 
     def __init__(self, invocation: Invocation) -> None:
         self.invocation = invocation
-        self._positions = KnownPositions()
 
     def project(self) -> Project:
         """Open the project. Raises ConfigError if its database cannot be used."""
@@ -37,29 +39,27 @@ class Records:
         project = self.project()
         path = project.trace.existing_agent(agent_id)
         project.trace.refresh(path)
-        return AgentRecord(project, agent_id, self._positions.of(path))
+        return AgentRecord(project, agent_id, path)
 
 
 class AgentRecord:
     """An agent's stream, read turn by turn."""
 
-    def __init__(self, project: Project, agent_id: str, positions: TurnPositions) -> None:
+    def __init__(self, project: Project, agent_id: str, path: Path) -> None:
         self.project = project
         self.agent_id = agent_id
-        self._positions = positions
+        self.path = path
 
-    @property
-    def path(self) -> Path:
-        return self._positions.path
+    @cached_property
+    def is_large(self) -> bool:
+        """True if reading the whole stream takes too long for the first look."""
+        with open_stream(self.path) as source:
+            return source.size() > _LARGE
 
     @cached_property
     def last_turn(self) -> int:
         """The number of the last turn, read from the stream's end."""
-        try:
-            last = last_event(self.path)
-        except RemoraError:
-            return self.turns()[-1] if self.turns() else 0
-        return last.turn if last is not None else 0
+        return last_turn(self.path)
 
     @cached_property
     def status(self) -> str:
@@ -72,7 +72,7 @@ class AgentRecord:
     @cached_property
     def first(self) -> Event | None:
         """The first readable event, or None."""
-        lines = (read_line(line) for _, line in self._positions.lines(0))
+        lines = (read_line(line) for _, line in turn_lines(self.path, 0, 1))
         return next((line.event for line in lines if line.event is not None), None)
 
     @cached_property
@@ -83,23 +83,24 @@ class AgentRecord:
                 return event_data(self.first)
         return {}
 
-    def turns(self, until: int | None = None) -> list[int]:
-        """Return the numbers of the turns. Raises DiskError or StreamDamaged."""
-        return self._positions.turns(until)
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Why the agent failed. Raises StreamDamaged if its stream is empty or damaged."""
+        return why(self.project.trace, self.agent_id)
 
-    def rows(self, first: int, number: int = ROWS) -> list[TurnRow]:
-        """Return the rows of `number` turns, beginning with the turn `first` or the next one."""
-        return [*turn_rows(self._positions.lines(first, number))]
+    def rows(self, first: int = 0, number: int | None = ROWS) -> Iterator[TurnRow]:
+        """Yield the rows of `number` turns, or of all, from the turn `first` or the next one on."""
+        return turn_rows(turn_lines(self.path, first, number))
 
     def turn(self, turn: int) -> "TurnRecord":
         """Return a turn. Raises NotFound if there is none with this number."""
-        lines = [read_line(line) for _, line in self._positions.lines(turn)]
-        if not lines or self.turns(turn)[-1] != turn:
+        found = [*turn_lines(self.path, turn, 1)]
+        if not found or found[0][0] != turn:
             raise NotFound(
                 f"{self.agent_id} has no turn {turn}",
                 hint=f"its turns are 0 to {self.last_turn}",
             )
-        return TurnRecord(self, turn, lines)
+        return TurnRecord(self, turn, [read_line(line) for _, line in found])
 
 
 class TurnRecord:

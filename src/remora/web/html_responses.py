@@ -1,13 +1,15 @@
 """HTML responses: templates that escape, and headers that keep a page to itself."""
 
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.text import count, plural
 from remora.web.page_links import PageLinks
@@ -76,6 +78,24 @@ def render(name: str, **values: Any) -> str:
 def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page or a part of one."""
     return HTMLResponse(render(name, **values), status)
+
+
+def page_in_two_parts(name: str, body: Callable[[], str], **values: Any) -> StreamingResponse:
+    """Return a page whose beginning is sent before its body is computed.
+
+    The body takes the place of `<!-- body -->`. An error is shown in its place.
+    """
+    above, below = render(name, **values).split("<!-- body -->")
+
+    def parts() -> Iterator[str]:
+        yield above
+        try:
+            yield body()
+        except RemoraError as error:
+            yield render("problem.html", error=error)
+        yield below
+
+    return StreamingResponse(parts(), media_type="text/html")
 
 
 def error_page(status: int, title: str, detail: str) -> HTMLResponse:

@@ -1,5 +1,6 @@
 """Starts the server of the page for a project."""
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ from remora.web.application import create_app
 from remora.web.session import Session
 
 _HOST = "127.0.0.1"
+_SWITCH_S = 0.001
 
 
 def serve_pages(
@@ -34,6 +36,8 @@ def serve_pages(
         def show_next_link() -> None:
             show_link(url + session.new_link())
 
+        # a request that reads a whole stream must not delay the others
+        sys.setswitchinterval(_SWITCH_S)
         app = LocalOnly(create_app(records, session, show_next_link))
         show_next_link()
         serve(app, listener)

@@ -13,7 +13,6 @@ from remora.web.agent_records import Records
 from remora.web.html_responses import render
 
 _PAUSE_S = 0.1
-_ALL = 1 << 40
 
 
 async def live_agent(records: Records, request: Request) -> EventSourceResponse:
@@ -38,7 +37,7 @@ async def live_agent(records: Records, request: Request) -> EventSourceResponse:
 def _rows(records: Records, agent_id: str, first: int) -> list[tuple[int, str]]:
     """Return the rows from a turn on as HTML, each with its turn."""
     agent = records.agent(agent_id)
-    rows = agent.rows(first, _ALL)
+    rows = agent.rows(first, None)
     return [(row.turn, render("row.html", agent=agent, row=row, turn=None)) for row in rows]
 
 

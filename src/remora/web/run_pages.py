@@ -1,7 +1,9 @@
 """The lists: all runs, and the jobs of a run."""
 
+from functools import partial
 from typing import Any
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,7 +17,7 @@ from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.trace.read.reader import RUNNING
 from remora.web.agent_records import Records
-from remora.web.html_responses import page
+from remora.web.html_responses import page, page_in_two_parts, render
 
 _JOBS = 200
 """Jobs of a page."""
@@ -30,16 +32,21 @@ def runs_page(records: Records, _request: Request) -> Response:
 
 
 def run_page(records: Records, request: Request) -> Response:
-    """Return the page of a run: its totals, and the jobs that match the filters."""
+    """Return the page of a run. Its jobs are read after the beginning was sent."""
     project = records.project()
-    view = read_run(project, run_named(project.trace, request.path_params["run"]), details=False)
-    query = request.query_params
+    run_id = run_named(project.trace, request.path_params["run"])
+    body = partial(_body, project, run_id, request.query_params)
+    return page_in_two_parts("run.html", body, run_id=run_id)
+
+
+def _body(project: Project, run_id: str, query: QueryParams) -> str:
+    """Return the totals of a run and the jobs that match the filters, as HTML."""
+    view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
     start = max(0, int(query.get("start", "0")) if query.get("start", "0").isdecimal() else 0)
     shown = jobs[start : start + _JOBS]
-    return page(
-        "run.html",
-        project=project,
+    return render(
+        "run_body.html",
         view=view,
         totals=run_document(project, view)["totals"],
         jobs=shown,

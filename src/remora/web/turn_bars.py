@@ -26,19 +26,19 @@ def turn_bars(agent: AgentRecord) -> list[Bar]:
     The height is the size of the prompt, or the time of the tool if no model was asked. A bar for
     several turns shows the largest and the worst of them.
     """
-    rows = agent.rows(0, 1 << 40)
-    has_prompts = any(row.prompt_tokens for row in rows)
-    sizes = [row.prompt_tokens if has_prompts else row.tool_ms for row in rows]
+    turns = [(row.turn, row.prompt_tokens, row.tool_ms, row.state) for row in agent.rows(0, None)]
+    has_prompts = any(tokens for _, tokens, _, _ in turns)
+    sizes = [tokens if has_prompts else ms for _, tokens, ms, _ in turns]
     most = max(sizes, default=0) or 1
-    step = -(-len(rows) // _MOST) or 1
+    step = -(-len(turns) // _MOST) or 1
     return [
         Bar(
-            first=rows[place].turn,
-            last=rows[place : place + step][-1].turn,
+            first=turns[place][0],
+            last=turns[place : place + step][-1][0],
             height=max(_LEAST, round(100 * max(sizes[place : place + step]) / most)),
-            state=min((row.state for row in rows[place : place + step]), key=_ORDER.index),
+            state=min((state for *_, state in turns[place : place + step]), key=_ORDER.index),
         )
-        for place in range(0, len(rows), step)
+        for place in range(0, len(turns), step)
     ]
 
 

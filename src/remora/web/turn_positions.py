@@ -1,119 +1,107 @@
-"""Positions of the turns in an agent's stream, which are found by reading it once.
+"""The lines of an agent's turns, found by bisection: a page reads only what it shows.
 
 The index is not used: a page must also show streams that are damaged or that no index knows.
 """
 
-from array import array
-from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Lock
 
 import msgspec
 
-from remora.trace.content.line_format import Line, complete_lines
+from remora.trace.content.byte_source import ByteSource
+from remora.trace.content.line_format import Line, complete_lines, newline_before
 from remora.trace.read.reader import open_stream
 
 _PIECE = 1 << 16
-_MOST_STREAMS = 64
 
 
-class _InTurn(msgspec.Struct):
+class _Place(msgspec.Struct):
     turn: int
+    seq: int = 0
 
 
-_TURN = msgspec.json.Decoder(_InTurn)
+_PLACE = msgspec.json.Decoder(_Place)
 
 
-class TurnPositions:
-    """The byte and the line at which each turn of a stream begins.
+def turn_lines(path: Path, turn: int, turns: int | None = None) -> Iterator[tuple[int, Line]]:
+    """Yield the complete lines of the turn `turn`, or of the next one, and of the ones after it.
 
-    Turn 0 is the part before the first turn. A line that is not an event belongs to the turn of the
-    line before it. Only the lines that were not read before are read. If the file was replaced by a
-    smaller one, all are.
+    Each comes with its turn. `turns` is their number; without it, all are read. Turn 0 is the part
+    before the first turn. A line that is not an event belongs to the turn of the line before it.
+    Lines are numbered by the events' `seq`. Raises NotFound if there is no such stream, and
+    DiskError or StreamDamaged if it cannot be read.
     """
+    with open_stream(path) as source:
+        offset, before = _beginning(source, turn)
+        last, left = None, turns
+        for line in complete_lines(source, offset, before, piece=_PIECE):
+            now = turn_of(line.raw, last or 0)
+            if now != last and left is not None:
+                if not left:
+                    return
+                left -= 1
+            last = now
+            yield now, line
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = Lock()
-        self._clear()
 
-    def _clear(self) -> None:
-        self._turns, self._offsets, self._lines = array("q"), array("q"), array("q")
-        self._end = self._count = 0
+def last_turn(path: Path) -> int:
+    """Return the turn of the last event that can be read, or 0. The stream is read backwards.
 
-    def turns(self, until: int | None = None) -> list[int]:
-        """Return the numbers of the turns in order, or only those up to `until`.
-
-        Raises NotFound if there is no such stream, and DiskError or StreamDamaged if it cannot be
-        read.
-        """
-        with self._lock:
-            self._read(until)
-            known = len(self._turns) if until is None else bisect_left(self._turns, until + 1)
-            return self._turns[:known].tolist()
-
-    def lines(self, turn: int, turns: int = 1) -> Iterator[tuple[int, Line]]:
-        """Yield the complete lines of a turn and of the ones after it, `turns` in all.
-
-        Each comes with its turn. Raises whatever `turns` raises.
-        """
-        with self._lock:
-            self._read(turn)
-            place = bisect_left(self._turns, turn)
-            if place == len(self._turns):
-                return
-            offset, before = self._offsets[place], self._lines[place]
-            last = self._turns[place]
-        with open_stream(self.path) as source:
-            for line in complete_lines(source, offset, before, piece=_PIECE):
-                now = turn_of(line.raw, last)
-                if now != last:
-                    turns -= 1
-                    if not turns:
-                        return
-                last = now
-                yield now, line
-
-    def _read(self, until: int | None) -> None:
-        """Read on until a turn after `until` has begun or the stream ends."""
-        with open_stream(self.path) as source:
-            if source.size() < self._end:
-                self._clear()
-            if until is not None and self._turns and self._turns[-1] > until:
-                return
-            for line in complete_lines(source, self._end, self._count):
-                turn = turn_of(line.raw, self._turns[-1] if self._turns else 0)
-                if not self._turns or turn != self._turns[-1]:
-                    self._turns.append(turn)
-                    self._offsets.append(line.offset)
-                    self._lines.append(line.number - 1)
-                    if until is not None and turn > until:
-                        return
-                self._end, self._count = line.offset + line.size + 1, line.number
+    Raises whatever `turn_lines` raises.
+    """
+    with open_stream(path) as source:
+        end = newline_before(source, source.size())
+        while end >= 0:
+            before = newline_before(source, end)
+            found = _place(source.pread(end - before - 1, before + 1))
+            if found is not None:
+                return found.turn
+            end = before
+    return 0
 
 
 def turn_of(raw: bytes, last: int) -> int:
     """Return the turn of a line, or `last` if the line is not an event or its turn is lower."""
+    found = _place(raw)
+    return max(found.turn if found is not None else 0, last)
+
+
+def _beginning(source: ByteSource, turn: int) -> tuple[int, int]:
+    """Return the byte at which `turn` or the next one begins, and the number of lines before it.
+
+    The events before `low` are of earlier turns, and the first one after `high` is not.
+    """
+    low, high = 0, source.size() if turn > 0 else 0
+    while high - low > _PIECE:
+        middle = (low + high) // 2
+        found = _first_event(source, middle, high)
+        if found is None or found[1].turn >= turn:
+            high = middle
+        else:
+            low = found[0].offset + found[0].size + 1
+    for line in complete_lines(source, low, piece=_PIECE) if turn > 0 else ():
+        place = _place(line.raw)
+        if place is not None and place.turn >= turn:
+            return line.offset, place.seq
+    return (source.size(), 0) if turn > 0 else (0, 0)
+
+
+def _first_event(source: ByteSource, start: int, end: int) -> tuple[Line, _Place] | None:
+    """Return the first event that begins after byte `start` and before `end`."""
+    lines = complete_lines(source, start, piece=_PIECE)
+    next(lines, None)  # the rest of the line that contains this byte
+    for line in lines:
+        if line.offset >= end:
+            return None
+        place = _place(line.raw)
+        if place is not None:
+            return line, place
+    return None
+
+
+def _place(raw: bytes) -> _Place | None:
+    """Return where an event is, or None if the line is not an event."""
     try:
-        return max(_TURN.decode(raw).turn, last)
+        return _PLACE.decode(raw)
     except (ValueError, RecursionError):
-        return last
-
-
-class KnownPositions:
-    """The positions of the streams that were shown last."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[Path, TurnPositions] = OrderedDict()
-        self._lock = Lock()
-
-    def of(self, path: Path) -> TurnPositions:
-        """Return the positions of a stream."""
-        with self._lock:
-            found = self._known.pop(path, None) or TurnPositions(path)
-            self._known[path] = found
-            if len(self._known) > _MOST_STREAMS:
-                self._known.popitem(last=False)
-            return found
+        return None

@@ -1,6 +1,8 @@
 """What a stream records of each turn: the packet, the decision, its errors and its result."""
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -179,8 +181,13 @@ class AgentHistory:
 
     def packet_after(self, turn: Turn) -> DecisionPacket | None:
         """Return the packet that was shown in the turn after `turn`, or None if there is none."""
-        later = [one for one in self.turns if one.number > turn.number and one.call is not None]
-        return self.shown(later[0]) if later else None
+        later = next((one for one in self.after(turn) if one.call is not None), None)
+        return None if later is None else self.shown(later)
+
+    def after(self, turn: Turn) -> Iterator[Turn]:
+        """Yield the turns after `turn`, in order."""
+        place = bisect_right(self.turns, turn.number, key=lambda one: one.number)
+        return islice(self.turns, place, None)
 
     def _note_set(self, event: Event) -> None:
         delta = event.packet_delta

@@ -175,17 +175,16 @@ def _lost_lines(history: AgentHistory, failure: Failure, turn: Turn) -> Iterator
 def _is_repaired(history: AgentHistory, turn: Turn) -> bool:
     """Return True if the same tool reported no error in a later turn."""
     tool = turn.result.tool if turn.result is not None else ""
-    later = [
-        one.result
-        for one in history.turns
-        if one.number > turn.number and one.result is not None and one.result.tool == tool
-    ]
-    return bool(later) and not later[-1].output.errors and later[-1].outcome != "error"
+    for one in reversed(history.turns):
+        if one.result is not None and one.result.tool == tool:
+            is_good = not one.result.output.errors and one.result.outcome != "error"
+            return one.number > turn.number and is_good
+    return False
 
 
 def _is_model_next(history: AgentHistory, turn: Turn) -> bool:
-    later = (one for one in history.turns if one.number > turn.number and one.call is not None)
-    return any(one.asked_model for one in list(later)[:1])
+    later = next((one for one in history.after(turn) if one.call is not None), None)
+    return later is not None and later.asked_model
 
 
 def _lost(failure: Failure, turn: Turn, line: str, after: int) -> Cause:

@@ -4,8 +4,9 @@ Streams are redacted when they are written, but by the rules of that time, and s
 never are.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,10 +22,8 @@ from remora.trace.read.state_at import each_decision
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
 from remora.web.agent_records import ROWS, AgentRecord, TurnRecord
-from remora.web.turn_positions import TurnPositions
 from remora.web.turn_rows import TurnRow
 
-_ALL = 1 << 40
 _T = TypeVar("_T")
 
 
@@ -32,7 +31,7 @@ class SharedAgent(AgentRecord):
     """An agent's stream without secrets."""
 
     def __init__(self, project: Project, path: Path) -> None:
-        super().__init__(project, stream_id(path), TurnPositions(path))
+        super().__init__(project, stream_id(path), path)
         self.redact = project.redact
         self._packets: dict[int, DecisionPacket] = {}
         self._problem: RemoraError | None = None
@@ -40,7 +39,7 @@ class SharedAgent(AgentRecord):
     @cached_property
     def every_row(self) -> list[TurnRow]:
         """The rows of all turns."""
-        return [redacted(row, self.redact) for row in super().rows(0, _ALL)]
+        return [redacted(row, self.redact) for row in super().rows(0, None)]
 
     def read_packets(self, turns: Collection[int]) -> None:
         """Read the packets of these turns in one pass over the stream."""
@@ -62,9 +61,9 @@ class SharedAgent(AgentRecord):
         """Why the agent failed. Raises whatever `why` raises."""
         return redacted(why(self.project.trace, self.agent_id), self.redact)
 
-    def rows(self, first: int, number: int = ROWS) -> list[TurnRow]:
-        """Return the rows of `number` turns, beginning with the turn `first` or the next one."""
-        return [row for row in self.every_row if row.turn >= first][:number]
+    def rows(self, first: int = 0, number: int | None = ROWS) -> Iterator[TurnRow]:
+        """Yield the rows of `number` turns, or of all, from the turn `first` or the next one on."""
+        return islice((row for row in self.every_row if row.turn >= first), number)
 
     @cached_property
     def start(self) -> dict[str, Any]:

@@ -33,6 +33,26 @@ async function show(turn, { tab = tabName(), against = "", push = true, focus = 
   if (push) history.pushState({ turn, tab, against }, "", `${base}?${new URLSearchParams({ turn, tab, ...(against !== "" && { against }) })}`);
   await mark(turn);
   if (focus) panel.querySelector("[data-tab][aria-current]")?.focus();
+  await showRest(mine.signal);
+}
+
+/** Return the tab to show of another turn. The why line is about all turns. */
+function turnTab() {
+  return tabName() === "why" ? "packet" : tabName();
+}
+
+/** Load the part of a tab for which the server reads the whole of a large stream. */
+async function showRest(signal) {
+  const rest = panel.querySelector("[data-whole]");
+  if (!rest) return;
+  try {
+    const whole = await load(rest.dataset.whole, signal);
+    const hadFocus = panel.contains(document.activeElement);
+    panel.replaceChildren(whole);
+    if (hadFocus) panel.querySelector("[data-tab][aria-current]")?.focus();
+  } catch (error) {
+    if (error.name !== "AbortError") rest.textContent = error.message;
+  }
 }
 
 /** Mark the row of a turn. If it is not in the list, load the rows that begin with it. */
@@ -74,7 +94,7 @@ rows.addEventListener("click", (event) => {
   const row = event.target.closest("[data-turn]");
   if (row && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    show(Number(row.dataset.turn));
+    show(Number(row.dataset.turn), { tab: turnTab() });
   }
 });
 
@@ -97,7 +117,7 @@ panel.addEventListener("submit", (event) => {
 let waiting;
 slider.addEventListener("input", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(() => show(currentTurn()), 60);
+  waiting = setTimeout(() => show(currentTurn(), { tab: turnTab() }), 60);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -105,7 +125,7 @@ document.addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[event.key];
   if (!step) return;
   const turn = Math.min(Number(slider.max), Math.max(0, currentTurn() + step));
-  if (turn !== currentTurn()) show(turn);
+  if (turn !== currentTurn()) show(turn, { tab: turnTab() });
 });
 
 addEventListener("popstate", () => {
@@ -117,7 +137,7 @@ addEventListener("popstate", () => {
 
 /** Follow a running agent: rows appear and change as its stream grows. */
 function follow() {
-  const last = rows.querySelector("tr[data-turn]:last-of-type")?.dataset.turn ?? 0;
+  const last = rows.querySelector("tr:last-of-type")?.dataset.turn ?? agent.dataset.last;
   const source = new EventSource(`/live${base}?after=${last}`);
   source.addEventListener("row", (event) => {
     const row = parse(event.data).querySelector("tr");
@@ -145,8 +165,15 @@ async function showBars() {
   document.getElementById("bars").replaceChildren(await load(`${base}/bars`));
 }
 
+/** Show what the server reads the whole stream for, one after the other. */
+async function showSlowParts() {
+  loading = new AbortController();
+  await showRest(loading.signal);
+  await showBars();
+  if (!("live" in agent.dataset)) await showBadges();
+}
+
 watchEnd();
 document.querySelector("#rows [aria-current]")?.scrollIntoView({ block: "nearest" });
 if ("live" in agent.dataset) follow();
-else showBadges();
-showBars();
+showSlowParts();

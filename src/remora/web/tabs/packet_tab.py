@@ -12,10 +12,15 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _APART = ("hub_context", "hub_freshness")
 
 
+def outputs(turn: TurnRecord) -> dict[str, Any]:
+    """Return the raw outputs of the turn."""
+    results = turn.data(ToolResulted.type)
+    return {"results": results, "problem": "", "changes": None, "other": None, "packet": None}
+
+
 def packet(turn: TurnRecord, other: int | None) -> dict[str, Any]:
     """Return the raw outputs, the packet, and how it differs from the packet of another turn."""
-    results = turn.data(ToolResulted.type)
-    found: dict[str, Any] = {"results": results, "problem": "", "changes": None, "other": other}
+    found = outputs(turn) | {"other": other}
     try:
         shown = turn.packet()
         if other is not None:

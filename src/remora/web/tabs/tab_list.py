@@ -7,7 +7,7 @@ from remora.web.agent_records import TurnRecord
 from remora.web.tabs.candidates_tab import candidates
 from remora.web.tabs.events_tab import events
 from remora.web.tabs.files_tab import files
-from remora.web.tabs.packet_tab import packet
+from remora.web.tabs.packet_tab import outputs, packet
 from remora.web.tabs.prompt_tab import prompt
 from remora.web.tabs.why_tab import why
 
@@ -16,21 +16,27 @@ class Tab(NamedTuple):
     """A tab. `values` returns what its template `tabs/NAME.html` shows.
 
     It gets the turn and the number of another turn, with which packets are compared. It raises
-    NotFound, DiskError or StreamDamaged if that cannot be read.
+    NotFound, DiskError or StreamDamaged if that cannot be read. If it reads the whole stream,
+    `first_values` returns what is shown of a large stream at first.
     """
 
     name: str
     title: str
     values: Callable[[TurnRecord, int | None], dict[str, Any]]
+    first_values: Callable[[TurnRecord], dict[str, Any]] | None = None
+
+
+def _nothing(_turn: TurnRecord) -> dict[str, Any]:
+    return {}
 
 
 TABS = {
     tab.name: tab
     for tab in (
-        Tab("why", "Why", why),
-        Tab("packet", "Raw | Packet", packet),
+        Tab("why", "Why", why, _nothing),
+        Tab("packet", "Raw | Packet", packet, outputs),
         Tab("prompt", "Prompt", prompt),
-        Tab("candidates", "Candidates", candidates),
+        Tab("candidates", "Candidates", candidates, _nothing),
         Tab("files", "Files", files),
         Tab("events", "Events", events),
     )

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from remora.runs.diagnosis.diagnosis import why as why_of
 from remora.web.agent_records import TurnRecord
 
 
 def why(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     """Return the diagnosis of the turn's agent."""
-    return {"diagnosis": why_of(turn.agent.project.trace, turn.agent.agent_id)}
+    return {"diagnosis": turn.agent.diagnosis}
