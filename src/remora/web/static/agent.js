@@ -65,7 +65,15 @@ async function mark(turn) {
   }
   rows.querySelector("[aria-current]")?.removeAttribute("aria-current");
   row?.setAttribute("aria-current", "true");
-  row?.scrollIntoView({ block: "nearest" });
+  if (row) reveal(row);
+}
+
+/** Scroll the list, and never the page, until a row is below the list's head. */
+function reveal(row) {
+  const list = row.closest(".turns");
+  const head = list.querySelector("thead").offsetHeight;
+  const [top, bottom] = [row.offsetTop - head, row.offsetTop + row.offsetHeight - list.clientHeight];
+  list.scrollTop = Math.min(Math.max(list.scrollTop, bottom), top);
 }
 
 function currentTurn() {
@@ -174,6 +182,7 @@ async function showSlowParts() {
 }
 
 watchEnd();
-document.querySelector("#rows [aria-current]")?.scrollIntoView({ block: "nearest" });
+const shown = document.querySelector("#rows [aria-current]");
+if (shown) reveal(shown);
 if ("live" in agent.dataset) follow();
 showSlowParts();
