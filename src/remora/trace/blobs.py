@@ -63,12 +63,9 @@ def resolve(data: Any, store: ObjectStore) -> Any:
     """Replace references in JSON data with the strings that they refer to.
 
     Raises StreamDamaged if a reference is invalid, StreamError if the strings exceed MAX_RESOLVED
-    bytes or the data is nested too deeply, and whatever `ObjectStore.get` raises.
+    bytes, and whatever `ObjectStore.get` raises.
     """
-    try:
-        return _Resolver(store).value(data)
-    except RecursionError as error:
-        raise StreamError("the event's data is nested too deeply") from error
+    return _Resolver(store).value(data)
 
 
 class _Resolver:

@@ -8,7 +8,7 @@ from typing import Any
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
-from remora.errors import NotFound, RemoraError
+from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.diagnosis import Diagnosis, why
@@ -126,9 +126,13 @@ class TurnRecord:
     def whole(self, event: Event) -> dict[str, Any]:
         """Return the data of an event, with texts that are stored elsewhere.
 
-        Raises StreamDamaged if the data is invalid, and whatever reading a stored text raises.
+        Raises StreamDamaged if the data is invalid, StreamError if it is nested too deeply, and
+        whatever reading a stored text raises.
         """
-        return resolved_data(event, self.agent.project.trace.blobs)
+        try:
+            return resolved_data(event, self.agent.project.trace.blobs)
+        except RecursionError as error:
+            raise StreamError("the event's data is nested too deeply to show") from error
 
     def content(self, digest: str) -> bytes:
         """Return the content of a file that the turn changed. Raises NotFound or DiskError."""
