@@ -3,7 +3,7 @@
 from typing import Any
 
 from remora.errors import HostError
-from remora.text import clip
+from remora.text import clip, count
 from remora.tools.host.text_lines import (
     Line,
     decode,
@@ -90,10 +90,24 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
     found = lines[line - 1]
     current = body[found.start : found.stop]
     if current != expect:
-        raise HostError(
-            f"{path}:{line}: the line is not as expected; found {clip(current, _SHOWN)!r}"
-        )
+        raise HostError(f"{path}:{line}: {_difference(current, expect)}")
     return found
+
+
+def _difference(current: str, expect: str) -> str:
+    """Return how a line differs from the expected one. White space, which messages shorten, is
+    counted.
+    """
+    shown = clip(current, _SHOWN)
+    if current.strip() == expect.strip():
+        for what, strip in (("begins", str.lstrip), ("ends", str.rstrip)):
+            has, expected = (len(text) - len(strip(text)) for text in (current, expect))
+            if has != expected:
+                spaces = count(has, "white space character")
+                return (
+                    f"the line is not as expected; {shown!r} {what} with {spaces}, not {expected}"
+                )
+    return f"the line is not as expected; found {shown!r}"
 
 
 def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
