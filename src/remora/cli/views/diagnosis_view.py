@@ -77,7 +77,9 @@ def _facts(found: Diagnosis) -> Iterator[str]:
         yield f"turn {turn}: argument {one.name}={one.value} {_where(one)}"
     if found.dropped:
         names = ", ".join(one.name for one in found.dropped[:_MOST_NAMED])
-        yield f"turn {turn}: the budget dropped {count(len(found.dropped), 'part')}: {names}"
+        left = len(found.dropped) - _MOST_NAMED
+        others = f" and {count(left, 'more part')}" if left > 0 else ""
+        yield f"turn {turn}: the budget dropped {names}{others}"
     first = found.first_error
     known = {one.seq for one in found.cause.evidence}
     if found.cause.turn is not None and first is not None and first.seq not in known:

@@ -1,11 +1,13 @@
 """Failures of a call: a tool that crashed or refused, a wrong choice, a loop, a failed check."""
 
 import re
+from collections.abc import Iterable
 
-from remora.runs.diagnosis.agent_history import AgentHistory, HostCallRecord, ToolOutcome
+from remora.runs.diagnosis.agent_history import AgentHistory, HostCallRecord, ToolOutcome, Turn
 from remora.runs.diagnosis.cause import Cause, Evidence, Kind, Rule, quoted
 from remora.runs.diagnosis.failure import (
     Failure,
+    Repeated,
     arguments_at,
     call_text,
     margin_of,
@@ -127,31 +129,43 @@ def loop(history: AgentHistory, failure: Failure) -> Cause | None:
     """The agent made the same call again and again, or calls that changed nothing."""
     repeated = repeated_calls(history)
     if repeated is not None and failure.stop_reason in ("repeated_call", "max_turns", ""):
-        turns = ", ".join(map(str, repeated.turns[:8]))
-        sentence = (
-            f"Loop: the agent called {repeated.args} {len(repeated.turns)} times "
-            f"(turns {turns}) and got no further"
-        )
-        seqs = {one.number: one.call.seq for one in history.turns if one.call is not None}
-        evidence = tuple(
-            Evidence(number, seqs.get(number), repeated.args) for number in repeated.turns[:4]
-        )
-        last = repeated.turns[-1]
-        return Cause(kind="loop", turn=last, sentence=sentence, evidence=evidence)
+        return _repeats(history, repeated)
     if failure.stop_reason not in ("no_progress", "repeated_call"):
         return None
     turn = failure.turn
-    calls = [one for one in history.turns if one.call is not None][-4:]
     return Cause(
         kind="loop",
         turn=turn.number,
         sentence=f"Loop: the calls up to turn {turn.number} changed nothing: "
         f"{quoted(failure.message)}",
-        evidence=tuple(
-            Evidence(one.number, one.call.seq, call_text(one.call))
-            for one in calls
-            if one.call is not None
-        ),
+        evidence=_calls_in([one for one in history.turns if one.call is not None][-4:]),
+    )
+
+
+def _repeats(history: AgentHistory, repeated: Repeated) -> Cause:
+    first, last = repeated.turns[0], repeated.turns[-1]
+    looping = [one for one in history.turns if first <= one.number <= last and one.call is not None]
+    others = [one for one in looping if one.number not in repeated.turns]
+    texts = {call_text(one.call) for one in others if one.call is not None}
+    between = ""
+    if len(texts) == 1 and len(others) > 1:
+        numbers = ", ".join(str(one.number) for one in others[:8])
+        between = f" and {texts.pop()} between them (turns {numbers})"
+    turns = ", ".join(map(str, repeated.turns[:8]))
+    return Cause(
+        kind="loop",
+        turn=last,
+        sentence=f"Loop: the agent called {repeated.args} {len(repeated.turns)} times "
+        f"(turns {turns}){between}, and got no further",
+        evidence=_calls_in(looping[:6]),
+    )
+
+
+def _calls_in(turns: Iterable[Turn]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(one.number, one.call.seq, call_text(one.call))
+        for one in turns
+        if one.call is not None
     )
 
 
@@ -213,6 +227,9 @@ def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
     if call is None:
         return ()
     found = [Evidence(turn.number, call.seq, f"{call_text(call)}, decided by {call.decided_by}")]
+    reason = _reason_of(history, failure)
+    if reason:
+        found.append(Evidence(turn.number, None, f"the candidate's reason: {quoted(reason)}"))
     margin = margin_of(call, history.margin)
     if margin is not None:
         gate = "" if margin.gate is None else f", the gate is {margin.gate:g}"
@@ -225,6 +242,15 @@ def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
         text = quoted(failure.message)
         found.append(Evidence(history.submission.turn, history.submission.seq, text))
     return tuple(found)
+
+
+def _reason_of(history: AgentHistory, failure: Failure) -> str:
+    """Return the reason with which the call of the failure was offered, if it was."""
+    call = failure.turn.call
+    for one in history.shown(failure.turn).candidate_actions if call is not None else ():
+        if call is not None and (one.tool, one.args) == (call.tool, call.args):
+            return one.reason
+    return ""
 
 
 CALL_RULES: tuple[Rule, ...] = (

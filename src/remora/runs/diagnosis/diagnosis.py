@@ -226,10 +226,11 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
     )
     number = changing[-1].number if changing else None
     what = quoted(places[0]) if places else "the same lines were changed"
+    change = "the change" if number is None else f"the change of turn {number}"
     return Cause(
         kind="conflict",
         turn=number,
-        sentence=f"Conflict with your files when the change of turn {number} was accepted: {what}",
+        sentence=f"Conflict: {change} could not be merged with your files: {what}",
         evidence=(*(Evidence(number or 0, None, quoted(text)) for text in places), *evidence),
     )
 

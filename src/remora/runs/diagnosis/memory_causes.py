@@ -18,6 +18,7 @@ from remora.runs.diagnosis.packet_places import (
     occurs,
     packet_places,
 )
+from remora.text import count
 
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
 """The place and the kind in front of an error message."""
@@ -111,16 +112,19 @@ def budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
                 continue
             place = next((one for one in dropped if occurs(name, one.text)), None)
             if place is not None:
-                return _dropped(failure, turn, place, name)
+                return _dropped(history, failure, turn, place, name)
     return None
 
 
-def _dropped(failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
+def _dropped(history: AgentHistory, failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
     line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
+    more = sum(part.text.count("\n") + 1 for part in dropped_parts(history, turn)) - 1
+    others = f" and {count(more, 'more line')}" if more else ""
     asked = turn.request
+    since = _dropped_since(history, turn, name)
     evidence = [
+        Evidence(since, None, f"{place.name} is dropped from here on: {quoted(line)}"),
         Evidence(turn.number, asked.seq if asked is not None else None, _trimmed(turn)),
-        Evidence(turn.number, None, f"{place.name} was dropped: {quoted(line)}"),
     ]
     if turn.call is not None:
         text = f"{call_text(turn.call)}, decided by {turn.call.decided_by}"
@@ -128,10 +132,21 @@ def _dropped(failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
     return Cause(
         kind="budget_dropped",
         turn=turn.number,
-        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name}) from the packet of '
-        f"turn {turn.number}, so the model decided without it; {_what_failed(failure)}",
+        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name}){others} from the '
+        f"packet of turn {turn.number}, so the model decided without it; {_what_failed(failure)}",
         evidence=(*evidence, *_failed_result(failure)),
     )
+
+
+def _dropped_since(history: AgentHistory, turn: Turn, name: str) -> int:
+    """Return the first turn from which on, up to `turn`, the budget dropped what has the name."""
+    since = turn.number
+    for one in reversed(history.turns):
+        if one.number < since and one.call is not None:
+            if not any(occurs(name, part.text) for part in dropped_parts(history, one)):
+                break
+            since = one.number
+    return since
 
 
 def _trimmed(turn: Turn) -> str:

@@ -21,14 +21,16 @@ def context_truncated(history: AgentHistory, _failure: Failure) -> Cause | None:
     evidence = [Evidence(turn.number, problem.seq, quoted(problem.message))]
     sizes = ""
     if asked is not None and asked.read_tokens is not None:
-        sizes = f" read {asked.read_tokens:,} of {asked.prompt_tokens:,} prompt tokens and"
-        text = f"the request has {asked.prompt_tokens:,} tokens"
+        sizes = (
+            f", according to its own count: it read {asked.read_tokens:,} of about "
+            f"{asked.prompt_tokens:,} prompt tokens"
+        )
+        text = f"the request has about {asked.prompt_tokens:,} tokens"
         evidence.append(Evidence(turn.number, asked.seq, text))
     return Cause(
         kind="context_truncated",
         turn=turn.number,
-        sentence=f"The model server truncated the context of turn {turn.number}: it{sizes} "
-        "answered without the rest",
+        sentence=f"The model server truncated the context of turn {turn.number}{sizes}",
         evidence=tuple(evidence),
     )
 
