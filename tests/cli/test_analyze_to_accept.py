@@ -63,7 +63,7 @@ def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
 def test_runs_counts_what_waits(ran: Ran) -> None:
     (run,) = ran("runs", "--json").document["runs"]
     assert set(run) == {
-        "run_id", "started", "status", "jobs",
+        "run_id", "started", "status", "jobs", "failed",
         "pending", "accepted", "rejected", "reverted", "conflicts", "watched",
     }  # fmt: skip
     assert (run["status"], run["jobs"], run["pending"], run["accepted"]) == ("ended", 2, 2, 0)

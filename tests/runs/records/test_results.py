@@ -106,7 +106,8 @@ def test_the_list_of_runs(shop: Desk) -> None:
     listed: list[dict[str, Any]] = msgspec.to_builtins(list_run_lines(shop.project.trace))
     assert {run["run_id"] for run in listed} == {one, other}
     assert all(
-        list(run)[4:] == ["pending", "accepted", "rejected", "reverted", "conflicts", "watched"]
+        list(run)[4:]
+        == ["failed", "pending", "accepted", "rejected", "reverted", "conflicts", "watched"]
         for run in listed
     )
     by_id = {run["run_id"]: run for run in listed}

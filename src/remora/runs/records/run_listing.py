@@ -26,6 +26,8 @@ from remora.trace.read.reader import (
 )
 from remora.trace.trace_folder import TraceFolder, stream_id
 
+_FAILED = ("failed", "error")
+
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
     """A planned job, which is counted and not decoded."""
@@ -149,10 +151,12 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         )
         for event in events:
             counting.add(typed_payload(event))
+        ends = [counting.ends.get(start.agent_id) for start in counting.starts()]
         states = [counting.review(start.agent_id) for start in counting.starts()]
         line = replace(
             line,
             status=run_status(is_written=is_written, ended=counting.ended),
+            failed=sum(end is not None and end.status in _FAILED for end in ends),
             pending=states.count(PENDING),
             accepted=states.count("accepted"),
             rejected=states.count("rejected"),
