@@ -71,7 +71,7 @@ def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str, 
 
 def test_raw_output_and_packet_are_beside_each_other(pages: TestClient, failed: Planted) -> None:
     text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=packet").text
-    raw, packet = text.split("<h2>Packet</h2>")
+    raw, packet = text.split("<h2>Packet shown before the call</h2>")
     assert "is assigned and never used" in raw
     assert "is assigned and never used" not in packet
     after = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=packet&against=1").text

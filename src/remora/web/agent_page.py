@@ -15,9 +15,6 @@ from remora.web.tabs.prompt_tab import sent_bytes
 from remora.web.tabs.tab_list import TABS
 from remora.web.turn_bars import turn_bars
 
-FAILED = ("failed", "error", "interrupted", "damaged")
-"""Statuses of agents that are shown at the turn that failed."""
-
 
 def agent_page(records: Records, request: Request) -> Response:
     """Return the page of an agent, with the rows around the selected turn."""
@@ -79,7 +76,7 @@ def prompt_file(records: Records, request: Request) -> Response:
 
 def _tab(request: Request, agent: AgentRecord) -> str:
     """Return the name of the tab to show. The cause of a failure comes first."""
-    has_cause = agent.status in FAILED and not agent.is_large
+    has_cause = agent.has_failed and not agent.is_large
     return request.query_params.get("tab", "why" if has_cause else "packet")
 
 
@@ -116,7 +113,7 @@ def _turn_to_show(agent: AgentRecord) -> int:
     """Return the turn to look at first: of a failed agent, the one with the cause or an error."""
     if agent.status == RUNNING:
         return agent.last_turn
-    return _failing_turn(agent) if agent.status in FAILED else min(1, agent.last_turn)
+    return _failing_turn(agent) if agent.has_failed else min(1, agent.last_turn)
 
 
 def _failing_turn(agent: AgentRecord) -> int:

@@ -21,6 +21,8 @@ from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 
 ROWS = 100
 """Rows of turns that are sent at a time."""
+FAILED = ("failed", "error", "interrupted", "damaged")
+"""Statuses of agents that are shown at the turn that failed."""
 _LARGE = 4_000_000
 
 
@@ -84,6 +86,27 @@ class AgentRecord:
         return {}
 
     @cached_property
+    def most_turns(self) -> int | None:
+        """The number of turns that the agent may take, or None if it was not recorded."""
+        most = (self.start.get("definition") or {}).get("max_turns")
+        return most if isinstance(most, int) else None
+
+    @cached_property
+    def has_failed(self) -> bool:
+        """True if something went wrong: the agent failed, or its change conflicts with the user's.
+
+        Of a large stream, only the end is read, which does not have the conflict.
+        """
+        return self.status in FAILED or self.conflicts
+
+    @cached_property
+    def conflicts(self) -> bool:
+        """True if the agent's change set could not be merged with the user's files."""
+        with suppress(RemoraError):
+            return not self.is_large and self.diagnosis.cause.kind == "conflict"
+        return False
+
+    @cached_property
     def diagnosis(self) -> Diagnosis:
         """Why the agent failed. Raises StreamDamaged if its stream is empty or damaged."""
         return why(self.project.trace, self.agent_id)
@@ -138,13 +161,15 @@ class TurnRecord:
         """Return the content of a file that the turn changed. Raises NotFound or DiskError."""
         return self.agent.project.trace.objects.get(digest)
 
-    def packet(self, turn: int | None = None) -> DecisionPacket:
+    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
         """Return the packet that was shown in this turn, or in another one.
 
-        Raises NotFound if there is no such turn, and StreamDamaged if a line before it is damaged.
+        If `shown` is False, return it with what the budget dropped. Raises NotFound if there is no
+        such turn, and StreamDamaged if a line before it is damaged.
         """
         reader = PacketReader(self.agent.project.trace)
-        return reader.packet_at(self.agent.agent_id, self.turn if turn is None else turn)
+        number = self.turn if turn is None else turn
+        return reader.packet_at(self.agent.agent_id, number, shown=shown)
 
     def _resolved(self, event: Event) -> dict[str, Any]:
         try:

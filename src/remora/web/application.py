@@ -105,14 +105,16 @@ def _closing(hub: SharedHub) -> Callable[[Starlette], AbstractAsyncContextManage
     return lifespan
 
 
-def _show_error(_request: Request, error: Exception) -> HTMLResponse:
+def _show_error(request: Request, error: Exception) -> HTMLResponse:
+    """Return a page with an error, and a link to the run that the address is about."""
     assert isinstance(error, RemoraError)
+    run = request.path_params.get("run", "")
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     if isinstance(error, NotFound):
         status = HTTPStatus.NOT_FOUND
     elif isinstance(error, UsageError):
         status = HTTPStatus.BAD_REQUEST
-    return error_page(status, error.message, error.hint or "")
+    return error_page(status, error.message, error.hint or "", run=run)
 
 
 def _show_http_error(_request: Request, error: Exception) -> HTMLResponse:

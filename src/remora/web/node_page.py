@@ -1,7 +1,10 @@
 """The page of a node: the Hub's facts about it, with their tiers, and the jobs that worked on it."""
 
 import asyncio
+import re
 from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
@@ -9,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.bootstrap.hub.shared_hub import SharedHub
-from remora.errors import RemoraError
+from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.find import no_answer_error
 from remora.hub.node import NodeState
-from remora.ids import MODULE, split_node_key
+from remora.ids import MODULE, split_node_key, unescape_path
 from remora.runs.pictures.call_neighbourhood import call_neighbourhood
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
@@ -22,10 +25,12 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
 from remora.web.picture_pages import as_html, node_address
+from remora.workspaces.rooted_files import RootedFiles
 
 _RUNS = 10
 """Runs in which jobs on a node are looked for, newest first."""
 _MOST_FOUND = 100
+_MOST_LINES = 500
 _LINKS = frozenset({"callers", "callees", "related_tests"})
 
 
@@ -52,6 +57,7 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
         node=node,
         context=context,
         facts=_facts(node),
+        source=await asyncio.to_thread(_source, project, node),
         calls=as_html(
             call_neighbourhood(node.key, node.callers or (), node.callees or (), href=node_address)
         ),
@@ -78,6 +84,16 @@ def _facts(node: NodeState) -> dict[str, Any]:
     """Return the facts that are not links."""
     built: dict[str, Any] = msgspec.to_builtins(node)
     return {key: value for key, value in built.items() if key not in _LINKS and value is not None}
+
+
+def _source(project: Project, node: NodeState) -> list[str]:
+    """Return the lines of a node, or nothing if its file is not the one that the Hub has read."""
+    with suppress(HostError):
+        data = RootedFiles(project.root).read_bytes(unescape_path(node.file_path))
+        if sha256(data).hexdigest() == node.file_hash:
+            lines = re.split(r"\r\n|\r|\n", data.decode("utf-8", "replace"))
+            return lines[node.line_start - 1 : node.line_start - 1 + node.line_count][:_MOST_LINES]
+    return []
 
 
 def _jobs_on(project: Project, key: str) -> Iterator[PastJob]:

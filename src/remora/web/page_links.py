@@ -23,6 +23,10 @@ class PageLinks:
         query = {"turn": turn} | ({"tab": tab} if tab else {})
         return f"{self.agent(agent_id)}?{urlencode(query)}"
 
+    def event(self, agent_id: str, turn: int, seq: int) -> str:
+        """Return the address of an event in the list of its turn's events."""
+        return f"{self.turn(agent_id, turn, 'events')}#e{seq}"
+
 
 class FileLinks:
     """Places in a share file with these agents. `static/share.js` shows them."""
@@ -43,3 +47,7 @@ class FileLinks:
     def turn(self, agent_id: str, turn: int, tab: str = "") -> str:
         """Return the fragment of a turn, or of one of its tabs."""
         return f"#{agent_id}-t{turn}" + (f"-{tab}" if tab else "")
+
+    def event(self, agent_id: str, turn: int, _seq: int) -> str:
+        """Return the fragment of the turn's events."""
+        return self.turn(agent_id, turn, "events")

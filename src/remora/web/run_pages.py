@@ -10,7 +10,7 @@ from starlette.responses import Response
 from remora.errors import RemoraError
 from remora.runs.diagnosis.diagnosis import why
 from remora.runs.project import Project
-from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.current_attempt import CONFLICT, UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
@@ -81,8 +81,10 @@ def _choices(view: RunView) -> dict[str, list[str]]:
 
 
 def _causes(project: Project, jobs: list[JobView]) -> dict[str, str]:
-    """Return the why line of the first jobs that failed, by agent."""
-    failed = [job for job in jobs if job.status in _FAILED and not job.damaged]
+    """Return the why line of the first jobs that failed or conflict, by agent."""
+    failed = [
+        job for job in jobs if (job.status in _FAILED or job.review == CONFLICT) and not job.damaged
+    ]
     found = {}
     for job in failed[:_MOST_CAUSES]:
         try:

@@ -1,6 +1,8 @@
 """The row of each turn: its call, who decided, the outcome, tokens and time."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -36,7 +38,11 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnRow(msgspec.Struct, kw_only=True):
-    """What a list shows of a turn. `unreadable` is the number of the first line that is not an event."""
+    """What a list shows of a turn.
+
+    `trimmed` is the number of steps in which the packet was trimmed, and `model_ms` the time from
+    each request to its answer. `unreadable` is the number of the first line that is not an event.
+    """
 
     turn: int
     began: str = ""
@@ -48,6 +54,9 @@ class TurnRow(msgspec.Struct, kw_only=True):
     error: str = ""
     requests: int = 0
     prompt_tokens: int = 0
+    trimmed: int = 0
+    asked: str = ""
+    model_ms: int = 0
     tool_ms: int = 0
     changed_files: int = 0
     unreadable: int | None = None
@@ -85,6 +94,7 @@ def _add(row: TurnRow, line: RecordedLine) -> None:
         return
     row.began, row.ended = row.began or event.timestamp, event.timestamp
     kind = _PARTS.get(event.type)
+    _add_waiting(row, event)
     if kind is None:
         return
     try:
@@ -95,6 +105,15 @@ def _add(row: TurnRow, line: RecordedLine) -> None:
     part.show_in(row)
 
 
+def _add_waiting(row: TurnRow, event: Event) -> None:
+    """Add the time from a request to what follows it: its answer, or an error."""
+    if row.asked:
+        with suppress(ValueError, TypeError):  # a time that no run of ours has written
+            asked, answered = map(datetime.fromisoformat, (row.asked, event.timestamp))
+            row.model_ms += round((answered - asked).total_seconds() * 1000)
+    row.asked = event.timestamp if event.type == ModelRequest.type else ""
+
+
 class _Started(msgspec.Struct):
     def show_in(self, row: TurnRow) -> None:
         row.call, row.outcome = "start", "success"
@@ -102,10 +121,12 @@ class _Started(msgspec.Struct):
 
 class _Asked(msgspec.Struct):
     prompt_tokens: int = 0
+    trim: int = 0
 
     def show_in(self, row: TurnRow) -> None:
         row.requests += 1
         row.prompt_tokens = max(row.prompt_tokens, self.prompt_tokens)
+        row.trimmed = self.trim
 
 
 class _Called(msgspec.Struct):
@@ -139,12 +160,21 @@ class _Failed(msgspec.Struct):
         row.outcome, row.error = "error", f"{self.kind}: {_short(self.message)}"
 
 
+class _Check(msgspec.Struct):
+    name: str = ""
+    ok: bool = False
+    detail: Any = None
+
+
 class _Submitted(msgspec.Struct):
     verified: bool = False
+    checks: list[_Check] = []
 
     def show_in(self, row: TurnRow) -> None:
         if not self.verified:
-            row.outcome, row.error = "error", "the checks refused the submission"
+            failed = next((check for check in self.checks if not check.ok), _Check())
+            row.outcome = "error"
+            row.error = f"refused by the check {failed.name}: {_short(failed.detail)}"
 
 
 class _Escalated(msgspec.Struct):

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.web.agent_page import FAILED, tab_values
+from remora.web.agent_page import tab_values
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
 from remora.web.share.redacted_records import SharedAgent
@@ -42,8 +42,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
     Raises DiskError or StreamDamaged if its stream cannot be read at all.
     """
     agent = SharedAgent(project, path)
-    has_failed = agent.status in FAILED
-    look_at = _turn_to_look_at(agent, has_failed=has_failed)
+    look_at = _turn_to_look_at(agent)
     order = by_importance(agent.every_row, look_at)
     agent.read_packets(order[:MOST_TURNS])
     turns = _turns(agent, order[:MOST_TURNS], links, most)
@@ -52,7 +51,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         link=links,
         agent=agent,
         turn=look_at,
-        tab="why" if has_failed else "packet",
+        tab="why" if agent.has_failed else "packet",
         tabs=TABS.values(),
         rows=list(listed_rows(agent.every_row, order)),
         bars=turn_bars(agent),
@@ -64,14 +63,14 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         agent_id=agent.agent_id,
         run_id=agent.first.run_id if agent.first is not None else None,
         cause=_cause(agent),
-        has_failed=has_failed,
+        has_failed=agent.has_failed,
         size=sum(map(len, turns.values())),
         html=Markup(html),  # noqa: S704 (a template escaped it)
     )
 
 
-def _turn_to_look_at(agent: SharedAgent, *, has_failed: bool) -> int:
-    if not has_failed:
+def _turn_to_look_at(agent: SharedAgent) -> int:
+    if not agent.has_failed:
         return min(1, agent.last_turn)
     with suppress(RemoraError):
         return agent.diagnosis.look_at

@@ -18,7 +18,7 @@ from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.diagnosis import Diagnosis, why
 from remora.runs.project import Project
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import each_decision
+from remora.trace.read.state_at import DecisionState, each_decision
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
 from remora.web.agent_records import ROWS, AgentRecord, TurnRecord
@@ -33,7 +33,7 @@ class SharedAgent(AgentRecord):
     def __init__(self, project: Project, path: Path) -> None:
         super().__init__(project, stream_id(path), path)
         self.redact = project.redact
-        self._packets: dict[int, DecisionPacket] = {}
+        self._states: dict[int, DecisionState] = {}
         self._problem: RemoraError | None = None
 
     @cached_property
@@ -46,14 +46,15 @@ class SharedAgent(AgentRecord):
         try:
             for turn, state in each_decision(read_events(self.path)):
                 if turn in turns:
-                    self._packets[turn] = redacted(state.shown(), self.redact)
+                    self._states[turn] = state
         except RemoraError as error:
             self._problem = error
 
-    def packet(self, turn: int) -> DecisionPacket:
+    def packet(self, turn: int, *, shown: bool) -> DecisionPacket:
         """Return a packet that was read. Raises StreamDamaged if a line before it is damaged."""
-        if turn in self._packets:
-            return self._packets[turn]
+        if turn in self._states:
+            state = self._states[turn]
+            return redacted(state.shown() if shown else state.packet, self.redact)
         raise self._problem or NotFound(f"{self.agent_id} has no turn {turn}")
 
     @cached_property
@@ -88,9 +89,9 @@ class SharedTurn(TurnRecord):
         """Return the content of a file that the turn changed."""
         return self.agent.redact.data(super().content(digest))
 
-    def packet(self, turn: int | None = None) -> DecisionPacket:
+    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
         """Return the packet that was shown in this turn, or in another one."""
-        return self.agent.packet(self.turn if turn is None else turn)
+        return self.agent.packet(self.turn if turn is None else turn, shown=shown)
 
 
 def redacted(record: _T, redact: Redactor) -> _T:

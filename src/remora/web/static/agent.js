@@ -13,8 +13,8 @@ function tabName() {
   return panel.querySelector("[data-tab][aria-current]")?.dataset.tab ?? "packet";
 }
 
-/** Show a tab of a turn. `against` is the turn to compare its packet with. */
-async function show(turn, { tab = tabName(), against = "", push = true, focus = false } = {}) {
+/** Show a tab of a turn. `against` is the turn to compare its packet with, `hash` the event to mark. */
+async function show(turn, { tab = tabName(), against = "", hash = "", push = true, focus = false } = {}) {
   loading?.abort();
   const mine = (loading = new AbortController());
   panel.classList.add("loading");
@@ -30,10 +30,20 @@ async function show(turn, { tab = tabName(), against = "", push = true, focus = 
     panel.replaceChildren(note);
   }
   panel.classList.remove("loading");
-  if (push) history.pushState({ turn, tab, against }, "", `${base}?${new URLSearchParams({ turn, tab, ...(against !== "" && { against }) })}`);
+  if (push) history.pushState({ turn, tab, against }, "", `${base}?${new URLSearchParams({ turn, tab, ...(against !== "" && { against }) })}${hash}`);
+  markEvent(hash);
   await mark(turn);
   if (focus) panel.querySelector("[data-tab][aria-current]")?.focus();
   await showRest(mine.signal);
+}
+
+/** Mark the event that a link leads to, and open it. */
+function markEvent(hash) {
+  const row = hash && document.getElementById(hash.slice(1));
+  if (!row) return;
+  row.classList.add("chosen-event");
+  row.querySelector("details")?.setAttribute("open", "");
+  row.scrollIntoView({ block: "nearest" });
 }
 
 /** Return the tab to show of another turn. The why line is about all turns. */
@@ -113,7 +123,7 @@ panel.addEventListener("click", (event) => {
   if (address.origin !== location.origin || address.pathname !== base) return;
   event.preventDefault();
   const query = address.searchParams;
-  show(Number(query.get("turn")), { tab: query.get("tab") ?? tabName(), focus: link.dataset.tab !== undefined });
+  show(Number(query.get("turn")), { tab: query.get("tab") ?? tabName(), hash: address.hash, focus: link.dataset.tab !== undefined });
 });
 
 panel.addEventListener("submit", (event) => {
@@ -139,7 +149,7 @@ document.addEventListener("keydown", (event) => {
 addEventListener("popstate", () => {
   const query = new URLSearchParams(location.search);
   if (query.has("turn")) {
-    show(Number(query.get("turn")), { tab: query.get("tab") ?? "packet", against: query.get("against") ?? "", push: false });
+    show(Number(query.get("turn")), { tab: query.get("tab") ?? "packet", against: query.get("against") ?? "", hash: location.hash, push: false });
   }
 });
 
@@ -184,5 +194,6 @@ async function showSlowParts() {
 watchEnd();
 const shown = document.querySelector("#rows [aria-current]");
 if (shown) reveal(shown);
+markEvent(location.hash);
 if ("live" in agent.dataset) follow();
 showSlowParts();

@@ -293,10 +293,10 @@
     if (panel.hidden || !stream) return;
     const table = element("table", "", { class: "list" });
     const head = table.createTHead().insertRow();
-    for (const name of ["line", "type", "event", "time (UTC)", "size"]) head.append(element("th", name, { scope: "col" }));
+    for (const name of ["event", "type", "content", "time (UTC)", "size"]) head.append(element("th", name, { scope: "col" }));
     const body = table.createTBody();
     stream.lines.forEach((line, place) => {
-      if (line.turn === turn) body.append(eventRow(stream, line, place + 1));
+      if (line.turn === turn) body.append(eventRow(stream, line, place));
     });
     panel.replaceChildren(table);
   }
@@ -306,7 +306,7 @@
     const details = element("details");
     let text = stream.text(line);
     const withheld = isWithheld(line);
-    const says = line.isBad ? "not what was recorded" : withheld ? "left out, because it has a secret" : beginning(text);
+    const says = line.isBad ? `line ${number + 1} is not what was recorded` : withheld ? "left out, because it has a secret" : beginning(text);
     if (text.length > SHOWN) text = `${text.slice(0, SHOWN)} … and ${plural(text.length - SHOWN, "more character")}`;
     else if (line.event) text = indented(text);
     details.append(element("summary", says), element("pre", text));

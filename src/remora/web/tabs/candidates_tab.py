@@ -34,7 +34,23 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
         "margin": _margin(scores),
         "gate": _gate(turn),
         "problem": problem,
+        "tools": _tools(turn.agent.start),
     }
+
+
+def _tools(start: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tools of the agent: their arguments, and the functions that their scripts call."""
+    definition = start.get("definition") or {}
+    grants = {tool.get("name"): tool.get("grants") for tool in definition.get("tools") or []}
+    return [
+        {
+            "name": tool.get("name"),
+            "description": tool.get("description"),
+            "arguments": [*(tool.get("parameters") or {}).get("properties", {})],
+            "grants": grants.get(tool.get("name")) or [],
+        }
+        for tool in start.get("tools") or []
+    ]
 
 
 def _margin(scores: list[float | None]) -> float | None:

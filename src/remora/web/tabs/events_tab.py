@@ -23,6 +23,7 @@ def _line(line: RecordedLine) -> dict[str, Any]:
     event = line.event
     return {
         "number": line.number,
+        "seq": event.seq if event is not None else None,
         "size": len(line.raw),
         "type": event.type if event is not None else "",
         "time": event.timestamp if event is not None else "",

@@ -1,21 +1,88 @@
 """The tab *Raw | Packet*: the tool's output beside the packet that the model saw."""
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import ToolResulted
+from remora.errors import NotFound, RemoraError, StreamDamaged
+from remora.memory.canonical import json_text
+from remora.memory.events import SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.runs.records.packet_diff import packet_changes
+from remora.runs.records.packet_diff import PacketChange, packet_changes
 from remora.web.agent_records import TurnRecord
 
+_PLACE = re.compile(r"[^\s:]+\.pym:(\d{1,9}): ")
+_LINES = 10
+"""Lines of a script that are shown before the one that failed, and after it."""
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _APART = ("hub_context", "hub_freshness")
 
 
+class ShownCall(NamedTuple):
+    """A host call as text, such as `read_text("a.py")`, with its error or its result."""
+
+    text: str
+    error: Any
+    result: Any
+    ms: Any
+
+
+class FailedScript(NamedTuple):
+    """The numbered lines of a tool's script around the one that failed."""
+
+    tool: str
+    lines: list[tuple[int, str]]
+    failing: int
+
+
 def outputs(turn: TurnRecord) -> dict[str, Any]:
-    """Return the raw outputs of the turn."""
+    """Return the raw outputs of the turn, the scripts that failed, and the results of checks."""
     results = turn.data(ToolResulted.type)
-    return {"results": results, "problem": "", "changes": None, "other": None, "packet": None}
+    return {
+        "results": [result | {"host_calls": [*_host_calls(result)]} for result in results],
+        "scripts": [*_failed_scripts(turn, results)],
+        "checks": [check for made in turn.data(SubmitResult.type) for check in made["checks"]],
+        "problem": "",
+        "changes": None,
+        "other": None,
+        "packet": None,
+    }
+
+
+def _host_calls(result: dict[str, Any]) -> Iterator[ShownCall]:
+    """Yield the host calls of a script, which may be anything in a stream of another program."""
+    for call in result.get("host_calls") or []:
+        if not isinstance(call, dict):
+            continue
+        args, kwargs = call.get("args"), call.get("kwargs")
+        given = [_json(value) for value in args] if isinstance(args, list) else []
+        if isinstance(kwargs, dict):
+            given += [f"{name}={_json(value)}" for name, value in kwargs.items()]
+        text = f"{call.get('name')}({', '.join(given)})"
+        yield ShownCall(text, call.get("error"), call.get("result"), call.get("duration_ms"))
+
+
+def _json(value: Any) -> str:
+    try:
+        return json_text(value)
+    except (ValueError, RecursionError):
+        return "…"
+
+
+def _failed_scripts(turn: TurnRecord, results: list[dict[str, Any]]) -> Iterator[FailedScript]:
+    """Yield the scripts of tools that failed, as they were when they ran."""
+    for result in results:
+        digest, error = result.get("script_sha256"), str(result.get("error") or "")
+        if not error or not isinstance(digest, str):
+            continue
+        with suppress(RemoraError):  # the script was removed since
+            text = turn.content(digest).decode("utf-8", "replace")
+            at = _PLACE.match(error)
+            failing = int(at[1]) if at is not None else 1
+            first = max(1, failing - _LINES)
+            lines = text.rstrip("\n").split("\n")[first - 1 : failing + _LINES]
+            yield FailedScript(str(result.get("tool")), [*enumerate(lines, first)], failing)
 
 
 def packet(turn: TurnRecord, other: int | None) -> dict[str, Any]:
@@ -26,12 +93,21 @@ def packet(turn: TurnRecord, other: int | None) -> dict[str, Any]:
         if other is not None:
             found["changes"] = packet_changes(turn.packet(other), shown)
     except (StreamDamaged, NotFound) as error:
-        return found | {"problem": f"{error.message}; {error.hint}", "packet": {}, "facts": []}
+        problem = f"{error.message}; {error.hint}"
+        return found | {"problem": problem, "packet": {}, "facts": [], "dropped": []}
     document = packet_json(shown)
     parts = {
         key: value for key, value in document.items() if value not in _EMPTY and key not in _APART
     }
-    return found | {"packet": parts, "facts": _facts(shown)}
+    return found | {"packet": parts, "facts": _facts(shown), "dropped": _dropped(turn, shown)}
+
+
+def _dropped(turn: TurnRecord, shown: DecisionPacket) -> list[PacketChange]:
+    """Return what the budget dropped from the packet, or shortened."""
+    if not shown.omitted:
+        return []
+    changes = packet_changes(turn.packet(shown=False), shown)
+    return [change for change in changes if not change.path.startswith("/omitted")]
 
 
 def _facts(shown: DecisionPacket) -> list[dict[str, Any]]:

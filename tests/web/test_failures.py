@@ -1,0 +1,90 @@
+"""What the page shows of failures: scripts, host calls, checks, conflicts, and what was dropped."""
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.cli.conftest import Remora, user_without_weights
+from tests.diagnosis.planted_failures import (
+    BUDGET_DROPPED,
+    CONFLICT,
+    REFUSED_EDIT,
+    TEN,
+    WRONG_CHOICE,
+    Case,
+    Planted,
+    plant,
+)
+from tests.web.recorded import client_of
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Remora:
+    return user_without_weights(tmp_path / "home")
+
+
+def shown(case: Case, user: Remora, folder: Path) -> tuple[TestClient, Planted]:
+    """Record a case, and return what reads its pages."""
+    planted = plant(case, folder / "project", user)
+    return client_of(planted.root, folder), planted
+
+
+def test_a_failed_call_shows_its_host_calls_and_the_line_of_its_script(
+    user: Remora, tmp_path: Path
+) -> None:
+    pages, planted = shown(REFUSED_EDIT, user, tmp_path)
+    text = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=packet").text
+    assert "edit_text(&#34;src/price.py&#34;, 5, &#34;unused = order.coupon&#34;, null)" in text
+    assert "begins with 4 white space characters, not 0" in text
+    assert text.count('<span class="del">') == 1
+    failing = text.partition('<span class="del">')[2].partition("\n")[0]
+    assert "edit_text(target" in failing
+
+    text = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=candidates").text
+    assert "read_text, edit_text" in text, "what the tool's script may call"
+    assert '<span class="failed">1</span>' in pages.get("/").text, "failed jobs of the run"
+
+
+def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> None:
+    pages, planted = shown(WRONG_CHOICE, user, tmp_path)
+    text = pages.get(f"/agents/{planted.agent_id}?turn=2&tab=packet").text
+    assert "refused by the check check.pym: the name &#39;subtotal&#39;" in text
+    assert '<span class="bad">failed</span></td><td>the name &#39;subtotal&#39;' in text
+    why = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=why").text
+    assert "the candidate&#39;s reason: subtotal is used in line 7" in why
+    assert f'href="/agents/{planted.agent_id}?turn=2&amp;tab=events#e11"' in why
+    events = pages.get(f"/agents/{planted.agent_id}?turn=2&tab=events").text
+    assert '<tr id="e11">' in events
+
+
+def test_a_conflict_is_named_everywhere(user: Remora, tmp_path: Path) -> None:
+    pages, planted = shown(CONFLICT, user, tmp_path)
+    run = pages.get(f"/runs/{planted.run_id}").text
+    assert '<span class="state conflict">conflict</span>' in run
+    assert "Conflict: the change of turn 1 could not be merged with your files" in run
+    agent = pages.get(f"/agents/{planted.agent_id}").text
+    assert 'data-tab="why" aria-current="page"' in agent
+    assert '<span class="state conflict">conflict</span>' in agent
+
+
+@pytest.mark.slow
+def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Path) -> None:
+    pages, planted = shown(BUDGET_DROPPED, user, tmp_path)
+    text = pages.get(f"/agents/{planted.agent_id}?turn=11&tab=packet").text
+    assert text.count('<div class="trimmed">trimmed</div>') == 10
+    dropped = text.partition("Dropped by the budget")[2]
+    assert "line 18 of the function prints order.weekend_fee" in dropped
+    assert text.count("prints order.weekend_fee") == 3, (
+        "in the table, as the failed check, and in its row"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_each_planted_failure_opens_with_its_cause(user: Remora, tmp_path: Path) -> None:
+    for number, case in enumerate(TEN):
+        pages, planted = shown(case, user, tmp_path / str(number))
+        text = pages.get(f"/agents/{planted.agent_id}").text
+        assert 'data-tab="why" aria-current="page"' in text, case.name
+        assert '<p class="sentence">' in text, case.name
