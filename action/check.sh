@@ -1,37 +1,49 @@
 #!/usr/bin/env bash
 # Run `remora check`, print annotations, and write the reports for the next steps.
+# python3 -I: a file of the checkout, such as json.py, must not become a module of these steps.
 set -euo pipefail
+set -f  # an operation is a word, not a pattern of file names
 
-arguments=()
+reports=$(mktemp -d "$RUNNER_TEMP/remora-reports.XXXXXX")
+arguments=(check --format github --reports "$reports")
 for operation in $ACTION_OPERATIONS; do
   arguments+=(--operation "$operation")
 done
 
 if [ -n "$ACTION_CHANGED" ]; then
-  # a shallow clone lacks the base, and has no common ancestor
-  if ! git cat-file -e "$ACTION_CHANGED^{commit}" 2> /dev/null; then
-    git fetch --quiet --no-tags --depth=1 origin "$ACTION_CHANGED"
-    ACTION_CHANGED=$(git rev-parse FETCH_HEAD)
+  case "$ACTION_CHANGED" in -*)
+    echo "::error::changed: $ACTION_CHANGED is not a revision"
+    exit 2
+  esac
+  # actions/checkout makes a branch for the checked-out commit only
+  revision=$(git rev-parse --quiet --verify "$ACTION_CHANGED^{commit}" ||
+    git rev-parse --quiet --verify "origin/$ACTION_CHANGED^{commit}" || true)
+  if [ -z "$revision" ]; then
+    fetch=(git fetch --quiet --no-tags)
+    # a shallow clone lacks the base, and has no common ancestor
+    if [ "$(git rev-parse --is-shallow-repository)" = true ]; then fetch+=(--depth=1); fi
+    "${fetch[@]}" origin "$ACTION_CHANGED"
+    revision=$(git rev-parse FETCH_HEAD)
   fi
-  base=$(git merge-base "$ACTION_CHANGED" HEAD 2> /dev/null || echo "$ACTION_CHANGED")
+  base=$(git merge-base "$revision" HEAD 2> /dev/null || echo "$revision")
   arguments+=("--changed=$base")
 fi
 
-paths=()
+arguments+=(--)
 while IFS= read -r path; do
-  if [ -n "$path" ]; then paths+=("$path"); fi
+  if [ -n "$path" ]; then arguments+=("$path"); fi
 done <<< "$ACTION_PATHS"
 
-reports="$RUNNER_TEMP/remora-reports"
 status=0
-"$ACTION_PROGRAM" check --format github --reports "$reports" "${arguments[@]}" -- "${paths[@]}" \
-  || status=$?
-if [ "$status" -gt 1 ]; then exit "$status"; fi
+"$ACTION_PROGRAM" "${arguments[@]}" || status=$?
+if [ ! -f "$reports/remora.json" ] || [ "$status" -gt 1 ]; then
+  exit "$status"
+fi
 
 count='import json, sys; print(json.load(open(sys.argv[1]))["totals"]["problems"])'
 {
   echo "status=$status"
   echo "reports=$reports"
-  echo "problems=$(python3 -c "$count" "$reports/remora.json")"
+  echo "problems=$(python3 -I -c "$count" "$reports/remora.json")"
 } >> "$GITHUB_OUTPUT"
 cat "$reports/remora.md" >> "$GITHUB_STEP_SUMMARY"

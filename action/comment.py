@@ -1,9 +1,11 @@
 """Writes remora.md as one comment on the pull request, and edits that comment in later runs.
 
-The comment is found by a marker that readers do not see. Only comments of the token's own account
-are edited. Needs no package.
+The comment is found by a marker that readers do not see, with the name of the artifact, so that two
+uses of the action have two comments. Only comments of the token's own account are edited; if the
+token may not ask for its account, as in workflows, those of bots. Needs no package.
 """
 
+import http.client
 import json
 import os
 import sys
@@ -13,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-MARKER = "<!-- remora check -->"
 MAX_BODY = 65_000
 """GitHub refuses a comment with more than 65,536 characters."""
 _PAGE = 100
@@ -28,7 +29,7 @@ def main() -> int:
         return 0
     text = (Path(os.environ["ACTION_REPORTS"]) / "remora.md").read_text(encoding="utf-8")
     try:
-        print(_write(number, f"{MARKER}\n{text}"))
+        print(_write(number, text))
     except urllib.error.HTTPError as error:
         if error.code not in (401, 403):
             print(f"::error::no comment: GitHub answered {error.code} {error.reason}")
@@ -37,26 +38,28 @@ def main() -> int:
             "::warning::no comment: the token may not write it; grant `pull-requests: write` "
             "(pull requests from forks never may)"
         )
-    except urllib.error.URLError as error:
-        print(f"::error::no comment: {error.reason}")
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        print(f"::error::no comment: {getattr(error, 'reason', error) or type(error).__name__}")
         return 1
     return 0
 
 
-def _write(number: int, body: str) -> str:
+def _write(number: int, text: str) -> str:
+    marker = f"<!-- remora check {os.environ['ACTION_ARTIFACT'].replace('--', '')} -->"
+    body = f"{marker}\n{text}"
     if len(body) > MAX_BODY:
         body = f"{body[:MAX_BODY]}\n\nThe rest is in the artifact."
-    own = next(_own_comments(number), None)
+    own = next(_own_comments(number, marker), None)
     if own is not None:
         _ask("PATCH", f"issues/comments/{own['id']}", {"body": body})
         return f"edited comment {own['id']}"
-    if os.environ["ACTION_PROBLEMS"] == "0":
+    if os.environ["ACTION_STATUS"] == "0":
         return "no comment: there are no problems"
     made = _ask("POST", f"issues/{number}/comments", {"body": body})
     return f"wrote comment {made['id']}"
 
 
-def _own_comments(number: int) -> Iterator[dict[str, Any]]:
+def _own_comments(number: int, marker: str) -> Iterator[dict[str, Any]]:
     """Yield the comments with the marker that this token's account wrote."""
     login = _login()
     page = 1
@@ -65,7 +68,7 @@ def _own_comments(number: int) -> Iterator[dict[str, Any]]:
             user = each.get("user") or {}
             # the token of an app may not ask for its own name, but no person is a bot
             is_own = user.get("login") == login if login else user.get("type") == "Bot"
-            if is_own and str(each.get("body")).startswith(MARKER):
+            if is_own and str(each.get("body")).startswith(marker):
                 yield each
         page += 1
 

@@ -115,7 +115,9 @@ def root(tmp_path: Path) -> Path:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "start")
     git(root, "switch", "-q", "-c", "work")
-    write(root, {"new.py": UNUSED, "odd name.py": FIXED})
+    # modules of these names would replace Python's, if a step looked for modules here
+    hostile = dict.fromkeys(("json.py", "logging.py", "types.py"), "raise SystemExit(9)\n")
+    write(root, {"new.py": UNUSED, "odd name.py": FIXED, **hostile})
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "work")
     return root
@@ -160,6 +162,9 @@ def test_a_pull_request_with_a_finding_fails_with_its_reports(root: Path, tmp_pa
         assert runner.values["steps.check.outputs.problems"] == "1"
         reports = Path(runner.values["steps.check.outputs.reports"])
         jsonschema.validate(json.loads((reports / "remora.sarif").read_text()), LOG)
+        share = (reports / "remora.html").read_text()
+        assert "<!doctype html>" in share[:100].lower()
+        assert "new.py" in share
         assert "1 problem, 1 with a verified fix" in (tmp_path / "1/summary").read_text()
         git(root, "apply", str(reports / "remora.patch"))
         git(root, "commit", "-q", "-a", "-m", "fix")
@@ -182,6 +187,27 @@ def test_a_shallow_clone_lacks_its_base(root: Path, tmp_path: Path) -> None:
     assert runner.run() == 1, runner.log
     assert "new.py" in runner.log
     assert "old.py" not in runner.log
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
+def test_a_whole_clone_stays_whole_and_knows_the_branch_by_its_remote(
+    root: Path, tmp_path: Path
+) -> None:
+    git(root, "switch", "-q", "main")
+    write(root, {"later.py": UNUSED})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "later, on main only")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--branch=work", f"file://{root}", str(clone))
+    runner = Runner(clone, tmp_path / "run", {"artifact": "", "changed": "main"})
+    assert runner.run() == 1, runner.log
+    assert "new.py" in runner.log
+    assert "later.py" not in runner.log
+    assert git(clone, "rev-parse", "--is-shallow-repository").strip() == "false"
+    odd = Runner(clone, tmp_path / "odd", {"changed": "--upload-pack=true"})
+    assert odd.run() == 2
+    assert "is not a revision" in odd.log
 
 
 @pytest.mark.slow

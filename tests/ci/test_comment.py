@@ -2,8 +2,10 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from tests.ci.github_server import GitHub, github_server
 
 SCRIPT = Path(__file__).parents[2] / "action/comment.py"
-MARKER = "<!-- remora check -->"
+MARKER = "<!-- remora check remora -->"
 
 
 @pytest.fixture
@@ -30,7 +32,14 @@ class Job:
     github: GitHub
 
     def __call__(
-        self, text: str, token: str = "of-actions", *, problems: int = 1, number: int | None = 7
+        self,
+        text: str,
+        token: str = "of-actions",
+        *,
+        status: int = 1,
+        number: int | None = 7,
+        artifact: str = "remora",
+        url: str = "",
     ) -> subprocess.CompletedProcess[str]:
         (self.folder / "remora.md").write_text(text, encoding="utf-8")
         event = {} if number is None else {"pull_request": {"number": number}}
@@ -39,12 +48,13 @@ class Job:
             [sys.executable, SCRIPT],
             env={
                 "PATH": os.environ["PATH"],
-                "GITHUB_API_URL": self.github.url,
+                "GITHUB_API_URL": url or self.github.url,
                 "GITHUB_REPOSITORY": "ana/shop",
                 "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
                 "ACTION_TOKEN": token,
                 "ACTION_REPORTS": str(self.folder),
-                "ACTION_PROBLEMS": str(problems),
+                "ACTION_STATUS": str(status),
+                "ACTION_ARTIFACT": artifact,
             },
             capture_output=True,
             text=True,
@@ -63,7 +73,7 @@ def test_the_second_run_edits_the_comment_of_the_first(
 ) -> None:
     assert job("one problem", token).stdout == "wrote comment 1\n"
     assert job("two problems `ä`", token).stdout == "edited comment 1\n"
-    assert job("no problems", token, problems=0).stdout == "edited comment 1\n"
+    assert job("no problems", token, status=0).stdout == "edited comment 1\n"
     assert [each["body"] for each in github.comments] == [f"{MARKER}\nno problems"]
 
 
@@ -81,8 +91,31 @@ def test_a_comment_of_somebody_else_is_never_edited(job: Job, github: GitHub) ->
 
 
 def test_without_problems_no_comment_is_begun(job: Job, github: GitHub) -> None:
-    assert job("no problems", problems=0).returncode == 0
+    assert job("no problems", status=0).returncode == 0
     assert github.comments == []
+
+
+def test_two_uses_of_the_action_have_two_comments(job: Job, github: GitHub) -> None:
+    assert job("lint").stdout == "wrote comment 1\n"
+    assert job("types", artifact="types").stdout == "wrote comment 2\n"
+    assert job("no types", artifact="types", status=0).stdout == "edited comment 2\n"
+    assert github.comments[0]["body"] == f"{MARKER}\nlint"
+
+
+def test_an_answer_that_ends_early_is_an_error(job: Job, github: GitHub) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            server.accept()[0].close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        port = server.getsockname()[1]
+        done = job("one problem", url=f"http://127.0.0.1:{port}")
+        thread.join()
+    assert done.returncode == 1
+    assert done.stdout.startswith("::error::no comment: ")
+    assert done.stderr == ""
 
 
 def test_a_token_that_may_not_write_does_not_fail_the_job(job: Job, github: GitHub) -> None:

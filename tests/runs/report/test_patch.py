@@ -12,8 +12,11 @@ from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import find_problems
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Edit, FileChange, Report
+from remora.trace.redact.redactor import Redactor
 from tests.runs.conftest import GIT, RULES, Kept, analyzed, last
 
+REDACT = Redactor(bytes(32))
+TOKEN = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
 CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 
 
@@ -52,31 +55,60 @@ def test_neighbouring_changes_of_a_file_are_one_diff_that_git_takes(
     report: Report, tree: Path
 ) -> None:
     both = with_edits(report, Edit(1, 2, ""), Edit(3, 5, "def load() -> int:\n"))
-    applied(tree, combined_patch(both, tree))
+    applied(tree, combined_patch(both, tree, REDACT))
     assert (tree / "a.py").read_text().startswith('\ndef load() -> int:\n    """Read."""\n')
 
 
 def test_of_two_changes_of_a_line_the_first_is_taken(report: Report, tree: Path) -> None:
     both = with_edits(report, Edit(8, 9, "    return 2\n"), Edit(8, 9, "    return 3\n"))
-    applied(tree, combined_patch(both, tree))
+    applied(tree, combined_patch(both, tree, REDACT))
     assert (tree / "a.py").read_text().endswith("    return 2\n")
     same = with_edits(report, Edit(8, 9, "    return 2\n"), Edit(8, 9, "    return 2\n"))
-    assert combined_patch(same, tree) == ""
+    assert combined_patch(same, tree, REDACT) == ""
 
 
 def test_a_new_file_and_a_decided_change(report: Report, tree: Path) -> None:
     new = with_edits(report, Edit(1, 1, "x = 1\n"), path="tests/b.py")
-    applied(tree, combined_patch(new, tree))
+    applied(tree, combined_patch(new, tree, REDACT))
     assert (tree / "tests/b.py").read_text() == "x = 1\n"
     done = replace(new, jobs=tuple(replace(job, review="rejected") for job in new.jobs))
-    assert combined_patch(done, tree) == ""
+    assert combined_patch(done, tree, REDACT) == ""
 
 
 def test_a_change_with_a_secret_is_left_out(report: Report, tree: Path) -> None:
     """Its edits are unknown, because the patch would write a placeholder."""
     (job, *_) = with_edits(report, Edit(1, 2, "")).jobs
     secret = replace(job, files=(replace(job.files[0], edits=None),))
-    assert combined_patch(replace(report, jobs=(secret,)), tree) == ""
+    assert combined_patch(replace(report, jobs=(secret,)), tree, REDACT) == ""
+
+
+def test_lines_around_a_change_may_have_a_secret(report: Report, tree: Path) -> None:
+    """All of its change set is left out, also the other file."""
+    (tree / "a.py").write_text(f'TOKEN = "{TOKEN}"\n{CODE}')
+    (tree / "b.py").write_text(CODE)
+    (job, *_) = with_edits(report, Edit(2, 3, "")).jobs
+    (file,) = job.files
+    both = replace(job, files=(file, replace(file, path="b.py")))
+    far = replace(job, files=(replace(file, path="b.py", edits=(Edit(7, 8, ""),)),))
+    patch = combined_patch(replace(report, jobs=(both, far)), tree, REDACT)
+    assert TOKEN not in patch
+    applied(tree, patch)
+    assert "import os" in (tree / "a.py").read_text()
+    assert "import os" in (tree / "b.py").read_text()
+    assert "return 1" in (tree / "b.py").read_text()
+    assert len((tree / "b.py").read_text().splitlines()) == len(CODE.splitlines()) - 1
+
+
+def test_jobs_that_failed_are_listed_without_problems(report: Report) -> None:
+    job = replace(report.jobs[0], status="error", error="the tool <crashed>", review="", files=())
+    failed = replace(
+        report, jobs=(job,), unreadable=({"path": "bad.py", "detail": "line 1: invalid syntax"},)
+    )
+    text = check_markdown(failed, (), 2)
+    assert "\nNot checked:\n" in text
+    assert "- lint `a.py" in text
+    assert "the tool &lt;crashed" in text or "the tool \\<crashed" in text
+    assert "- `bad.py` line 1" in text
 
 
 def test_the_comment_lists_fifty_problems_and_folds_the_diffs(report: Report, tree: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from remora.runs.report.check_document import Failure
 from remora.runs.report.github import MAX_ANNOTATIONS, annotations
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
@@ -91,6 +92,15 @@ def test_a_function_is_annotated_at_its_first_changed_line() -> None:
         "not annotated: 1 problem on lines that did not change",
     ]
     assert list(annotations([], ROOT, {})) == []
+
+
+def test_failed_jobs_are_errors_and_count_to_the_ten() -> None:
+    failure = Failure(operation="lint", path="a.py", name="load", error="it\ncrashed")
+    first, *rest = annotations([PROBLEM], ROOT, None, [failure] * 10)
+    assert first.startswith("::error title=Remora (lint),file=")
+    assert first.endswith("::not checked: a.py load: it%0Acrashed")
+    assert rest[-1] == "not annotated: 1 more problem"
+    assert len(rest) == 10
 
 
 def test_no_name_or_message_ends_a_command_or_adds_a_property() -> None:

@@ -48,8 +48,9 @@ class CheckResult:
     """What the agents would change, and what operations report.
 
     `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
-    longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for `git apply`. `changed` has the changed lines of the files with problems if a revision was
-    given. `stopped` is the reason if the check was stopped early.
+    longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for
+    `git apply`. `changed` has the changed lines of the files with problems if a revision was given.
+    `stopped` is the reason if the check was stopped early.
     """
 
     root: Path
@@ -99,10 +100,12 @@ def check_files(
     watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
     observer: RunObserver = NO_OBSERVER,
     max_time: float | None = None,
+    read_records: Callable[[Project, str], object] | None = None,
 ) -> CheckResult:
     """Run the jobs of a request with records in a private folder, and remove the folder.
 
-    Raises KeyboardInterrupt if the user stops it.
+    `read_records` is called with the project and the run's ID while the records exist. Raises
+    KeyboardInterrupt if the user stops it.
     """
     request = _python_files(request)
     with TemporaryDirectory(prefix="remora-check-") as folder:
@@ -116,7 +119,10 @@ def check_files(
             )
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
-            return _result(invocation, request, prepared, done.stopped)
+            result = _result(invocation, request, prepared, done.stopped)
+            if read_records is not None:
+                read_records(prepared.project, prepared.run_id)
+            return result
         finally:
             prepared.close()
 
@@ -176,7 +182,7 @@ def _result(
         problems=problems,
         report=report,
         view=view,
-        patch=combined_patch(report, base.folder),
+        patch=combined_patch(report, base.folder, project.redact),
         changed=_changed_lines(project, base.folder, request, problems),
         stopped=stopped,
     )

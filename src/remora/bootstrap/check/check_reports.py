@@ -20,10 +20,11 @@ def document_of(result: CheckResult) -> dict[str, Any]:
     return document
 
 
-def write_check_reports(folder: Path, result: CheckResult) -> None:
-    """Write remora.json, remora.sarif, remora.md and remora.patch to a folder.
+def write_check_reports(folder: Path, result: CheckResult, share_file: str | None) -> None:
+    """Write remora.json, remora.sarif, remora.md, remora.patch and remora.html to a folder.
 
-    Raises DiskError if one of them cannot be written.
+    The last one is the share file of the run, and is not written without one. Raises DiskError if
+    a file cannot be written.
     """
     report, problems = result.report, result.problems
     texts = {
@@ -32,6 +33,8 @@ def write_check_reports(folder: Path, result: CheckResult) -> None:
         "remora.md": check_markdown(report, problems, result.nodes),
         "remora.patch": result.patch,
     }
+    if share_file is not None:
+        texts["remora.html"] = share_file
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

@@ -52,7 +52,7 @@ from remora.errors import UsageError
 )  # fmt: skip
 @click.option(
     "--reports", type=PATH, metavar="DIR",
-    help="Also write remora.json, remora.sarif, remora.md and remora.patch to DIR.",
+    help="Also write JSON, SARIF, Markdown, a patch and a share file to DIR.",
 )  # fmt: skip
 def check(  # noqa: PLR0913 (one parameter per option that is not part of the request)
     options: Options,

@@ -11,6 +11,7 @@ import click
 
 from remora.bootstrap.check.check_files import CheckResult, check_files
 from remora.bootstrap.check.check_reports import document_of, write_check_reports
+from remora.bootstrap.open_trace import require_extra
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import diff_lines, note, print_json
@@ -19,10 +20,11 @@ from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
-from remora.errors import ModelError
+from remora.errors import ConfigError, ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
 from remora.runs.report.check_document import changes_of, failures_of
 from remora.runs.report.github import annotations
 from remora.runs.report.problems import problems_text
@@ -30,7 +32,7 @@ from remora.runs.report.sarif import sarif
 from remora.text import count, escape_line
 
 _MOST_PATHS = 5
-"""Maximum number of paths in the command to run next; it selects the whole project if there are more."""
+"""Maximum number of paths in the command to run next. Without any, it selects the whole project."""
 
 
 class CheckOutput(NamedTuple):
@@ -55,9 +57,16 @@ def run_check(
         return run_progress(options) if sys.stderr.isatty() else nullcontext(NoObserver())
 
     invocation = invocation_of(options, flags)
-    result = check_files(invocation, request, watching=watching, max_time=max_time)
-    if output.reports is not None:
-        write_check_reports(output.reports, result)
+    page = _SharePage(options) if output.reports is not None else None
+    result = check_files(
+        invocation,
+        request,
+        watching=watching,
+        max_time=max_time,
+        read_records=None if page is None else page.make,
+    )
+    if output.reports is not None and page is not None:
+        write_check_reports(output.reports, result, page.html)
     if options.json:
         print_json(document_of(result))
     elif output.form == "sarif":
@@ -70,9 +79,30 @@ def run_check(
     return _exit_code(result)
 
 
+class _SharePage:
+    """The share file of the run of a check, if the extra that makes it is installed."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.html: str | None = None
+
+    def make(self, project: Project, run_id: str) -> None:
+        """Make the file from the run's records."""
+        try:
+            require_extra("jinja2", "ui")
+            require_extra("starlette", "ui")
+        except ConfigError as error:
+            note(self._options, f"no remora.html: {error.with_hint}")
+            return
+        from remora.web.share.share_file import share_run
+
+        self.html = share_run(project, run_id).html
+
+
 def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
     if output.form == "github":
-        yield from annotations(result.problems, result.root, result.changed)
+        failures = failures_of(result.report)
+        yield from annotations(result.problems, result.root, result.changed, failures)
     else:
         yield from problems_text(result.problems)
     for change in changes_of(result.report) if output.diff else ():
@@ -113,6 +143,7 @@ def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
     """Return the arguments of `analyze` that select the same work."""
     words = [word for name in request.operations for word in ("-o", name)]
     words += ["--unsafe-fixes"] if request.unsafe_fixes else []
+    words += ["--allow-unsandboxed"] if flags.get("workspace.allow_unsandboxed") else []
     words += [f"--changed={request.changed}"] if request.changed is not None else []
     select = flags.get("operations.lint.select")
     words += ["--select", ",".join(select)] if select else []
@@ -136,7 +167,7 @@ def _note_gaps(options: Options, result: CheckResult) -> None:
         what = f"{failure.operation} {failure.path} {failure.name}".rstrip()
         note(options, f"not checked: {what}: {failure.error}")
     for line in unreadable_lines({"unreadable": list(result.report.unreadable)}, None):
-        note(options, line)
+        note(options, click.unstyle(line))
     if options.verbose:
         for line in (*left_lines(result.plan, verbose=True), *standard_lines(result.plan)):
             note(options, line)

@@ -5,6 +5,7 @@ import click
 from remora.ids import unescape_path
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.project import Project
+from remora.runs.report.check_document import failures_of
 from remora.runs.report.github import annotations
 from remora.runs.report.problems import find_problems
 from remora.runs.report.report_model import Report
@@ -20,5 +21,5 @@ def annotate(project: Project, report: Report, revision: str | None) -> None:
     if revision is not None:
         paths = sorted({unescape_path(each.path) for each in problems})
         lines = changed_lines(project.root, project.root, revision or "HEAD", paths)
-    for line in annotations(problems, project.root, lines):
+    for line in annotations(problems, project.root, lines, failures_of(report)):
         click.echo(line)

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterator, Sequence
 
-from remora.runs.report.check_document import changes_of
+from remora.runs.report.check_document import changes_of, failures_of
 from remora.runs.report.markdown import MAX_DIFFS, code, diff_block, escape_markdown, folded
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import Report
@@ -21,6 +21,7 @@ def check_markdown(report: Report, problems: Sequence[Problem], nodes: int) -> s
 def _lines(report: Report, problems: Sequence[Problem], nodes: int) -> Iterator[str]:
     if not problems:
         yield f"## Remora: no problems in {count(nodes, 'node')}"
+        yield from _not_checked(report)
         return
     fixable = sum(each.fixable for each in problems)
     yield f"## Remora: {count(len(problems), 'problem')}, {fixable:,} with a verified fix\n"
@@ -28,8 +29,25 @@ def _lines(report: Report, problems: Sequence[Problem], nodes: int) -> Iterator[
         yield f"- {code(f'{each.path}:{each.line}')} {escape_markdown(each.text)}"
     if len(problems) > _MOST:
         yield f"- {len(problems) - _MOST:,} more"
+    yield from _not_checked(report)
     yield from _diffs(report)
     yield f"\n<sub>Remora {escape_markdown(report.version)} changed nothing.</sub>"
+
+
+def _not_checked(report: Report) -> Iterator[str]:
+    """Yield the jobs that failed and the files that cannot be parsed."""
+    lines = [
+        f"- {each.operation} {code(f'{each.path} {each.name}'.rstrip())} {escape_markdown(each.error)}"
+        for each in failures_of(report)
+    ]
+    lines += [
+        f"- {code(each['path'])} {escape_markdown(each['detail'])}" for each in report.unreadable
+    ]
+    if lines:
+        yield "\nNot checked:\n"
+        yield from lines[:_MOST]
+    if len(lines) > _MOST:
+        yield f"- {len(lines) - _MOST:,} more"
 
 
 def _diffs(report: Report) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from remora.ids import unescape_path
+from remora.runs.report.check_document import Failure
 from remora.runs.report.problems import Problem
 from remora.text import count, escape_line
 
@@ -17,17 +18,22 @@ ChangedLines = Mapping[str, Collection[int]]
 
 
 def annotations(
-    problems: Sequence[Problem], root: Path, changed: ChangedLines | None = None
+    problems: Sequence[Problem],
+    root: Path,
+    changed: ChangedLines | None = None,
+    failures: Sequence[Failure] = (),
 ) -> Iterator[str]:
     """Yield up to ten workflow commands, and a line that says how many problems they leave out.
 
-    Each kind of problem is shown before any is shown twice, and what has no fix comes first. With
-    `changed`, only problems on changed lines are shown.
+    Jobs that failed come first. Each kind of problem is shown before any is shown twice, and what
+    has no fix comes first. With `changed`, only problems on changed lines are shown.
     """
+    failed = failures[:MAX_ANNOTATIONS]
+    yield from (_failure_command(each, root) for each in failed)
     found = list(problems)
     if changed is not None:
         found = [placed for each in problems if (placed := _on_changed_line(each, changed))]
-    shown = _most_useful(found)[:MAX_ANNOTATIONS]
+    shown = _most_useful(found)[: MAX_ANNOTATIONS - len(failed)]
     yield from (_command(each, root) for each in shown)
     left, outside = len(found) - len(shown), len(problems) - len(found)
     parts = [count(left, "more problem")] if left else []
@@ -61,6 +67,13 @@ def _command(problem: Problem, root: Path) -> str:
     title, _, message = problem.text.partition(": ")
     shown = f"{escape_line(problem.path)}:{problem.line}: {message}"
     return f"::warning title={_property(f'Remora ({title})')},{place}::{_data(shown)}"
+
+
+def _failure_command(failure: Failure, root: Path) -> str:
+    path = escape_line(str(root / unescape_path(failure.path)))
+    title = _property(f"Remora ({failure.operation})")
+    message = escape_line(f"not checked: {failure.path} {failure.name}".rstrip())
+    return f"::error title={title},file={_property(path)}::{_data(f'{message}: {failure.error}')}"
 
 
 def _data(text: str) -> str:

@@ -1,6 +1,6 @@
 """All changes of a run as one patch, which `git apply` takes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,31 +8,48 @@ from remora.errors import HostError
 from remora.ids import unescape_path
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.report.report_model import Edit, FileChange, Report
+from remora.trace.redact.redactor import Redactor
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.copy.changes import diff
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
-def combined_patch(report: Report, tree: Path) -> str:
+def combined_patch(report: Report, tree: Path, redact: Redactor) -> str:
     """Return a patch with the undecided changes of a run, one diff for each file.
 
-    `tree` contains the files of the start of the run. A change set whose lines another one changes,
-    too, is left out, as are changes of binary files.
+    `tree` contains the files of the start of the run. A change set is left out if it changes lines
+    that an earlier one changes, deletes a file, or changes a binary file or one in whose diff
+    `redact` finds a secret.
     """
+    files = RootedFiles(tree)
+    secret: set[str] = set()
+    while True:
+        edits = _edits(report, secret)
+        diffs = {path: _diff(files, path, found) for path, found in sorted(edits.items())}
+        found = {path for path, text in diffs.items() if redact.text(text) != text}
+        if not found:
+            return "".join(diffs.values())
+        secret |= found  # the lines around a change have a secret
+
+
+def _edits(report: Report, left_out: Collection[str]) -> dict[str, list[Edit]]:
+    """Return the edits of each file. Change sets of the files `left_out` have none."""
     edits: dict[str, list[Edit]] = {}
     for job in report.jobs:
-        if job.review in UNDECIDED and _fits(job.files, edits):
+        if job.review in UNDECIDED and _fits(job.files, edits, left_out):
             for file in job.files:
                 known = edits.setdefault(file.path, [])
                 known += [edit for edit in file.edits or () if edit not in known]
-    files = RootedFiles(tree)
-    return "".join(_diff(files, path, found) for path, found in sorted(edits.items()))
+    return edits
 
 
-def _fits(files: Iterable[FileChange], edits: dict[str, list[Edit]]) -> bool:
+def _fits(
+    files: Iterable[FileChange], edits: dict[str, list[Edit]], left_out: Collection[str]
+) -> bool:
     return all(
         file.edits is not None
         and file.kind != "deleted"
+        and file.path not in left_out
         and not any(
             _overlap(edit, other) for edit in file.edits for other in edits.get(file.path, ())
         )
