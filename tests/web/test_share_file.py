@@ -135,25 +135,35 @@ def test_long_lists_of_rows_have_gaps() -> None:
     assert sum(len(row) if isinstance(row, range) else 1 for row in shown) == 1000
 
 
-@pytest.mark.parametrize("place", ["file", "line"])
+@pytest.mark.parametrize("place", ["file", "line", "line without its blob"])
 def test_secrets_are_not_in_it(place: str, failed: Planted, copied: Path, tmp_path: Path) -> None:
     """Contents of files are stored as they are, and old streams were not redacted."""
     if place == "file":
         _add_change(copied, failed.agent_id, f'token = "{SECRET}"\n'.encode())
     else:
-        rewrite(stream_of(copied, failed.agent_id), _tell_secret)
+        change = _tell_secret if place == "line" else _tell_secret_without_blob
+        rewrite(stream_of(copied, failed.agent_id), change)
     made = share_agent(records_of(copied, tmp_path), failed.agent_id)
     lines = lines_in(made.html, failed.agent_id)
     assert SECRET not in made.html
     assert SECRET.encode() not in lines
     assert "&lt;secret:" in made.html
-    assert ("withheld" in lines.decode()) == (place == "line")
-    assert ("lines of the stream have a secret" in made.html) == (place == "line")
+    assert ("withheld" in lines.decode()) == (place != "file")
+    assert ("lines of the stream have a secret" in made.html) == (place != "file")
 
 
 def _tell_secret(event: dict[str, Any]) -> None:
     if event["type"] == "tool_result":
         event["data"]["raw_output"] = f"found {SECRET}"
+
+
+def _tell_secret_without_blob(event: dict[str, Any]) -> None:
+    """Add a secret beside a text that is stored elsewhere and was removed."""
+    if event["type"] == "tool_result":
+        event["data"] |= {
+            "raw_output": {"$blob": {"sha256": "0" * 64, "bytes": 1, "first": [SECRET]}},
+            "error": f"found {SECRET}",
+        }
 
 
 def _add_change(root: Path, agent_id: str, content: bytes) -> None:

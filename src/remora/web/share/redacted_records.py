@@ -1,4 +1,4 @@
-"""An agent's record as others may see it: with secrets replaced.
+"""An agent's record for other people: without secrets.
 
 Streams are redacted when they are written, but by the rules of that time, and stored file contents
 never are.
@@ -92,6 +92,9 @@ class SharedTurn(TurnRecord):
     def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
         """Return the packet that was shown in this turn, or in another one."""
         return self.agent.packet(self.turn if turn is None else turn, shown=shown)
+
+    def _resolved(self, event: Event) -> dict[str, Any]:
+        return self.agent.redact.clean(super()._resolved(event))
 
 
 def redacted(record: _T, redact: Redactor) -> _T:
