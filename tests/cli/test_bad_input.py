@@ -90,6 +90,8 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "--max-nodes", "0"),
         ("analyze", "--max-turns", "1000001"),
         ("analyze", "--max-time", "nan"),
+        ("analyze", "--max-time", "inf"),
+        ("analyze", "--max-time", "1e300"),
         ("analyze", "--seed", "-1"),
         ("analyze", "--seed", "4294967295"),
         ("analyze", "--model", "ftp://models.test"),

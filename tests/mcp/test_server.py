@@ -11,6 +11,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from remora.bootstrap.invocation import Invocation
+from remora.cli.app.options import MAX_SECONDS
+from remora.mcp.tool_list import ANALYZE
 from tests.cli.conftest import Remora, write
 from tests.mcp.project import connected, error_of, invocation_in, read_text, text_of
 
@@ -126,6 +128,16 @@ def test_an_error_says_what_to_call_instead(
     assert message.startswith("error: ")
     assert says in message
     assert len(message) < 2_000
+
+
+@pytest.mark.parametrize("limit", [0, 1e300])
+def test_a_time_limit_that_timers_refuse_is_an_error(invocation: Invocation, limit: float) -> None:
+    async def run() -> str:
+        async with connected(invocation, allow_run=True) as client:
+            return error_of(await client.call_tool("analyze", {"max_time": limit}))
+
+    assert asyncio.run(run()).startswith("error: invalid arguments: max_time: ")
+    assert ANALYZE.properties["max_time"]["maximum"] == MAX_SECONDS
 
 
 def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, home: Path) -> None:

@@ -100,7 +100,12 @@ ANALYZE = ToolSpec(
             "items": {"enum": ["lint", "docstring", "test", "types"]},
         },
         "changed": {"type": "string", "description": "only symbols that differ from this git rev"},
-        "max_time": {"type": "number", "exclusiveMinimum": 0, "description": "seconds"},
+        "max_time": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 100_000_000,
+            "description": "seconds",
+        },
     },
     is_read_only=False,
 )

@@ -8,6 +8,7 @@ import pytest
 
 from remora.bootstrap import run_limits
 from remora.bootstrap.operations import BUILT_IN
+from remora.cli.app.options import MAX_SECONDS, SECONDS
 from remora.errors import UsageError
 from tests.cli.conftest import Remora
 
@@ -32,6 +33,10 @@ def test_a_time_limit_bounds_planning(monkeypatch: pytest.MonkeyPatch) -> None:
     _plan_for(0, limit=0.01)
     _plan_for(0.1, limit=None)
     time.sleep(0.1)  # no alarm is left that could ring
+
+
+def test_the_longest_time_limit_can_be_set() -> None:
+    _plan_for(0, limit=SECONDS.convert(MAX_SECONDS, None, None))
 
 
 def _plan_for(seconds: float, *, limit: float | None) -> None:

@@ -12,8 +12,25 @@ import click
 from remora.cli.app.colors import WHEN
 from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS
 
-PATH: click.Path = click.Path(path_type=Path)
+MAX_SECONDS = 1e8
+"""Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
 _META = "remora.options"
+
+
+class _Seconds(click.FloatRange):
+    """A time limit in seconds: more than 0, at most MAX_SECONDS, and a number."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not seconds <= MAX_SECONDS:  # also if it is nan
+            self.fail(f"{value} is not a number of at most {MAX_SECONDS:,.0f}", param, ctx)
+        return seconds
+
+
+PATH: click.Path = click.Path(path_type=Path)
+SECONDS: click.FloatRange = _Seconds(min=0, min_open=True)
 
 
 @dataclass(frozen=True, kw_only=True)

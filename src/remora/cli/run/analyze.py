@@ -1,23 +1,16 @@
 """The `analyze` command and its options. `start_run` implements it."""
 
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
 
 from remora.cli.app.name_parameters import OPERATION, RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import PATH, SECONDS, Options, command
 from remora.errors import UsageError
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
-
-
-def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> Any:
-    if value is not None and isnan(value):
-        raise click.BadParameter("not a number")
-    return value
 
 
 @command(
@@ -71,7 +64,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )  # fmt: skip
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job.")
 @click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), callback=_number, metavar="S",
+    "--max-time", type=SECONDS, metavar="S",
     help="Stop after S seconds and interrupt running jobs.",
 )  # fmt: skip
 @click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
