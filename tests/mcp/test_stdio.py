@@ -17,6 +17,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.conftest import Remora, write
+from tests.mcp.processes import family, is_alive
 from tests.mcp.project import FILES, text_of
 
 _Found = TypeVar("_Found")
@@ -199,8 +200,14 @@ def test_only_the_protocol_reaches_the_wire(project: Path, home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_process_is_left_if_the_client_is_killed(tmp_path: Path, home: Path) -> None:
-    """The client starts a server that runs agents, and is killed while another holds the pipe."""
+@pytest.mark.parametrize("hangs", [False, True])
+def test_no_process_is_left_if_the_client_is_killed(
+    tmp_path: Path, home: Path, hangs: bool
+) -> None:
+    """The client starts a server that runs agents, and is killed while another holds the pipe.
+
+    A run that hangs does not end when it is interrupted.
+    """
     slow = "import time\n\n\ndef wait():\n    time.sleep(1)\n    return 1\n"
     root = write(tmp_path, {f"m{n}.py": f"import os\n{slow}" for n in range(40)})
     program = textwrap.dedent(f"""
@@ -231,12 +238,14 @@ def test_no_process_is_left_if_the_client_is_killed(tmp_path: Path, home: Path) 
     assert client.stdout is not None
     server, sleeper = map(int, client.stdout.readline().split())
     try:
-        _wait(lambda: len(_family(server)) > 1, 30)
-        family = _family(server)
+        _wait(lambda: len(family(server)) > 1, 30)
+        started = family(server)
+        for pid in started - {server} if hangs else ():
+            os.kill(pid, signal.SIGSTOP)
         client.kill()
         client.wait()
         began = time.monotonic()
-        _wait(lambda: not any(_is_alive(pid) for pid in family), 2 * _END_S)
+        _wait(lambda: not any(is_alive(pid) for pid in started), 2 * _END_S)
         assert time.monotonic() - began < _END_S
     finally:
         os.kill(sleeper, signal.SIGKILL)
@@ -259,28 +268,3 @@ def _wait(is_true: Callable[[], bool], seconds: float) -> None:
     while not is_true():
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-def _family(pid: int) -> set[int]:
-    """Return a process and its descendants."""
-    parents: dict[int, int] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int(
-                (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            )
-        except OSError:
-            continue
-    found = {pid}
-    while True:
-        more = {child for child, parent in parents.items() if parent in found} - found
-        if not more:
-            return found
-        found |= more
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+import anyio
+
 from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process.spawn import command, tied
@@ -15,8 +17,12 @@ from remora.mcp.answer_page import answer_text
 
 _MAX_TIME_S = 300.0
 """Seconds after which a run ends if the client does not set `max_time`."""
-_STOP_S = 3.0
+_STOP_S = 2.5
 """Seconds that an interrupted run has to record its end before it is killed."""
+_KILL_S = 0.5
+"""Seconds after which a killed run is no longer waited for."""
+STOP_S = _STOP_S + _KILL_S
+"""Seconds within which a run has ended after its call was cancelled."""
 
 
 async def analyze(invocation: Invocation, arguments: Mapping[str, Any]) -> str:
@@ -37,7 +43,8 @@ async def analyze(invocation: Invocation, arguments: Mapping[str, Any]) -> str:
     try:
         output, problems = await process.communicate()
     finally:
-        await asyncio.shield(_stop(process))
+        with anyio.CancelScope(shield=True):
+            await _stop(process)
     try:
         document = json.loads(output)
     except ValueError:
@@ -72,11 +79,11 @@ async def _stop(process: Process) -> None:
     """Interrupt a process that still runs, and kill it if it does not end soon."""
     if process.returncode is not None:
         return
-    for number in (signal.SIGINT, signal.SIGKILL):
+    for number, seconds in ((signal.SIGINT, _STOP_S), (signal.SIGKILL, _KILL_S)):
         with suppress(ProcessLookupError):
             process.send_signal(number)
         with suppress(TimeoutError):
-            async with asyncio.timeout(_STOP_S):
+            async with asyncio.timeout(seconds):
                 await process.wait()
                 return
 

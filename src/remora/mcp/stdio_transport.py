@@ -14,11 +14,13 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from remora.mcp.analysis import STOP_S
+
 MAX_LINE_BYTES = 1 << 24
 """Maximum bytes of a message. A longer one is refused like one that is not JSON."""
 _LOOK_S = 1.0
-_END_S = 3.5
-"""Seconds that unfinished work has after the client is gone."""
+_END_S = STOP_S + 0.5
+"""Seconds that unfinished work has after the client is gone, such as a run that is interrupted."""
 
 
 def serve_stdio(server: Server[Any]) -> None:

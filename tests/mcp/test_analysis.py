@@ -1,0 +1,43 @@
+"""The tool `analyze`: a call that is cancelled interrupts its run, and waits for its end."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import anyio
+
+from remora.bootstrap.invocation import Invocation
+from remora.mcp.analysis import STOP_S, analyze
+from tests.cli.conftest import write
+from tests.mcp.processes import family, is_alive
+from tests.mcp.project import invocation_in
+
+
+def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path, {f"m{n}.py": "import os\n" for n in range(100)})
+    began_before = family(os.getpid())
+
+    async def cancelled() -> tuple[float, list[int]]:
+        """Return the seconds that the call took to return, and the processes that are left."""
+        async with anyio.create_task_group() as calls:
+            await _begin_run(calls, invocation_in(root, home), root)
+            started = family(os.getpid()) - began_before
+            assert started
+            calls.cancel_scope.cancel()
+            began = time.monotonic()
+        return time.monotonic() - began, [pid for pid in started if is_alive(pid)]
+
+    spent, left = asyncio.run(cancelled())
+    assert left == []
+    assert spent < STOP_S
+
+
+async def _begin_run(calls: anyio.abc.TaskGroup, invocation: Invocation, root: Path) -> None:
+    calls.start_soon(analyze, invocation, {})
+    while not _is_begun(root):  # noqa: ASYNC110 (no event tells that a process has written a file)
+        await anyio.sleep(0.05)
+
+
+def _is_begun(root: Path) -> bool:
+    return any(root.glob(".agentfs/runs/*.jsonl"))
