@@ -227,3 +227,29 @@ def test_the_packet_of_a_large_stream_is_read_afterwards(
     for tab in TABS:
         assert pages.get(f"{address}?tab={tab}&whole=1").text == whole[tab]
     assert 'data-tab="packet" aria-current="page"' in pages.get(f"/agents/{failed.agent_id}").text
+
+
+@pytest.mark.parametrize("start", ["1", "0", "-1", "many", "1" * 5000])
+def test_the_jobs_of_a_run_are_on_pages(
+    pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    text = pages.get(f"/runs/{failed.run_id}?node=%26total&start={start}").text
+    assert text.rstrip().endswith("</html>")
+    assert ('<a href="?node=%26total&amp;start=0">earlier</a>' in text) == (start == "1")
+    monkeypatch.setattr("remora.web.run_pages._JOBS", 0)
+    text = pages.get(f"/runs/{failed.run_id}?node=total").text
+    assert '<a href="?node=total&amp;start=0">next 0</a>' in text
+
+
+@pytest.mark.parametrize("number", ["1" * 5000, "9999999999", "-1", "abc"])
+def test_a_number_that_is_none_or_too_long_is_no_error(
+    pages: TestClient, failed: Planted, number: str
+) -> None:
+    agent = f"/agents/{failed.agent_id}"
+    for address in (f"{agent}/turns/{number}", f"{agent}/turns/1/lines/{number}"):
+        assert pages.get(address).status_code == 404
+    for name in ("turn", "from", "against"):
+        assert pages.get(f"{agent}?{name}={number}").status_code == 200
+    assert pages.get(f"/live{agent}?after={number}").status_code == 200
+    compared = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}&turn={number}")
+    assert compared.status_code == 200

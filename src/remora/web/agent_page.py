@@ -11,6 +11,7 @@ from remora.memory.events import ModelRequest
 from remora.trace.read.reader import RUNNING
 from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
+from remora.web.short_numbers import query_number
 from remora.web.tabs.prompt_tab import sent_bytes
 from remora.web.tabs.tab_list import TABS
 from remora.web.turn_bars import turn_bars
@@ -19,7 +20,11 @@ from remora.web.turn_bars import turn_bars
 def agent_page(records: Records, request: Request) -> Response:
     """Return the page of an agent, with the rows around the selected turn."""
     agent = records.agent(request.path_params["agent"])
-    turn, tab, first = _number(request, "turn"), _tab(request, agent), _number(request, "from")
+    turn, tab, first = (
+        query_number(request, "turn"),
+        _tab(request, agent),
+        query_number(request, "from"),
+    )
     if turn is None:
         turn = _turn_to_show(agent)
     rows = agent.rows(max(0, turn - ROWS // 2) if first is None else first)
@@ -36,14 +41,14 @@ def agent_page(records: Records, request: Request) -> Response:
 def rows_part(records: Records, request: Request) -> Response:
     """Return the next rows of an agent, for a page that shows the ones before."""
     agent = records.agent(request.path_params["agent"])
-    rows = agent.rows(_number(request, "from") or 0)
-    return page("rows.html", agent=agent, rows=[*rows], turn=_number(request, "turn"))
+    rows = agent.rows(query_number(request, "from") or 0)
+    return page("rows.html", agent=agent, rows=[*rows], turn=query_number(request, "turn"))
 
 
 def turn_part(records: Records, request: Request) -> Response:
     """Return the tabs of a turn, for a page that shows the rows."""
     agent = records.agent(request.path_params["agent"])
-    turn = int(request.path_params["turn"])
+    turn = request.path_params["turn"]
     values = _requested_values(request, agent, turn, request.query_params.get("tab", "packet"))
     return page("turn.html", agent=agent, turn=turn, **values)
 
@@ -57,7 +62,7 @@ def bars_part(records: Records, request: Request) -> Response:
 def line_file(records: Records, request: Request) -> Response:
     """Return the recorded bytes of a line."""
     agent = records.agent(request.path_params["agent"])
-    turn, number = int(request.path_params["turn"]), int(request.path_params["line"])
+    turn, number = request.path_params["turn"], request.path_params["line"]
     for line in agent.turn(turn).lines:
         if line.number == number:
             return download(line.raw + b"\n", f"{agent.agent_id}-{number}.json")
@@ -67,7 +72,7 @@ def line_file(records: Records, request: Request) -> Response:
 def prompt_file(records: Records, request: Request) -> Response:
     """Return the bytes of a turn's last prompt, as they were sent."""
     agent = records.agent(request.path_params["agent"])
-    turn = int(request.path_params["turn"])
+    turn = request.path_params["turn"]
     requests = agent.turn(turn).data(ModelRequest.type)
     if not requests:
         raise NotFound(f"no model was asked in turn {turn} of {agent.agent_id}")
@@ -104,7 +109,7 @@ def tab_values(
 
 
 def _requested_values(request: Request, agent: AgentRecord, turn: int, tab: str) -> dict[str, Any]:
-    against = _number(request, "against")
+    against = query_number(request, "against")
     in_parts = against is None and "whole" not in request.query_params
     return tab_values(agent, turn, tab, against, in_parts=in_parts)
 
@@ -127,8 +132,3 @@ def _failing_turn(agent: AgentRecord) -> int:
     last = agent.last_turn
     rows = [*agent.rows(max(0, last - ROWS), ROWS + 1)]
     return next((row.turn for row in reversed(rows) if row.error or row.unreadable), last)
-
-
-def _number(request: Request, name: str) -> int | None:
-    value = request.query_params.get(name, "")
-    return int(value) if value.isdecimal() and len(value) < 10 else None

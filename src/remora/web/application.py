@@ -25,12 +25,13 @@ from remora.web.agent_page import (
 )
 from remora.web.agent_records import Records
 from remora.web.compare_page import compare_page
+from remora.web.edit_page import accept_edit, edit_page
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
 from remora.web.picture_pages import map_page, picture_style, timeline_page
 from remora.web.questions_page import decisions_page
-from remora.web.review_page import decide, edit_page, review_page
+from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
 from remora.web.verified_badge import badge_part
@@ -45,13 +46,15 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": rows_part,
     "/agents/{agent}/bars": bars_part,
-    "/agents/{agent}/turns/{turn:int}": turn_part,
-    "/agents/{agent}/turns/{turn:int}/prompt": prompt_file,
-    "/agents/{agent}/turns/{turn:int}/lines/{line:int}": line_file,
+    "/agents/{agent}/turns/{turn:number}": turn_part,
+    "/agents/{agent}/turns/{turn:number}/prompt": prompt_file,
+    "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,
     "/streams/{stream}/badge": badge_part,
     "/compare": compare_page,
 }
 """Pages and parts of pages by path. Each is computed in a thread."""
+
+_EDIT = "/runs/{run}/review/{agent}/edit"
 
 
 def create_app(
@@ -78,7 +81,8 @@ def create_app(
             *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
             Route("/runs/{run}/review", partial(review_page, records, session), methods=["GET"]),
             Route("/runs/{run}/review", partial(decide, records, session), methods=["POST"]),
-            Route("/runs/{run}/review/{agent}/edit", partial(edit_page, records, session)),
+            Route(_EDIT, partial(edit_page, records, session), methods=["GET"]),
+            Route(_EDIT, partial(accept_edit, records, session), methods=["POST"]),
             Route("/nodes", partial(nodes_page, records, hub)),
             Route("/nodes/{node:path}", partial(node_page, records, hub)),
             Route("/live/agents/{agent}", partial(live_agent, records)),

@@ -12,6 +12,7 @@ from remora.runs.records.packet_diff import PacketChange, packet_changes
 from remora.runs.records.results import RunView, read_run
 from remora.web.agent_records import AgentRecord, Records
 from remora.web.html_responses import page
+from remora.web.short_numbers import query_number
 
 _TURNS = 200
 
@@ -31,8 +32,8 @@ def compare_page(records: Records, request: Request) -> Response:
         raise UsageError("a run cannot be compared with an agent", hint="choose two of a kind")
     agents = records.agent(left), records.agent(right)
     rows = [agent.rows(0, _TURNS) for agent in agents]
-    turn = request.query_params.get("turn", "1")
-    number = int(turn) if turn.isdecimal() and len(turn) < 10 else 1
+    turn = query_number(request, "turn")
+    number = 1 if turn is None else turn
     changes, problem = _packet_changes(*agents, number)
     return page(
         "compare_agents.html",

@@ -11,25 +11,33 @@ from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
 from remora.web.agent_records import Records
 from remora.web.html_responses import render
+from remora.web.short_numbers import number_in, query_number
 
 _PAUSE_S = 0.1
 
 
 async def live_agent(records: Records, request: Request) -> EventSourceResponse:
-    """Send each turn from `after` on as a row, again whenever it changes, until the agent ends."""
+    """Send each turn from `after` on as a row, again whenever it changes, until the agent ends.
+
+    A browser that connects again names the last turn that it got.
+    """
     agent_id = request.path_params["agent"]
-    after = int(request.query_params.get("after", "0"))
+    seen = number_in(request.headers.get("last-event-id"))
+    after = query_number(request, "after") if seen is None else seen
     agent = await asyncio.to_thread(records.agent, agent_id)
 
     async def events() -> AsyncIterator[ServerSentEvent]:
-        first = after
-        async for is_written in _changes(agent.path):
-            for turn, html in await asyncio.to_thread(_rows, records, agent_id, first):
-                yield ServerSentEvent(html, event="row", id=str(turn))
-                first = turn
-            if not is_written:
-                status = await asyncio.to_thread(lambda: records.agent(agent_id).status)
-                yield ServerSentEvent(status, event="end")
+        first = after or 0
+        try:
+            async for is_written in _changes(agent.path):
+                for turn, html in await asyncio.to_thread(_rows, records, agent_id, first):
+                    yield ServerSentEvent(html, event="row", id=str(turn))
+                    first = turn
+                if not is_written:
+                    status = await asyncio.to_thread(lambda: records.agent(agent_id).status)
+                    yield ServerSentEvent(status, event="end")
+        except RemoraError:
+            yield ServerSentEvent("removed", event="end")
 
     return _response(events())
 

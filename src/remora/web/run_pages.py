@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.trace.read.reader import RUNNING
 from remora.web.agent_records import Records
 from remora.web.html_responses import page, page_in_two_parts, render
+from remora.web.short_numbers import query_number
 
 _JOBS = 200
 """Jobs of a page."""
@@ -35,15 +37,15 @@ def run_page(records: Records, request: Request) -> Response:
     """Return the page of a run. Its jobs are read after the beginning was sent."""
     project = records.project()
     run_id = run_named(project.trace, request.path_params["run"])
-    body = partial(_body, project, run_id, request.query_params)
+    start = query_number(request, "start") or 0
+    body = partial(_body, project, run_id, request.query_params, start)
     return page_in_two_parts("run.html", body, run_id=run_id)
 
 
-def _body(project: Project, run_id: str, query: QueryParams) -> str:
+def _body(project: Project, run_id: str, query: QueryParams, start: int) -> str:
     """Return the totals of a run and the jobs that match the filters, as HTML."""
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
-    start = max(0, int(query.get("start", "0")) if query.get("start", "0").isdecimal() else 0)
     shown = jobs[start : start + _JOBS]
     return render(
         "run_body.html",
@@ -52,13 +54,20 @@ def _body(project: Project, run_id: str, query: QueryParams) -> str:
         jobs=shown,
         jobs_pending=sum(job.review in UNDECIDED for job in view.jobs),
         matching=len(jobs),
-        start=start,
         size=_JOBS,
+        earlier=_address(query, max(0, start - _JOBS)) if start else "",
+        later=_address(query, start + _JOBS) if start + _JOBS < len(jobs) else "",
         causes=_causes(project, shown),
         query=query,
         choices=_choices(view),
         is_running=view.status == RUNNING,
     )
+
+
+def _address(query: QueryParams, start: int) -> str:
+    """Return the address of the page that begins with another job, with the same filters."""
+    filters = [(key, value) for key, value in query.multi_items() if key != "start"]
+    return "?" + urlencode([*filters, ("start", start)])
 
 
 def _matches(job: JobView, query: Any) -> bool:
