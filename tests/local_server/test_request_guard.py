@@ -81,6 +81,11 @@ def test_the_token_lets_in(value: str) -> None:
     assert status(ask(BearerToken(OPEN, "secret", "ask"), {"authorization": value})) == 200
 
 
+@pytest.mark.parametrize("value", ["", "Bearer", "Bearer ", "Basic"])
+def test_an_empty_token_lets_nobody_in(value: str) -> None:
+    assert status(ask(BearerToken(OPEN, "", "ask"), {"authorization": value})) == 401
+
+
 @pytest.mark.parametrize(
     "value", ["", "Bearer", "Bearer ", "Basic secret", "secret", "Bearer \xe9"]
 )

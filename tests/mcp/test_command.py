@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora
+from remora.errors import DiskError
+from remora.mcp.client_settings import project_token
+from tests.cli.conftest import Remora, write
+from tests.mcp.project import invocation_in
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,46 @@ def test_settings_start_this_installation_for_this_project(
     assert Path(entry["command"]).samefile(Path(sys.executable).with_name("remora"))
     assert entry["args"] == ["--root", str(project), "mcp", "--allow-run"]
     assert done.err == f"this belongs in {file}\n"
+
+
+def test_settings_name_the_configuration_file(project: Path, home: Path, tmp_path: Path) -> None:
+    write(tmp_path, {"other.yaml": "", "folder/x": ""})
+    words = ("--root", project, "--config", "../other.yaml", "mcp", "--print-config", "claude")
+    done = Remora(home)(*words, cwd=tmp_path / "folder")
+    entry = json.loads(done.out)["mcpServers"]["remora"]
+    assert entry["args"][:3] == ["--root", str(project), "--config"]
+    assert Path(entry["args"][3]).is_absolute()
+    assert Path(entry["args"][3]).samefile(tmp_path / "other.yaml")
+    assert entry["args"][4:] == ["mcp"]
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "cursor", "vscode"])
+def test_settings_with_a_token_should_not_be_committed(
+    project: Path, home: Path, client: str
+) -> None:
+    done = Remora(home)("mcp", "--print-config", client, "--http", "8765", cwd=project)
+    assert done.err.endswith("it has the project's token in it: do not commit that file\n")
+    done = Remora(home)("mcp", "--print-config", client, cwd=project)
+    assert "token" not in done.err
+
+
+def test_an_empty_token_is_replaced(tmp_path: Path) -> None:
+    root, home = write(tmp_path / "project", {"a.py": ""}), tmp_path / "home"
+    invocation = invocation_in(root, home)
+    token = project_token(invocation)
+    (path,) = (home / "state").rglob("mcp.token")
+    path.write_text("\n")
+    another = project_token(invocation)
+    assert another not in ("", token)
+    assert project_token(invocation) == another == path.read_text().strip()
+
+
+def test_a_folder_for_the_token_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    root, home = write(tmp_path / "project", {"a.py": ""}), tmp_path / "home"
+    (home / "state/remora").mkdir(parents=True)
+    (home / "state/remora/roots").symlink_to("/proc")
+    with pytest.raises(DiskError, match="/roots/"):
+        project_token(invocation_in(root, home))
 
 
 def test_settings_for_codex_are_toml(project: Path, home: Path) -> None:

@@ -38,7 +38,10 @@ class LocalOnly:
 
 
 class BearerToken:
-    """Refuses requests without the token. `hint` says where a user finds it."""
+    """Refuses requests without the token, and all if it is empty.
+
+    `hint` says where a user finds it.
+    """
 
     def __init__(self, app: ASGIApp, token: str, hint: str, respond: Respond = plain_text) -> None:
         self._app = app
@@ -57,9 +60,8 @@ class BearerToken:
     def _has_token(self, scope: Scope) -> bool:
         """Compare in constant time, so that response times do not tell how much was right."""
         scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(
-            token.strip().encode(), self._token
-        )
+        given = token.strip().encode() if scheme.lower() == "bearer" else b""
+        return bool(given) and hmac.compare_digest(given, self._token)
 
 
 def _find_problem(scope: Scope) -> str:

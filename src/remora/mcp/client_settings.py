@@ -96,7 +96,10 @@ def client_settings(
     if address is not None:
         endpoint = Endpoint((), server_url(address), project_token(invocation))
     else:
-        words = ["--root", str(invocation.find_root()), "mcp", *(["--allow-run"] * allow_run)]
+        words = ["--root", str(invocation.find_root())]
+        if invocation.config_file is not None:
+            words += ["--config", str(invocation.folder / invocation.config_file)]
+        words += ["mcp", *(["--allow-run"] * allow_run)]
         endpoint = Endpoint([*_own_command(), *words])
     return CLIENTS[client].settings(endpoint)
 
@@ -110,17 +113,26 @@ def project_token(invocation: Invocation) -> str:
     """Return the token of a project, which is created on first use and stays the same.
 
     It is in a private file in the project's state folder, so that clients are configured only once.
+    If the file is empty, a new token is created.
     Raises DiskError.
     """
     folder = invocation.folders.state / "roots" / root_name(invocation.find_root())
     path = folder / "mcp.token"
     try:
-        return path.read_text("ascii").strip()
+        token = path.read_text("ascii").strip()
     except FileNotFoundError:
-        folder.mkdir(parents=True, exist_ok=True)
-        return make_token(path)
+        token = ""
     except (OSError, ValueError) as error:
         raise DiskError(f"{path}: {error}", hint="delete the file to get a new token") from error
+    return token or _new_token(path)
+
+
+def _new_token(path: Path) -> str:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiskError(f"{path.parent}: {error.strerror}") from error
+    return make_token(path)
 
 
 def _own_command() -> list[str]:

@@ -9,8 +9,7 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import note
 from remora.errors import UsageError
-
-_CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")
+from remora.mcp.client_settings import CLIENTS, client_settings
 
 
 @command(
@@ -27,7 +26,7 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")
 )  # fmt: skip
 @click.option("--allow-run", is_flag=True, help="Offer the tool analyze, which runs agents.")
 @click.option(
-    "--print-config", "client", type=click.Choice(_CLIENTS),
+    "--print-config", "client", type=click.Choice(tuple(CLIENTS)),
     help="Print settings for a client, or instructions for AGENTS.md, and exit.",
 )  # fmt: skip
 def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | None) -> int:
@@ -50,10 +49,11 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
     if client is not None:
         if address is not None and address[1] == 0:
             raise UsageError("settings need a port", hint="choose one, such as --http 8765")
-        from remora.mcp.client_settings import CLIENTS, client_settings
-
-        click.echo(client_settings(client, invocation, address, allow_run=allow_run), nl=False)
+        settings = client_settings(client, invocation, address, allow_run=allow_run)
+        click.echo(settings, nl=False)
         note(options, f"this belongs in {CLIENTS[client].file}")
+        if "Bearer " in settings:
+            note(options, "it has the project's token in it: do not commit that file")
         return 0
     if address is None and sys.stdin.isatty():
         note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")
