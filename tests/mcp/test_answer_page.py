@@ -8,9 +8,11 @@ import pytest
 from remora.errors import UsageError
 from remora.mcp.answer_page import MAX_BYTES, answer_text, text_page
 
+COMMAND = ("remora", "hub", "get", "a b.py:f")
+
 
 def answer(document: dict[str, Any], lists: tuple[str, ...] = (), **page: int) -> Any:
-    text = answer_text(document, lists, **page)
+    text = answer_text(document, COMMAND, lists, **page)
     assert len(text.encode()) <= MAX_BYTES
     return json.loads(text)
 
@@ -53,16 +55,28 @@ def test_an_offset_after_the_end_gives_an_empty_page() -> None:
 
 
 def test_what_cannot_fit_is_an_error() -> None:
-    with pytest.raises(UsageError, match="longer than 20,000 bytes"):
-        answer_text({str(number): "x" * 100 for number in range(1_000)})
+    with pytest.raises(UsageError, match="longer than 20,000 bytes") as error:
+        answer_text({str(number): "x" * 100 for number in range(1_000)}, COMMAND)
+    assert error.value.hint == "`remora hub get 'a b.py:f'` prints it"
 
 
-def test_lone_surrogates_and_nul_are_escaped_or_kept() -> None:
+def test_lone_surrogates_are_escaped_and_control_characters_kept() -> None:
     assert answer({"name": "a\x00\x1b[31m"}) == {"name": "a\x00\x1b[31m"}
+    assert answer({"root": "/é\udcff"}) == {"root": "/é\udcff"}
+    assert text_page("é\udcff\n", COMMAND) == "é\\udcff\n"
+    assert text_page("é\udcff\n" * 10_000, COMMAND).startswith("é\\udcff\n")
 
 
 def test_a_long_text_names_the_command_that_prints_all() -> None:
-    text = text_page("line\n" * 10_000, "remora diff last")
+    text = text_page("line\n" * 10_000, ("remora", "diff", "last"))
     assert len(text.encode()) < MAX_BYTES + 100
     assert text.endswith("characters left out; `remora diff last` prints all]\n")
-    assert text_page("short\n", "x") == "short\n"
+    assert "\nline\n[" in text
+    assert text_page("short\n", COMMAND) == "short\n"
+
+
+@pytest.mark.parametrize("first", ["", "short line\n"])
+def test_a_long_line_is_cut(first: str) -> None:
+    text = text_page(first + "é" * MAX_BYTES, COMMAND)
+    assert MAX_BYTES - 10 < len(text.encode()) < MAX_BYTES + 100
+    assert text.startswith(f"{first}éé")

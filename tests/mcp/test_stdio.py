@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.conftest import Remora, write
 from tests.mcp.processes import family, is_alive
-from tests.mcp.project import FILES, text_of
+from tests.mcp.project import FILES, error_of, text_of
 
 _Found = TypeVar("_Found")
 _END_S = 5.0
@@ -137,6 +137,18 @@ def test_an_old_client_is_answered_in_its_version(project: Path, home: Path, ver
     script.call("hub_get", name="checkout")
     assert json.loads(script.read()["result"]["content"][0]["text"])["node_name"] == "checkout"
     assert script.close()[0] == []
+
+
+def test_a_folder_whose_name_is_not_utf8_is_escaped(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path / "shop\udcff", FILES)
+    assert Remora(home)("analyze", "-o", "lint", "--quiet", cwd=root).code == 0
+
+    async def ask(client: Client) -> Any:
+        assert (await client.read_resource("remora://diff/last")).contents
+        assert error_of(await client.call_tool("hub_get", {"name": "nothing"}))
+        return json.loads(text_of(await client.call_tool("runs", {"run": "last"})))
+
+    assert over_stdio(root, home, ask)["jobs"]
 
 
 def test_nonsense_is_refused_and_the_next_request_is_answered(project: Path, home: Path) -> None:

@@ -12,7 +12,8 @@ import anyio
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError, RemoraError
-from remora.hub.process.spawn import command, tied
+from remora.hub.process import spawn
+from remora.ids import LAST
 from remora.mcp.answer_page import answer_text
 
 _MAX_TIME_S = 300.0
@@ -32,7 +33,7 @@ async def analyze(invocation: Invocation, arguments: Mapping[str, Any]) -> str:
     if it fails.
     """
     process = await asyncio.create_subprocess_exec(
-        *tied(command("remora.cli.main:main", *_words(invocation, arguments))),
+        *spawn.tied(spawn.command("remora.cli.main:main", *_words(invocation, arguments))),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=PIPE,
         stderr=PIPE,
@@ -52,7 +53,8 @@ async def analyze(invocation: Invocation, arguments: Mapping[str, Any]) -> str:
     if "error" in document:
         error = document["error"]
         raise RemoraError(error["message"], hint=error.get("hint", ""))
-    return answer_text(document | _next_steps(document), ("jobs",))
+    command = ("remora", "show", document.get("run_id") or LAST)
+    return answer_text(document | _next_steps(document), command, ("jobs",))
 
 
 def _words(invocation: Invocation, arguments: Mapping[str, Any]) -> list[str]:

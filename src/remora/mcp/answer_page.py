@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from shlex import join
 from typing import Any
 
 from remora.errors import UsageError
+from remora.text import escape_surrogates
 
 MAX_BYTES = 20_000
 """Maximum bytes of an answer; about 6,000 tokens."""
@@ -16,13 +18,19 @@ _STRING_LIMITS = (2_000, 500, 120)
 
 
 def answer_text(
-    document: Mapping[str, Any], lists: Sequence[str] = (), *, limit: int = PAGE, offset: int = 0
+    document: Mapping[str, Any],
+    command: Sequence[str],
+    lists: Sequence[str] = (),
+    *,
+    limit: int = PAGE,
+    offset: int = 0,
 ) -> str:
     """Return a document as compact JSON of at most MAX_BYTES.
 
     Of each list named in `lists`, at most `limit` items after the first `offset` are kept, and
     fewer if the answer is too long. What was left out is in `cut`, by the name of the list:
-    its `total` and the `next_offset`. Raises UsageError if the document cannot be made to fit.
+    its `total` and the `next_offset`. Raises UsageError, with the command that prints all, if the
+    document cannot be made to fit.
     """
     for size in _sizes(limit):
         text = _compact(_page(document, lists, size, offset))
@@ -32,15 +40,24 @@ def answer_text(
         text = _compact(_shortened(_page(document, lists, 1, offset), length))
         if _fits(text):
             return text
-    raise UsageError(f"the answer is longer than {MAX_BYTES:,} bytes", hint="ask for less")
+    raise UsageError(
+        f"the answer is longer than {MAX_BYTES:,} bytes", hint=f"`{join(command)}` prints it"
+    )
 
 
-def text_page(text: str, command: str) -> str:
-    """Return the beginning of a text, and what prints all of it if it is too long."""
+def text_page(text: str, command: Sequence[str]) -> str:
+    """Return the beginning of a text, and the command that prints all if it is too long.
+
+    The text is cut at the end of a line, or within a line that is longer than half a page.
+    """
+    text = escape_surrogates(text)
     if _fits(text):
         return text
-    kept = text.encode()[:MAX_BYTES].decode(errors="ignore").rpartition("\n")[0]
-    return f"{kept}\n[{len(text) - len(kept):,} characters left out; `{command}` prints all]\n"
+    page = text.encode()[:MAX_BYTES].decode(errors="ignore")
+    end = page.rfind("\n")
+    kept = page[:end] if end > len(page) // 2 else page
+    left_out = len(text) - len(kept)
+    return f"{kept}\n[{left_out:,} characters left out; `{join(command)}` prints all]\n"
 
 
 def _sizes(limit: int) -> Sequence[int]:
@@ -77,8 +94,9 @@ def _shortened(value: Any, length: int) -> Any:
 
 
 def _compact(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=list)
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=list)
+    return escape_surrogates(text)
 
 
 def _fits(text: str) -> bool:
-    return len(text.encode("utf-8", "surrogatepass")) <= MAX_BYTES
+    return len(text.encode()) <= MAX_BYTES

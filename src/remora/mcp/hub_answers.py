@@ -35,7 +35,7 @@ class HubAnswers:
         document = msgspec.to_builtins(node) | {"generation": context.generation}
         if None in (node.callers, node.callees, node.related_tests):
             document["unknown"] = await asyncio.to_thread(why_unknown, hub.places)
-        return answer_text(document, _LINKS)
+        return answer_text(document, _command("get", node.key), _LINKS)
 
     async def callers(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the callers of a symbol, or of its callees or tests."""
@@ -48,16 +48,21 @@ class HubAnswers:
         document = await _answered(ask(key, arguments.get("depth", 1)))
         if document[kind] is None:
             document = document | {"unknown": await asyncio.to_thread(why_unknown, hub.places)}
-        return answer_text(document, (kind,), **_page_of(arguments))
+        return answer_text(document, _command(kind, key), (kind,), **_page_of(arguments))
 
     async def search(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the symbols whose path or name contains all words of a query."""
         hub = await self._shared.opened()
-        document = await _answered(hub.client.search(arguments["query"], MAX_FOUND))
-        return answer_text(document, ("nodes",), **_page_of(arguments))
+        query = arguments["query"]
+        document = await _answered(hub.client.search(query, MAX_FOUND))
+        return answer_text(document, _command("search", query), ("nodes",), **_page_of(arguments))
 
     def close(self) -> None:
         self._shared.close()
+
+
+def _command(verb: str, name: str) -> tuple[str, ...]:
+    return ("remora", "hub", verb, "--json", "--", name)
 
 
 async def _answered(question: Coroutine[Any, Any, _Result | None]) -> _Result:

@@ -43,11 +43,15 @@ class RecordAnswers:
             if status is not None:
                 raise UsageError("`status` selects jobs of a run", hint="pass `run`, such as last")
             found = msgspec.to_builtins(list_run_lines(project.trace))
-            return _answer(project, {"runs": found[::-1]}, "runs", page)
+            document = project.redact.clean({"runs": found[::-1]})
+            return answer_text(document, ("remora", "runs", "--json"), ("runs",), **page)
         view = _view(project, run)
         jobs = [job for job in view.jobs if status in (None, job.status)]
-        document = run_document(project, view) | {"jobs": [*JobDocuments(jobs)]}
-        return _answer(project, document, "jobs", page)
+        document = project.redact.clean(
+            run_document(project, view) | {"jobs": [*JobDocuments(jobs)]}
+        )
+        command = ("remora", "show", view.run_id, "--json")
+        return answer_text(document, command, ("jobs",), **page)
 
     def packet(self, arguments: Mapping[str, Any]) -> str:
         """Return the packet of an agent's turn, as it was shown."""
@@ -56,7 +60,9 @@ class RecordAnswers:
         reader = PacketReader(project.trace, indexed=False)
         turn = arguments.get("turn")
         number = reader.last_turn(agent) if turn is None else turn
-        return answer_text(project.redact.clean(packet_json(reader.packet_at(agent, number))))
+        document = project.redact.clean(packet_json(reader.packet_at(agent, number)))
+        command = ("remora", "trace", "packet", agent, "--turn", str(number), "--json")
+        return answer_text(document, command)
 
     def transcript(self, agent: str) -> str:
         """Return an agent's stream as readable text."""
@@ -64,7 +70,7 @@ class RecordAnswers:
         name = _agent(project, agent)
         events = read_events(project.trace.existing_agent(name))
         text = "".join(f"{line}\n" for line in transcript(events))
-        return text_page(project.redact.text(text), f"remora trace transcript {name}")
+        return text_page(project.redact.text(text), ("remora", "trace", "transcript", name))
 
     def diff(self, run: str, agent: str | None = None) -> str:
         """Return the diffs of a run's pending and accepted changes, or those of one agent."""
@@ -80,7 +86,7 @@ class RecordAnswers:
             f"{each['diff']}"
             for each in diffs
         )
-        return text_page(project.redact.text("\n".join(parts)), f"remora diff {view.run_id}")
+        return text_page(project.redact.text("\n".join(parts)), ("remora", "diff", view.run_id))
 
     def newest_runs(self) -> list[RunLine]:
         """Return the newest runs, newest first."""
@@ -102,7 +108,3 @@ def _agent(project: Project, name: str) -> str:
     if name == LAST:
         raise UsageError("`last` is the name of a run", hint="pass an agent ID or a function")
     return stream_named(project.trace, name)
-
-
-def _answer(project: Project, document: dict[str, Any], name: str, page: Mapping[str, Any]) -> str:
-    return answer_text(project.redact.clean(document), (name,), **page)

@@ -28,6 +28,7 @@ from remora.mcp.tool_list import (
     TRACE_PACKET,
     ToolSpec,
 )
+from remora.text import escape_surrogates
 from remora.version import __version__
 
 _INSTRUCTIONS = (
@@ -164,7 +165,7 @@ def _tool(tool: ToolSpec) -> types.Tool:
 
 
 def _failed(*parts: str) -> types.CallToolResult:
-    text = "error: " + "; ".join(part[:_MAX_ERROR] for part in parts if part)
+    text = escape_surrogates("error: " + "; ".join(part[:_MAX_ERROR] for part in parts if part))
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
@@ -173,7 +174,7 @@ async def _requested(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return await _in_thread(function, *arguments)
     except RemoraError as error:
-        raise MCPError(types.INVALID_PARAMS, error.with_hint) from error
+        raise MCPError(types.INVALID_PARAMS, escape_surrogates(error.with_hint)) from error
 
 
 async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
