@@ -1,6 +1,7 @@
 """Streams that are damaged, hostile or unusual: the page shows what is left, and says what is wrong."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import client_of, rewrite, stream_of
+from tests.web.shared import shared_agent
 
 PAYLOADS = (
     "<script>window.hit=1</script>",
@@ -85,6 +87,77 @@ def test_an_unreadable_line_is_one_row(failed: Planted, copied: Path, tmp_path: 
         assert "check" in pages.get(f"/agents/{failed.agent_id}/turns/3?tab=events").text
         badge = pages.get(f"/streams/{failed.agent_id}/badge").text
         assert f"not what was recorded: line {number + 1}" in badge
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("tool_result", "changes", ["a.py"]),
+        ("tool_result", "changes", 5),
+        ("tool_result", "host_calls", "x"),
+        ("tool_call", "args", ["x"]),
+        ("tool_call", "args", {"deep": json.loads("[" * 700 + "]" * 700)}),
+        ("tool_call", "scores", {"A": "many"}),
+        ("model_request", "prompt_tokens", "many"),
+        ("model_request", "messages", "abc"),
+        ("model_response", "usage", [1]),
+        ("submit_result", "checks", {"name": 1}),
+        ("agent_start", "definition", []),
+        ("agent_start", "definition", {"tools": ["x"], "max_turns": "many"}),
+        ("agent_start", "model", "m"),
+        ("agent_start", "tools", ["a"]),
+        ("agent_start", "tools", [{"name": "x", "parameters": {"properties": None}}]),
+    ],
+)
+def test_data_of_a_wrong_type_is_left_out_or_named(
+    failed: Planted, copied: Path, tmp_path: Path, kind: str, key: str, value: Any
+) -> None:
+    def change(event: dict[str, Any]) -> None:
+        if event["type"] == kind:
+            event["data"][key] = value
+
+    rewrite(stream_of(copied, failed.agent_id), change)
+    tabs_of(copied, failed.agent_id, tmp_path)
+    with client_of(copied, tmp_path) as pages:
+        for part in ("rows", "bars"):
+            assert pages.get(f"/agents/{failed.agent_id}/{part}").status_code == 200
+        if key == "prompt_tokens" or value == ["x"]:
+            assert "is not an event" in pages.get(f"/agents/{failed.agent_id}/rows").text
+        if kind == "model_request":
+            text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=prompt").text
+            assert "is not a valid model_request" in text
+    assert shared_agent(copied, tmp_path, failed.agent_id)
+
+
+def test_outcomes_and_statuses_of_other_programs_are_only_text(
+    failed: Planted, copied: Path, tmp_path: Path
+) -> None:
+    def change(event: dict[str, Any]) -> None:
+        if event["type"] in ("tool_result", "agent_end"):
+            event["data"] |= {"outcome": "hidden-label", "status": "hidden-label", "error": None}
+
+    rewrite(stream_of(copied, failed.agent_id), change)
+    with client_of(copied, tmp_path) as pages:
+        for address in (f"/agents/{failed.agent_id}", f"/runs/{failed.run_id}"):
+            text = pages.get(address).text
+            assert not re.search(r'class="[^"]*hidden-label">hidden-label', text)
+        assert ">hidden-label</span>" in pages.get(f"/agents/{failed.agent_id}/rows").text
+        bars = pages.get(f"/agents/{failed.agent_id}/bars").text
+        assert bars.count('class="open"') == 3
+    assert shared_agent(copied, tmp_path, failed.agent_id)
+
+
+def test_a_text_that_was_removed_is_shown_as_a_reference(
+    failed: Planted, copied: Path, tmp_path: Path
+) -> None:
+    def change(event: dict[str, Any]) -> None:
+        if event["type"] == "tool_result":
+            event["data"]["error"] = {"$blob": {"sha256": "0" * 64, "first": ["its first line"]}}
+
+    rewrite(stream_of(copied, failed.agent_id), change)
+    with client_of(copied, tmp_path) as pages:
+        text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=packet").text
+        assert "its first line" in text
 
 
 def test_a_flipped_byte_turns_the_badge_red(failed: Planted, copied: Path, tmp_path: Path) -> None:

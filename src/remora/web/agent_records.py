@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import NotFound, RemoraError, StreamError
@@ -13,9 +15,9 @@ from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.diagnosis import Diagnosis, why
 from remora.runs.project import Project
-from remora.trace.blobs import resolved_data
+from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.index.packet_reader import PacketReader
-from remora.trace.read.reader import event_data, open_stream, stream_status
+from remora.trace.read.reader import event_data, open_stream, stream_status, typed_payload
 from remora.web.turn_positions import last_turn, turn_lines
 from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 
@@ -24,6 +26,7 @@ ROWS = 100
 FAILED = ("failed", "error", "interrupted", "damaged")
 """Statuses of agents that are shown at the turn that failed."""
 _LARGE = 4_000_000
+_TOO_DEEP = "the event's data is nested too deeply to show"
 
 
 class Records:
@@ -82,6 +85,7 @@ class AgentRecord:
         """The data of `agent_start`, or nothing if it cannot be read."""
         with suppress(RemoraError):
             if self.first is not None and self.first.type == AgentStart.type:
+                _check(self.first)
                 return event_data(self.first)
         return {}
 
@@ -108,8 +112,15 @@ class AgentRecord:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Why the agent failed. Raises StreamDamaged if its stream is empty or damaged."""
-        return why(self.project.trace, self.agent_id)
+        """Why the agent failed.
+
+        Raises StreamDamaged if its stream is empty or damaged, and StreamError if it is nested too
+        deeply.
+        """
+        try:
+            return why(self.project.trace, self.agent_id)
+        except RecursionError as error:
+            raise StreamError(_TOO_DEEP) from error
 
     def rows(self, first: int = 0, number: int | None = ROWS) -> Iterator[TurnRow]:
         """Yield the rows of `number` turns, or of all, from the turn `first` or the next one on."""
@@ -143,6 +154,7 @@ class TurnRecord:
         for line in self.lines:
             if line.event is not None and line.event.type == kind:
                 with suppress(RemoraError):
+                    _check(line.event)
                     found.append(self._resolved(line.event))
         return found
 
@@ -152,10 +164,11 @@ class TurnRecord:
         Raises StreamDamaged if the data is invalid, StreamError if it is nested too deeply, and
         whatever reading a stored text raises.
         """
+        _check(event)
         try:
             return resolved_data(event, self.agent.project.trace.blobs)
         except RecursionError as error:
-            raise StreamError("the event's data is nested too deeply to show") from error
+            raise StreamError(_TOO_DEEP) from error
 
     def content(self, digest: str) -> bytes:
         """Return the content of a file that the turn changed. Raises NotFound or DiskError."""
@@ -176,3 +189,28 @@ class TurnRecord:
             return self.whole(event)
         except RemoraError:
             return event_data(event)
+
+
+def _check(event: Event) -> None:
+    """Raise StreamDamaged if an event's data does not match its type, whatever its stored texts.
+
+    Raises StreamError if the data is nested too deeply.
+    """
+    if may_contain_reference(event.data):
+        try:
+            data = msgspec.json.encode(_with_empty_texts(event_data(event)))
+        except RecursionError as error:
+            raise StreamError(_TOO_DEEP) from error
+        event = msgspec.structs.replace(event, data=msgspec.Raw(data))
+    typed_payload(event)
+
+
+def _with_empty_texts(data: Any) -> Any:
+    """Return data with an empty text in place of each text that is stored elsewhere."""
+    if isinstance(data, list):
+        return [_with_empty_texts(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if data.keys() == {REFERENCE_KEY}:
+        return ""
+    return {key: _with_empty_texts(value) for key, value in data.items()}

@@ -61,5 +61,5 @@ def _packet_changes(
     try:
         packets = [agent.turn(turn).packet() for agent in (left, right)]
     except RemoraError as error:
-        return [], f"{error.message}; {error.hint}" if error.hint else error.message
+        return [], error.with_hint
     return packet_changes(*packets), ""

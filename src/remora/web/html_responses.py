@@ -20,6 +20,11 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_STATES = (
+    *("submitted", "failed", "error", "interrupted", "damaged", "running"),
+    *("success", "partial", "conflict", "accepted"),
+)
+"""States that have a colour in `static/page.css`."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -62,6 +67,7 @@ def templates() -> Environment:
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,
         "size": _size,
+        "state_class": _state_class,
         "value": value_html,
         "number": lambda value: f"{value:,}",
         "plural": plural,
@@ -112,6 +118,11 @@ def download(data: bytes, name: str) -> Response:
 def _time(timestamp: str) -> str:
     """Return a recorded time without its fraction, such as `2026-11-02 10:04:05`."""
     return timestamp[:19].replace("T", " ")
+
+
+def _state_class(state: str | None) -> str:
+    """Return the class for the colour of a state: nothing for one that we have not recorded."""
+    return state if state in _STATES else ""
 
 
 def _size(number: int) -> str:

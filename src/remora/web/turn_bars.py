@@ -6,16 +6,12 @@ from remora.web.agent_records import AgentRecord
 
 _MOST = 600
 """Bars of a picture. With more turns, each bar shows several."""
-
-
 _LEAST = 6
 
 
 class Bar(NamedTuple):
-    """The turns from `first` to `last`. `height` is from 0 to 100."""
+    """One turn or several. `height` is from 0 to 100."""
 
-    first: int
-    last: int
     height: int
     state: str
 
@@ -26,15 +22,13 @@ def turn_bars(agent: AgentRecord) -> list[Bar]:
     The height is the size of the prompt, or the time of the tool if no model was asked. A bar for
     several turns shows the largest and the worst of them.
     """
-    turns = [(row.turn, row.prompt_tokens, row.tool_ms, row.state) for row in agent.rows(0, None)]
-    has_prompts = any(tokens for _, tokens, _, _ in turns)
-    sizes = [tokens if has_prompts else ms for _, tokens, ms, _ in turns]
+    turns = [(row.prompt_tokens, row.tool_ms, row.state) for row in agent.rows(0, None)]
+    has_prompts = any(tokens for tokens, _, _ in turns)
+    sizes = [tokens if has_prompts else ms for tokens, ms, _ in turns]
     most = max(sizes, default=0) or 1
     step = -(-len(turns) // _MOST) or 1
     return [
         Bar(
-            first=turns[place][0],
-            last=turns[place : place + step][-1][0],
             height=max(_LEAST, round(100 * max(sizes[place : place + step]) / most)),
             state=min((state for *_, state in turns[place : place + step]), key=_ORDER.index),
         )

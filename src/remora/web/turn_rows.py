@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from remora.errors import StreamDamaged
 from remora.memory.canonical import json_text
 from remora.memory.events import (
     AgentEnd,
@@ -26,6 +27,7 @@ from remora.trace.content.line_format import Line
 from remora.trace.read.reader import decode_part
 
 _CALL = 160
+_STATES = {state: state for state in ("error", "partial", "success")}
 
 
 class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
 class TurnRow(msgspec.Struct, kw_only=True):
     """What a list shows of a turn.
 
+    `outcome` is the recorded one, which may be any word in a stream of another program.
     `trimmed` is the number of steps in which the packet was trimmed, and `model_ms` the time from
     each request to its answer. `unreadable` is the number of the first line that is not an event.
     """
@@ -66,7 +69,7 @@ class TurnRow(msgspec.Struct, kw_only=True):
         """One word for the colour of a row: `error`, `partial`, `success`, `open` or `damaged`."""
         if self.unreadable is not None:
             return "damaged"
-        return "error" if self.error else self.outcome or "open"
+        return "error" if self.error else _STATES.get(self.outcome, "open")
 
 
 def read_line(line: Line) -> RecordedLine:
@@ -99,7 +102,7 @@ def _add(row: TurnRow, line: RecordedLine) -> None:
         return
     try:
         part = decode_part(event, kind)
-    except ValueError:
+    except StreamDamaged:
         row.unreadable = row.unreadable or line.number
         return
     part.show_in(row)

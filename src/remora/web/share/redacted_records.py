@@ -15,7 +15,7 @@ import msgspec
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.runs.diagnosis.diagnosis import Diagnosis, why
+from remora.runs.diagnosis.diagnosis import Diagnosis
 from remora.runs.project import Project
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import DecisionState, each_decision
@@ -59,8 +59,8 @@ class SharedAgent(AgentRecord):
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Why the agent failed. Raises whatever `why` raises."""
-        return redacted(why(self.project.trace, self.agent_id), self.redact)
+        """Why the agent failed."""
+        return redacted(super().diagnosis, self.redact)
 
     def rows(self, first: int = 0, number: int | None = ROWS) -> Iterator[TurnRow]:
         """Yield the rows of `number` turns, or of all, from the turn `first` or the next one on."""

@@ -2,10 +2,32 @@
 
 from typing import Any
 
+import msgspec
+
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import ToolCalled
 from remora.memory.packet import Candidate
 from remora.web.agent_records import TurnRecord
+
+
+class _Parameters(msgspec.Struct, frozen=True):
+    properties: dict[str, Any] = {}
+
+
+class _Tool(msgspec.Struct, frozen=True):
+    name: str
+    description: str = ""
+    parameters: _Parameters = _Parameters()
+    grants: list[str] = []
+
+
+class _Definition(msgspec.Struct, frozen=True):
+    tools: list[_Tool] = []
+
+
+class _Start(msgspec.Struct, frozen=True):
+    definition: _Definition = _Definition()
+    tools: list[_Tool] = []
 
 
 def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
@@ -16,7 +38,7 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     try:
         offered = turn.packet().candidate_actions
     except (StreamDamaged, NotFound) as error:
-        problem = f"{error.message}; {error.hint}"
+        problem = error.with_hint
     scores = call.get("scores", []) if call else []
     choice = call.get("choice") if call else None
     rows = [
@@ -39,17 +61,23 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
 
 
 def _tools(start: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tools of the agent: their arguments, and the functions that their scripts call."""
-    definition = start.get("definition") or {}
-    grants = {tool.get("name"): tool.get("grants") for tool in definition.get("tools") or []}
+    """Return the tools of the agent: their arguments, and the functions that their scripts call.
+
+    Nothing is returned if they were recorded in a form that is not ours.
+    """
+    try:
+        found = msgspec.convert(start, _Start)
+    except msgspec.ValidationError:
+        return []
+    grants = {tool.name: tool.grants for tool in found.definition.tools}
     return [
         {
-            "name": tool.get("name"),
-            "description": tool.get("description"),
-            "arguments": [*(tool.get("parameters") or {}).get("properties", {})],
-            "grants": grants.get(tool.get("name")) or [],
+            "name": tool.name,
+            "description": tool.description,
+            "arguments": [*tool.parameters.properties],
+            "grants": grants.get(tool.name, []),
         }
-        for tool in start.get("tools") or []
+        for tool in found.tools
     ]
 
 

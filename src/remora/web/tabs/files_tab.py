@@ -26,7 +26,7 @@ def _file(turn: TurnRecord, change: dict[str, Any]) -> dict[str, Any]:
         path = unescape_path(str(change.get("path")))
         lines = diff_lines(diff(path, before, after, mode=change.get("mode")))
     except RemoraError as error:
-        problem = f"{error.message}; {error.hint}"
+        problem = error.with_hint
     return {"path": change.get("path"), "lines": lines, "problem": problem}
 
 

@@ -42,7 +42,9 @@ def outputs(turn: TurnRecord) -> dict[str, Any]:
     return {
         "results": [result | {"host_calls": [*_host_calls(result)]} for result in results],
         "scripts": [*_failed_scripts(turn, results)],
-        "checks": [check for made in turn.data(SubmitResult.type) for check in made["checks"]],
+        "checks": [
+            check for made in turn.data(SubmitResult.type) for check in made.get("checks", ())
+        ],
         "problem": "",
         "changes": None,
         "other": None,
@@ -93,8 +95,7 @@ def packet(turn: TurnRecord, other: int | None) -> dict[str, Any]:
         if other is not None:
             found["changes"] = packet_changes(turn.packet(other), shown)
     except (StreamDamaged, NotFound) as error:
-        problem = f"{error.message}; {error.hint}"
-        return found | {"problem": problem, "packet": {}, "facts": [], "dropped": []}
+        return found | {"problem": error.with_hint, "packet": {}, "facts": [], "dropped": []}
     document = packet_json(shown)
     parts = {
         key: value for key, value in document.items() if value not in _EMPTY and key not in _APART
