@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-_KINDS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
+_KINDS = {"@@": "hunk", "+": "add", "-": "del"}
 
 
 class DiffLine(NamedTuple):
@@ -13,8 +13,17 @@ class DiffLine(NamedTuple):
 
 
 def diff_lines(diff: str) -> list[DiffLine]:
-    """Return the lines of a unified diff."""
-    return [DiffLine(_kind(line), line) for line in diff.removesuffix("\n").split("\n") if diff]
+    """Return the lines of a unified diff of one file.
+
+    Its names are above the first hunk. Within a hunk, a line such as `--- x` is a deleted `-- x`.
+    """
+    found: list[DiffLine] = []
+    is_hunk = False
+    for line in diff.removesuffix("\n").split("\n") if diff else ():
+        is_hunk = is_hunk or line.startswith("@@")
+        is_name = not is_hunk and line.startswith(("+++", "---"))
+        found.append(DiffLine("head" if is_name else _kind(line), line))
+    return found
 
 
 def _kind(line: str) -> str:

@@ -14,7 +14,7 @@ from remora.ids import display_name
 from remora.text import count, plural
 from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html
-from remora.web.visible_text import visible, visible_line, without_hidden
+from remora.web.visible_text import visible, visible_line, with_code, without_hidden
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -64,6 +64,7 @@ def templates() -> Environment:
     found.filters |= {
         "visible": visible,
         "line": visible_line,
+        "with_code": with_code,
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,
         "size": _size,

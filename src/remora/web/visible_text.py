@@ -8,16 +8,22 @@ from remora.text import count, escape_line
 
 MOST_CHARACTERS = 100_000
 """Characters of a text that a page shows."""
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Control, bidirectional and invisible characters, but for tab and newline."""
+"""Control, bidirectional and invisible characters, except tab and newline.
+
+`static/share.js` has the same pattern.
+"""
+_CODE = re.compile("`([^`\n]+)`")
 
 
 def visible(text: object, limit: int = MOST_CHARACTERS) -> Markup:
     """Return a text as HTML. Hidden characters are shown as escapes, such as `\\x1b`."""
     given = str(text)
-    shown = Markup(_HIDDEN.sub(_escaped, str(escape(given[:limit]))))  # noqa: S704 (escaped)
+    shown = Markup(HIDDEN.sub(_escaped, str(escape(given[:limit]))))  # noqa: S704 (escaped)
     if len(given) > limit:
         more = count(len(given) - limit, "more character")
         shown += Markup('<span class="cut"> … {}</span>').format(more)
@@ -29,10 +35,16 @@ def visible_line(text: object, limit: int = 300) -> Markup:
     return visible(str(text).replace("\n", "\\n").replace("\t", "\\t"), limit)
 
 
+def with_code(text: object) -> Markup:
+    """Return a message as HTML, with what it has between backticks as code."""
+    shown = _CODE.sub(r"<code>\1</code>", str(visible(text, 4000)))
+    return Markup(shown)  # noqa: S704 (escaped)
+
+
 def without_hidden(value: object) -> object:
     """Return a text with its hidden characters as escapes; other values, and HTML, as they are."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return _HIDDEN.sub(_escape, value)
+        return HIDDEN.sub(_escape, value)
     return value
 
 
@@ -42,4 +54,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     shown = escape_line(found[0])
-    return shown if shown != found[0] else f"\\u{ord(shown):04x}"
+    if shown != found[0]:
+        return shown
+    code = ord(shown)
+    letter, digits = ("x", 2) if code < 0x100 else ("u", 4) if code < 0x10000 else ("U", 8)
+    return f"\\{letter}{code:0{digits}x}"

@@ -4,7 +4,7 @@
   const GENESIS = "0".repeat(64);
   const TAIL = 75; // ,"hash":"…"} ends each line and is not hashed
   const SHOWN = 20000; // characters of a line
-  const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu;
+  const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu; // as in visible_text.py
   const streams = new Map();
   const views = [...document.querySelectorAll("[data-view]")];
 
@@ -178,7 +178,8 @@
       const escape = document.createElement("span");
       const code = found[0].codePointAt(0).toString(16);
       escape.className = "hidden";
-      escape.textContent = code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+      const [letter, digits] = code.length > 4 ? ["U", 8] : code.length > 2 ? ["u", 4] : ["x", 2];
+      escape.textContent = `\\${letter}${code.padStart(digits, "0")}`;
       nodes.push(text.slice(from, found.index), escape);
       from = found.index + found[0].length;
     }
