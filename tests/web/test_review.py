@@ -1,5 +1,6 @@
 """The review on the page: verdicts by hunk, edits and undo change the real files, forms are checked."""
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ def read(path):
 
 x = f'plain'
 '''
+HIDDEN_NAME = "a\u200b.py"
 SETTINGS = '[tool.ruff.lint]\nselect = ["F"]\n'
 
 
@@ -44,12 +46,24 @@ def project(tmp_path: Path, user: Remora) -> Path:
         tmp_path / "project",
         {"settings.py": BEFORE, "pyproject.toml": SETTINGS},
     )
+    return lint(root, user)
+
+
+def lint(root: Path, user: Remora) -> Path:
+    """Record a run on a project, whose change sets are pending afterwards. Return its folder."""
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-qm", "Start")
     done = user("analyze", "-o", "lint", "--model", "none", "--quiet", cwd=root)
     assert done.code == 0, done.err
     return root
+
+
+@pytest.fixture
+def two(tmp_path: Path, user: Remora) -> Path:
+    """A project with a pending change set in each of two files."""
+    files = {f"{name}.py": f'"""{name}."""\nimport os\n' for name in "ab"}
+    return lint(write(tmp_path / "two", {**files, "pyproject.toml": SETTINGS}), user)
 
 
 @pytest.fixture
@@ -74,6 +88,29 @@ def send(pages: TestClient, project: Path, verb: str, **more: Any) -> str:
     found = re.search(r'role="status">(.*?)</p>', answer.text, re.DOTALL)
     assert found is not None, answer.text
     return found[1]
+
+
+class Edit:
+    """The page on which a change set is edited, as a browser reads and sends it."""
+
+    def __init__(self, pages: TestClient, project: Path) -> None:
+        agent = re.findall(r'name="agent" value="([^"]*)"', pages.get(address_of(project)).text)[0]
+        self.pages, self.address = pages, f"{address_of(project)}/{agent}/edit"
+        self.read(pages.get(self.address).text)
+
+    def read(self, text: str) -> None:
+        areas = re.findall(r'name="(content-\d+)"[^>]*>\n(.*?)</textarea>', text, re.DOTALL)
+        self.texts = {name: re.sub("\r\n?|\n", "\r\n", html.unescape(each)) for name, each in areas}
+        self.fields = dict(re.findall(r'name="(token|by|next|edit)" value="([^"]*)"', text))
+
+    def send(self, **more: str) -> str:
+        """Send the form. Return the message about it."""
+        answer = self.pages.post(self.address, data={**self.fields, **self.texts, **more})
+        found = re.search(r'role="(?:status|alert)">(.+?)</p>', answer.text, re.DOTALL)
+        assert found is not None, answer.text
+        if answer.status_code == 422:
+            self.read(answer.text)
+        return html.unescape(found[1])
 
 
 def verdicts(project: Path) -> list[Review]:
@@ -102,18 +139,69 @@ def test_the_whole_change_set_is_accepted_or_rejected(pages: TestClient, project
     assert [each.feedback for each in verdicts(project)] == ["not now", None, None]
 
 
-@pytest.mark.slow
 def test_an_edited_version_is_verified_before_it_is_written(
     pages: TestClient, project: Path
 ) -> None:
-    wrong = send(pages, project, "accept_edited", path="settings.py", content="import sys\r\n")
-    assert "not written: settings.py" in wrong
+    edit = Edit(pages, project)
+    wrong = edit.texts["content-0"] + "import json\r\n"
+    edit.texts = {"content-0": wrong}
+    assert "not written: settings.py" in edit.send()
     assert (project / "settings.py").read_text() == BEFORE
     assert verdicts(project) == []
-    edited = '"""Reads."""\r\n\r\nplain = 1\r\n'
-    right = send(pages, project, "accept_edited", path="settings.py", content=edited)
-    assert right.startswith("1 change set accepted")
+    assert edit.texts == {"content-0": wrong}, "the text can be mended and sent again"
+    edit.texts = {"content-0": '"""Reads."""\r\n\r\nplain = 1\r\n'}
+    assert edit.send().startswith("1 change set accepted")
     assert (project / "settings.py").read_bytes() == b'"""Reads."""\n\nplain = 1\n'
+
+
+@pytest.mark.slow
+def test_what_the_user_saves_during_an_edit_is_kept(pages: TestClient, project: Path) -> None:
+    file = project / "settings.py"
+    edit = Edit(pages, project)
+    file.write_text(BEFORE + "\n\ny = 2\n")
+    edit.texts["content-0"] = edit.texts["content-0"].replace("Reads", "Shows")
+    assert edit.send().startswith("1 change set accepted")
+    text = file.read_text()
+    assert "Shows settings" in text
+    assert "import os" not in text
+    assert text.endswith("y = 2\n")
+
+
+def test_an_edit_of_a_line_that_the_user_changed_too_is_refused(
+    pages: TestClient, project: Path
+) -> None:
+    file = project / "settings.py"
+    edit = Edit(pages, project)
+    file.write_text(BEFORE.replace("Reads", "Loads"))
+    edit.texts["content-0"] = edit.texts["content-0"].replace("Reads", "Shows")
+    mine = dict(edit.texts)
+    assert "settings.py" in edit.send()
+    assert file.read_text() == BEFORE.replace("Reads", "Loads")
+    assert edit.texts == mine
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_only_what_was_edited_changes(tmp_path: Path, user: Remora, ends: str) -> None:
+    source = '\ufeff"""Reads."""\nimport os\n\n\f\nX = "a"  # \u200b\u202e &amp; </textarea>\n'
+    root = write(tmp_path / "project", {HIDDEN_NAME: "", "pyproject.toml": SETTINGS})
+    (root / HIDDEN_NAME).write_bytes(source.replace("\n", ends).encode())
+    lint(root, user)
+    with client_of(root, user.home) as pages:
+        edit = Edit(pages, root)
+        edit.texts["content-0"] = edit.texts["content-0"].replace('"a"', '"b"')
+        assert edit.send().startswith("1 change set accepted")
+    expected = source.replace("import os\n", "").replace('"a"', '"b"').replace("\n", ends)
+    assert (root / HIDDEN_NAME).read_bytes() == expected.encode()
+
+
+def test_an_edit_of_nothing_or_of_everything_is_refused(pages: TestClient, project: Path) -> None:
+    edit = Edit(pages, project)
+    assert "nothing was edited" in edit.send()
+    assert "is empty" in edit.send(**{"content-0": " \r\n"})
+    assert "has no file 8" in edit.send(**{"content-7": "x"})
+    assert "too old" in edit.send(edit="unknown")
+    assert verdicts(project) == []
+    assert (project / "settings.py").read_text() == BEFORE
 
 
 def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> None:
@@ -123,9 +211,54 @@ def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> Non
         assert refused.status_code == 403
     assert pages.get(f"{address}?verb=accept").status_code == 200
     assert pages.post(address, content=b"x" * 9_000_000).status_code == 413
-    assert "is not a verdict" in send(pages, project, "nothing")
+    assert "is not a verdict" in html.unescape(send(pages, project, "nothing"))
+    assert "no button was pressed" in send(pages, project, "")
     assert send(pages, project, "accept").startswith("Nothing was decided")  # no hunk
+    for field in ({"hunks": "x"}, {"hunks": "²"}, {"hunk": "9" * 5000}):
+        assert "is not a number" in send(pages, project, "accept", **field)
     assert verdicts(project) == []
+
+
+def agents_in(text: str) -> list[str]:
+    return re.findall(r'<article class="change-set" id="([^"]+)"', text)
+
+
+def test_the_page_goes_on_with_the_next_change_set(two: Path, user: Remora) -> None:
+    with client_of(two, user.home) as pages:
+        text = pages.get(address_of(two)).text
+        first, second = agents_in(text)
+        token = re.findall(r'name="token" value="([^"]*)"', text)[0]
+        given = {"token": token, "by": "file", "hunks": "1", "verb": "accept"}
+        done = pages.post(address_of(two), data={**given, "agent": first, "hunk": "2", "next": "x"})
+        assert done.url.fragment == first, "nothing was decided"
+        (following,) = re.findall(rf'name="next" value="({second})"', text)
+        data = {**given, "agent": first, "hunk": "1", "next": following}
+        assert pages.post(address_of(two), data=data).url.fragment == second
+
+
+def test_the_last_verdict_is_listed_first(two: Path, user: Remora) -> None:
+    with client_of(two, user.home) as pages:
+        text = pages.get(address_of(two)).text
+        first, second = agents_in(text)
+        for agent in (second, first):
+            assert "accepted" in send(pages, two, "accept", agent=agent, hunks="1", hunk="1")
+        text = pages.get(address_of(two)).text
+        assert re.findall(r'aria-label="Undo accepted ([^"]+)"', text) == [first, second]
+
+
+def test_only_the_change_sets_that_were_shown_are_accepted_together(
+    two: Path, user: Remora, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with client_of(two, user.home) as pages:
+        address = f"{address_of(two)}?by=agent"
+        assert "Accept these 2 change sets of lint" in pages.get(address).text
+        monkeypatch.setattr("remora.web.review_page._MOST", 1)
+        text = pages.get(address).text
+        assert "Accept these" not in text
+        (shown,) = agents_in(text)
+        assert "1 change set accepted" in send(pages, two, "accept_group", agent=[shown])
+        assert "import os" not in (two / "a.py").read_text()
+        assert "import os" in (two / "b.py").read_text()
 
 
 def test_a_run_of_another_installation_is_not_reviewed(project: Path, tmp_path: Path) -> None:
@@ -149,11 +282,55 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         expect(page.locator(".message")).to_contain_text("1 change set accepted")
         assert "import os" in (project / "settings.py").read_text()
         assert "f'plain'" not in (project / "settings.py").read_text()
+        expect(page.locator(".decided")).to_be_focused()  # the script has run
         page.keyboard.press("u")
         expect(page.locator(".message")).to_contain_text("pending again")
         assert (project / "settings.py").read_text() == BEFORE
+        expect(page.locator(".change-set")).to_be_focused()
         page.keyboard.press("n")
         page.keyboard.type("not now")
         page.keyboard.press("Enter")
         expect(page.locator(".message")).to_contain_text("1 change set rejected")
         assert Axe().run(page).violations_count == 0
+
+
+@pytest.mark.slow
+def test_keys_decide_only_on_what_has_the_focus(browser: Browser, two: Path, user: Remora) -> None:
+    with served(two, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.goto(link.partition("/start")[0] + address_of(two))
+        boxes = page.locator(".change-set")
+        expect(boxes.first).to_be_focused()
+        page.keyboard.press("j")
+        page.keyboard.press("y")
+        expect(page.locator(".message")).to_contain_text("1 change set accepted: b.py")
+        expect(boxes).to_be_focused()
+        page.get_by_label("reason").fill("no")
+        page.get_by_role("checkbox").press("Enter")
+        page.locator("h1").click()
+        page.keyboard.press("y")
+        page.evaluate(
+            """document.querySelector(".change-set").dispatchEvent(
+              new KeyboardEvent("keydown", {key: "y", repeat: true, bubbles: true}))"""
+        )
+        page.reload()
+        expect(boxes).to_be_focused()
+        assert "import os" in (two / "a.py").read_text()
+        page.keyboard.press("e")
+        expect(page.locator("textarea")).to_have_value('"""a."""\n')
+        assert Axe().run(page).violations_count == 0
+
+
+@pytest.mark.slow
+def test_enter_without_scripts_decides_nothing(browser: Browser, two: Path, user: Remora) -> None:
+    with served(two, user) as link, opened_page(browser, scripts=False) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.goto(link.partition("/start")[0] + address_of(two))
+        page.get_by_label("reason").first.fill("wrong")
+        page.keyboard.press("Enter")
+        page.get_by_role("checkbox").first.press("Enter")
+        expect(page.locator(".message")).to_contain_text("no button was pressed")
+        expect(page.locator(".change-set")).to_have_count(2)
+        assert verdicts(two) == []

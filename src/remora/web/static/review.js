@@ -1,6 +1,7 @@
-// Keys and progress of the review. Without this script, the buttons do the same.
+// Keys and progress of the review. All but the keys also works without this script.
 
 const changes = [...document.querySelectorAll(".change-set")];
+const decided = document.querySelector(".decided");
 let current = -1;
 
 function select(place) {
@@ -24,18 +25,27 @@ const keys = {
     box.dispatchEvent(new Event("change", { bubbles: true }));
   }),
   e: () => changes[current]?.querySelector(".edit").click(),
-  u: () => [...document.querySelectorAll("button[value=undo]")].at(-1)?.click(),
+  u: () => decided?.querySelector("button[value=undo]").click(),
   q: () => document.querySelector("a.where").click(),
   "?": () => document.getElementById("keys").scrollIntoView(),
 };
 
+// Enter in a check box would press a button
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches("[name=hunk]")) event.preventDefault();
+});
+
+// single letters must not decide anything while the focus is elsewhere
+document.addEventListener("keydown", (event) => {
+  if (!event.target.closest(".change-set, .decided")) return;
   if (event.target.matches("input:not([type=checkbox]), select, textarea")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
   event.preventDefault();
+  if (event.repeat && !"jk".includes(event.key)) return;
   keys[event.key]();
 });
 
+decided?.addEventListener("focusin", () => { current = -1; });
 for (const [place, change] of changes.entries()) {
   change.addEventListener("focusin", () => { current = place; });
   const reason = change.querySelector("[name=reason]");
@@ -57,14 +67,15 @@ for (const [place, change] of changes.entries()) {
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
   if (!button || event.target.method !== "post") return;
+  const doing = { reject: "rejecting …", undo: "undoing …" }[button.value] ?? "verifying …";
   setTimeout(() => {
     for (const other of document.querySelectorAll("button")) other.disabled = true;
-    button.textContent = "verifying …";
+    button.textContent = doing;
+    document.getElementById("progress").textContent = doing;
   });
 });
 
-// the message about the last verdict stays in view
-if (changes.length) {
-  current = 0;
-  changes[0].focus({ preventScroll: true });
-}
+// after a verdict, the address names the change set that comes next
+const next = changes.findIndex((change) => `#${change.id}` === location.hash);
+if (next > 0) select(next);
+else (changes[0] ?? decided)?.focus({ preventScroll: true });

@@ -1,0 +1,146 @@
+"""The page on which the proposed files of a change set are edited before they are accepted.
+
+An edit is merged with what the user changed since the page was opened, as in `remora review`.
+"""
+
+from asyncio import to_thread
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from remora.bootstrap.review import review_parts
+from remora.errors import RemoraError, UsageError
+from remora.runs.review.edited_files import is_editable, with_edited_content
+from remora.web.agent_records import Records
+from remora.web.forms import MAX_FORM, Form, number, one, read_form
+from remora.web.html_responses import page
+from remora.web.review_page import back_to_review, open_for_verdicts, verdict_text
+from remora.web.session import Session
+from remora.workspaces.apply.transaction import FilePatch
+
+_MAX_BYTES = MAX_FORM // 6
+"""Bytes of the files. The newline of a text area has six bytes in a form: `%0D%0A`."""
+_FIELD = "content-"
+"""The beginning of the name of a text area, before the file's place in the change set."""
+
+
+class EditedFile(NamedTuple):
+    """A text area: the place of its file in the change set, the file's path, and its text."""
+
+    place: int
+    path: str
+    text: str
+
+
+def edit_page(records: Records, session: Session, request: Request) -> Response:
+    """Return the form in which the proposed files of a change set are edited."""
+    run, agent = request.path_params["run"], request.path_params["agent"]
+    files = review_parts.proposed_files(run, agent, root=records.project())
+    shown = [
+        EditedFile(place, file.path, (file.theirs or b"").decode())
+        for place, file in enumerate(files)
+        if is_editable(file) and _keeps_lines(file.theirs or b"")
+    ]
+    if sum(len(each.text.encode()) for each in shown) > _MAX_BYTES:
+        raise UsageError(
+            "the files are too large to be edited here", hint="edit them with `remora review`"
+        )
+    fields = {**request.query_params, "edit": session.keep_edit(agent, files)}
+    paths = {each.path for each in shown}
+    left_out = [file.path for file in files if file.path not in paths]
+    return _form(session, request, fields, shown, left_out=left_out)
+
+
+async def accept_edit(records: Records, session: Session, request: Request) -> Response:
+    """Accept the edited files of a form. If they are not accepted, show them again with the reason."""
+    form = await read_form(session, request)
+    if isinstance(form, Response):
+        return form
+    return await to_thread(_accept, records, session, request, form)
+
+
+def _accept(records: Records, session: Session, request: Request, form: Form) -> Response:
+    run, agent = request.path_params["run"], request.path_params["agent"]
+    proposed = session.edit_of(agent, one(form, "edit"))
+    texts = {
+        number(name[len(_FIELD) :]): one(form, name) for name in form if name.startswith(_FIELD)
+    }
+    try:
+        if proposed is None:
+            raise UsageError("this form is too old", hint="copy your text, and start again")
+        edited = _with_texts(proposed, texts)
+        done = review_parts.accept_edited(run, agent, edited, root=open_for_verdicts(records))
+        if not done.conflicts:
+            return back_to_review(session, run, form, verdict_text(done), one(form, "next"))
+        message = verdict_text(done)
+    except RemoraError as error:
+        message = error.with_hint
+    fields = {name: one(form, name) for name in form} | ({} if proposed else {"edit": ""})
+    paths = dict(enumerate(file.path for file in proposed or ()))
+    shown = [
+        EditedFile(place, paths.get(place, f"file {place + 1}"), text)
+        for place, text in texts.items()
+    ]
+    return _form(session, request, fields, shown, message=message)
+
+
+def _form(
+    session: Session,
+    request: Request,
+    fields: Mapping[str, str],
+    files: Sequence[EditedFile],
+    *,
+    left_out: Sequence[str] = (),
+    message: str = "",
+) -> HTMLResponse:
+    """Return the form with texts, and with a message if they were not accepted."""
+    return page(
+        "edit.html",
+        status=422 if message else 200,
+        run=request.path_params["run"],
+        agent=request.path_params["agent"],
+        edit=fields["edit"],
+        by=fields.get("by", "file"),
+        next=fields.get("next", ""),
+        files=files,
+        left_out=left_out,
+        message=message,
+        form_token=session.form_token,
+    )
+
+
+def _with_texts(proposed: Sequence[FilePatch], texts: Mapping[int, str]) -> list[FilePatch]:
+    """Return proposed files with the texts of text areas.
+
+    Raises UsageError if no text differs from its file, or if a file does not exist or became empty.
+    """
+    if strange := [place for place in texts if place >= len(proposed)]:
+        raise UsageError(f"the change set has no file {strange[0] + 1}")
+    edited = [
+        with_edited_content(file, _content(texts[place], file.theirs or b""))
+        if place in texts
+        else file
+        for place, file in enumerate(proposed)
+    ]
+    if edited == [*proposed]:
+        raise UsageError(
+            "nothing was edited, so nothing was decided",
+            hint="accept the change set on the page of the review",
+        )
+    return edited
+
+
+def _content(text: str, before: bytes) -> bytes:
+    """Return the bytes of a text area, with the line ends of the file as it was proposed.
+
+    A browser ends all lines with CR LF.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").encode()
+    return lines.replace(b"\n", b"\r\n") if b"\r\n" in before else lines
+
+
+def _keeps_lines(content: bytes) -> bool:
+    """Return True if all lines of a text end alike, so that a text area does not change them."""
+    return _content(content.decode(), content) == content
