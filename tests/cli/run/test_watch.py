@@ -107,7 +107,7 @@ def test_a_saved_finding_leads_to_a_proposal(shop: Path, poor: Remora) -> None:
 
 
 @pytest.mark.slow
-def test_no_text_is_analysed_twice_not_even_by_the_next_watch(shop: Path, poor: Remora) -> None:
+def test_no_text_is_analyzed_twice_not_even_by_the_next_watch(shop: Path, poor: Remora) -> None:
     write(shop, {"cart.py": WITH_FINDING})
     with watching(poor, shop) as watched:
         watched.until("analysis")

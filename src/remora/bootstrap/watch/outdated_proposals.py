@@ -25,12 +25,17 @@ class Proposal(NamedTuple):
 
     def keys(self, among: Collection[str]) -> set[str]:
         """Return the keys of the nodes that its job worked on. `among` has those of all nodes."""
-        if self.job.nodes is None:
-            return {self.job.node_id}
-        if self.job.nodes:
-            return {*self.job.nodes}
-        path = split_node_key(self.job.node_id)[0]
-        return {self.job.node_id, *(key for key in among if split_node_key(key)[0] == path)}
+        return keys_of_job(self.job, among)
+
+
+def keys_of_job(job: JobView, among: Collection[str]) -> set[str]:
+    """Return the keys of the nodes that a job worked on. `among` has those of all nodes."""
+    if job.nodes is None:
+        return {job.node_id}
+    if job.nodes:
+        return {*job.nodes}
+    path = split_node_key(job.node_id)[0]
+    return {job.node_id, *(key for key in among if split_node_key(key)[0] == path)}
 
 
 def pending_proposals(project: Project) -> list[Proposal]:
@@ -50,7 +55,7 @@ def split_outdated(
     """Return the proposals for nodes that have changed, and the keys of all of their nodes.
 
     A job may have worked on several nodes of a file. Proposals for its other nodes are outdated
-    too, because these nodes are analysed again.
+    too, because these nodes are analyzed again.
     """
     keys = set(changed)
     outdated: list[Proposal] = []

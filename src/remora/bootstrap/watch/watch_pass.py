@@ -2,11 +2,12 @@
 
 import signal
 import threading
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -15,9 +16,17 @@ from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare, select_source
-from remora.bootstrap.watch.analysed_nodes import AnalysedNodes, node_texts
-from remora.bootstrap.watch.outdated_proposals import pending_proposals, split_outdated, withdraw
+from remora.bootstrap.watch.analyzed_nodes import AnalyzedNodes, node_texts
+from remora.bootstrap.watch.outdated_proposals import (
+    keys_of_job,
+    pending_proposals,
+    split_outdated,
+    withdraw,
+)
+from remora.bootstrap.watch.watch_settings import WatchSettings, settings_hash
+from remora.errors import HostError
 from remora.files.project_files import project_files
+from remora.ids import split_node_key, unescape_path
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.changed_nodes import changed_files
@@ -25,112 +34,167 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
-from remora.version import __version__
+from remora.tools.tree import TEXT_LIMIT
+from remora.workspaces.rooted_files import RootedFiles
 
 _STORED = "watch.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatchSettings:
-    """What a watch does.
-
-    `delay` is the number of seconds without changes before an analysis. `max_jobs` is the maximum
-    number of jobs of one run. `concurrency` is the maximum number of concurrent jobs, unless the
-    configuration allows fewer.
-    """
-
-    operations: tuple[str, ...] = ()
-    delay: float = 2.0
-    max_jobs: int = 50
-    concurrency: int = 1
+_FAILED = ("failed", "error", "interrupted")
+_NOT_ENDED = ("error", "interrupted")
+"""A job with this status has not seen its nodes to the end, so they are not analyzed yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassResult:
     """What an analysis did.
 
-    `jobs` are those of the run `run_id`, which is empty if nothing had to be done. `withdrawn` is the
-    number of earlier proposals that were rejected because their functions have changed. `left_out`
-    has the planned jobs that were too many. `unreadable` has the files that cannot be parsed.
+    `jobs` are those of the run `run_id`, which is empty if nothing had to be done. `withdrawn` is
+    the number of earlier proposals that were rejected because their functions have changed.
+    `left_out` has the planned jobs that were too many. `again` has the files to look at with the
+    next change too, because they cannot be parsed or were saved meanwhile.
     """
 
     run_id: str = ""
     jobs: tuple[JobView, ...] = ()
     withdrawn: int = 0
     left_out: tuple[Job, ...] = ()
-    unreadable: frozenset[str] = field(default_factory=frozenset)
+    again: frozenset[str] = frozenset()
     stopped: str = ""
 
+    @property
+    def failed(self) -> list[JobView]:
+        """The jobs that did not end with a result."""
+        return [job for job in self.jobs if job.status in _FAILED]
 
-def analyse_changes(
+
+def analyze_changes(
     invocation: Invocation, settings: WatchSettings, files: Collection[str] | None
 ) -> PassResult:
-    """Analyse the nodes of `files` (default: all) that differ from HEAD and were not analysed yet.
+    """Analyze the nodes of `files` (default: all) that differ from HEAD and were not analyzed yet.
 
-    Raises whatever `analyze` raises.
+    Nodes whose jobs end with an error count as not analyzed. Raises whatever `analyze` raises.
     """
     project = open_project(invocation)
-    analysed = AnalysedNodes(project.state / _STORED, _settings_hash(invocation, settings, project))
-    selected = _to_read(project, analysed, files)
+    analyzed = AnalyzedNodes(project.state / _STORED, settings_hash(invocation, settings, project))
     request = RunRequest(
         operations=settings.operations,
         changed="",
         concurrency=min(settings.concurrency, concurrency_of(RunRequest(), project.config.model)),
         watched=True,
     )
-    readable = [path for path in selected if (project.root / path).is_file()]
-    source, selection = select_source(invocation, request, project, project.root, readable)
-    unreadable = frozenset(str(file["path"]) for file in source.unreadable)
-    texts = node_texts(project.root, source.modules)
-    changed = analysed.forget_changed({*selected} - unreadable, texts)
-    differing = selection.changed or frozenset()
-    changed |= {key for key in differing if not analysed.is_known(key, texts[key])}
+    read = _read(invocation, project, request, _to_read(project, analyzed, files))
+    changed = analyzed.changed(read.files, read.texts)
+    changed |= {key for key in read.differing if not analyzed.is_known(key, read.texts[key])}
     if not changed:
-        return PassResult(unreadable=unreadable)
-    outdated, keys = split_outdated(pending_proposals(project), changed, texts)
-    fresh = differing & keys
-    paths = {module.path for module in source.modules if any(n.key in fresh for n in module.nodes)}
+        return PassResult(again=read.unreadable)
+    outdated, keys = split_outdated(pending_proposals(project), changed, read.texts)
+    fresh = read.differing & keys
     found = PassResult()
     if fresh:
-        wanted = replace(
-            request, keys=fresh, paths=tuple(project.root / path for path in sorted(paths))
-        )
-        found = _run(invocation, project, wanted, settings.max_jobs)
-    withdrawn = 0 if found.stopped else withdraw(project, outdated)
-    if not found.stopped:
-        left = {key for job in found.left_out for key in (job.node_id, *(job.nodes or ()))}
-        analysed.add(texts, fresh - left)
-    return replace(found, withdrawn=withdrawn, unreadable=unreadable)
+        paths = sorted({_file_of(key) for key in fresh})
+        wanted = replace(request, keys=fresh, paths=tuple(project.root / path for path in paths))
+        found = _run(invocation, project, wanted, settings.max_jobs, read.hashes)
+    again = found.again | read.unreadable
+    if found.stopped:
+        return replace(found, again=again)
+    failed = [job for job in found.jobs if job.status in _NOT_ENDED]
+    open_keys = {key for job in failed for key in keys_of_job(job, read.texts)}
+    open_keys |= {key for key in keys if _file_of(key) in found.again}
+    left = {key for job in found.left_out for key in (job.node_id, *(job.nodes or ()))}
+    outdated = [each for each in outdated if open_keys.isdisjoint(each.keys(read.texts))]
+    withdrawn = withdraw(project, outdated)
+    analyzed.update(read.texts, added=fresh - left - open_keys, removed=changed - open_keys)
+    return replace(found, withdrawn=withdrawn, again=again)
 
 
-def _settings_hash(invocation: Invocation, settings: WatchSettings, project: Project) -> str:
-    """Return a hash of what the result of an analysis depends on, apart from the code."""
-    on = [__version__, settings.operations, project.config.model_dump(mode="json")]
-    return sha256(msgspec.json.encode([*on, {**invocation.flags}])).hexdigest()
+@dataclass(frozen=True, kw_only=True)
+class _ReadFiles:
+    """What was read of the selected files.
+
+    `files` are those that can be parsed or are gone. `hashes` are those of whole files. `texts` has
+    the hashes of all nodes, and `differing` the keys of those that differ from HEAD.
+    """
+
+    files: frozenset[str]
+    unreadable: frozenset[str]
+    hashes: Mapping[str, str]
+    texts: Mapping[str, str]
+    differing: frozenset[str]
 
 
-def _to_read(project: Project, analysed: AnalysedNodes, files: Collection[str] | None) -> list[str]:
-    """Return the files that differ from HEAD, and those of nodes that were analysed before."""
+def _read(
+    invocation: Invocation, project: Project, request: RunRequest, paths: Sequence[str]
+) -> _ReadFiles:
+    """Read files from a copy, because they may be saved again meanwhile."""
+    with TemporaryDirectory(prefix="remora-watch-") as folder:
+        tree = Path(folder)
+        copied = [path for path in paths if _copy(project.root, path, tree)]
+        source, selection = select_source(invocation, request, project, tree, copied)
+        texts = node_texts(tree, source.modules)
+        hashes = {path: _hash(tree / path) for path in copied}
+    refused = {path for path in paths if path not in copied and (project.root / path).is_file()}
+    unreadable = frozenset(refused | {str(file["path"]) for file in source.unreadable})
+    return _ReadFiles(
+        files=frozenset(paths) - unreadable,
+        unreadable=unreadable,
+        hashes=hashes,
+        texts=texts,
+        differing=selection.changed or frozenset(),
+    )
+
+
+def _copy(root: Path, path: str, tree: Path) -> bool:
+    """Copy a file to `tree`. Return False if that is not possible."""
+    try:
+        content = RootedFiles(root).read_bytes(path, limit=TEXT_LIMIT)
+    except HostError:
+        return False
+    (tree / path).parent.mkdir(parents=True, exist_ok=True)
+    (tree / path).write_bytes(content)
+    return True
+
+
+def _to_read(project: Project, analyzed: AnalyzedNodes, files: Collection[str] | None) -> list[str]:
+    """Return the files that differ from HEAD, and those of nodes that were analyzed before."""
     if files is None:
         files = project_files(project.root, include=project.config.workspace.include).paths
     python = [path for path in files if path.endswith(".py")]
     found = {*changed_files(project.root, "HEAD", python)}
-    return sorted(found | analysed.files().intersection(python))
+    return sorted(found | analyzed.files().intersection(python))
+
+
+def _hash(file: Path) -> str:
+    """Return the hash of a file, or an empty string if it cannot be read."""
+    with suppress(OSError):
+        return sha256(file.read_bytes()).hexdigest()
+    return ""
+
+
+def _file_of(key: str) -> str:
+    return unescape_path(split_node_key(key)[0])
 
 
 def _run(
-    invocation: Invocation, project: Project, request: RunRequest, max_jobs: int
+    invocation: Invocation,
+    project: Project,
+    request: RunRequest,
+    max_jobs: int,
+    hashes: Mapping[str, str],
 ) -> PassResult:
-    """Run the jobs of a request, if there are any. The newest files come first."""
+    """Run the jobs of a request, if there are any. The newest files come first.
+
+    `again` of the result has the files that do not have these hashes any more.
+    """
     prepared = prepare(invocation, request, project)
     try:
+        tree = project.root if prepared.base is None else prepared.base.folder
+        saved = frozenset(path for path, known in hashes.items() if _hash(tree / path) != known)
         jobs = _newest_first(project.root, prepared.plan.jobs)
         chosen, left = jobs[:max_jobs], tuple(jobs[max_jobs:])
         if not chosen:
-            return PassResult()
+            return PassResult(again=saved)
         with _same_signals():
             done = execute(invocation, _only(prepared, chosen))
-        found = PassResult(run_id=done.run_id, left_out=left, stopped=done.stopped)
+        found = PassResult(run_id=done.run_id, left_out=left, stopped=done.stopped, again=saved)
         return found if done.stopped else replace(found, jobs=read_run(project, done.run_id).jobs)
     finally:
         prepared.close()

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -11,12 +11,13 @@ from typing import Protocol
 from remora.bootstrap.execute_plan import create_records
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
+from remora.bootstrap.watch.git_lock import GitLock
 from remora.bootstrap.watch.hub_changes import HubChanges
-from remora.bootstrap.watch.watch_pass import PassResult, WatchSettings, analyse_changes
+from remora.bootstrap.watch.watch_pass import PassResult, analyze_changes
+from remora.bootstrap.watch.watch_settings import WatchSettings
 from remora.config.user_folders import make_private
 from remora.errors import ConfigError, DiskError, OutsideError, RemoraError, UsageError
 from remora.files.file_lock import try_lock
-from remora.files.git_listing import git_paths
 from remora.runs.planning.changed_nodes import commit_of
 from remora.runs.project import Project
 
@@ -31,7 +32,7 @@ class WatchObserver(Protocol):
     def started(self, root: Path, commit: str) -> None:
         """Called before the first analysis."""
 
-    def analysed(self, result: PassResult) -> None:
+    def analyzed(self, result: PassResult) -> None:
         """Called after the first analysis, and after each one that found something to do."""
 
     def failed(self, error: RemoraError) -> None:
@@ -42,7 +43,7 @@ class WatchObserver(Protocol):
 
 
 def watch(invocation: Invocation, settings: WatchSettings, observer: WatchObserver) -> None:
-    """Analyse what differs from HEAD, now and after each change, until the process is interrupted.
+    """Analyze what differs from HEAD, now and after each change, until the process is interrupted.
 
     The priority of this process is lowered. Raises UsageError without git, without a commit or if
     the project is watched already, OutsideError if the Hub cannot be started or the project was
@@ -77,31 +78,32 @@ class _Watch:
         self._observer = observer
         self._changes = changes
         self._root = root
+        self._lock = GitLock(root, observer.noted)
         self._error = ""
         self._is_first = True
 
     def run(self) -> None:
-        """Analyse until a run is interrupted."""
+        """Analyze until a run is interrupted."""
         files: frozenset[str] | None = None
-        while _git_is_busy(self._root):
+        while self._lock.is_held():
             self._wait(self._settings.delay)
         again: frozenset[str] = frozenset()
         while True:
-            result = self._analyse(files)
+            result = self._analyze(files)
             if result is not None and result.stopped:
                 return
             if result is not None:
-                again = result.unreadable
+                again = result.again
             changed = self._next_changes(_AGAIN_S if result is None else None)
             if result is None:  # what failed is tried again
                 again = files or frozenset()
                 changed = None if files is None else changed
             files = None if changed is None else changed | again
 
-    def _analyse(self, files: Collection[str] | None) -> PassResult | None:
+    def _analyze(self, files: Collection[str] | None) -> PassResult | None:
         """Return the result of an analysis, or None if it failed."""
         try:
-            result = analyse_changes(self._invocation, self._settings, files)
+            result = analyze_changes(self._invocation, self._settings, files)
         except (RemoraError, OSError) as error:
             self._check_root()
             found = error if isinstance(error, RemoraError) else DiskError(str(error))
@@ -111,7 +113,7 @@ class _Watch:
             return None
         self._error = ""
         if result.run_id or result.withdrawn or self._is_first:
-            self._observer.analysed(result)
+            self._observer.analyzed(result)
         self._is_first = False
         return result
 
@@ -129,7 +131,7 @@ class _Watch:
             found = self._wait(_LOOK_S)
         while True:
             more = self._wait(self._settings.delay)
-            if more is not None and not more and not _git_is_busy(self._root):
+            if more is not None and not more and not self._lock.is_held():
                 return found
             found = None if found is None or more is None else found | more
 
@@ -152,14 +154,6 @@ def _head(root: Path) -> str:
             error.message,
             hint="`remora watch` compares files with the last commit; make a commit first",
         ) from error
-
-
-def _git_is_busy(root: Path) -> bool:
-    """Return True while git changes files, such as during a checkout or a step of a rebase."""
-    with suppress(OutsideError):
-        index = git_paths(root).index_file
-        return index.with_name(f"{index.name}.lock").exists()
-    return False
 
 
 @contextmanager

@@ -59,8 +59,8 @@ def watch(
     twice. The command works with low priority until Ctrl-C, which ends it with exit code 0.
     """
     from remora.bootstrap.api_arguments import run_flags
-    from remora.bootstrap.watch.watch_pass import WatchSettings
     from remora.bootstrap.watch.watch_project import watch as watch_project
+    from remora.bootstrap.watch.watch_settings import WatchSettings
     from remora.cli.run.watch_output import JsonOutput, TextOutput
 
     if options.json:

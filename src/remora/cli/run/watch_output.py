@@ -28,23 +28,29 @@ class TextOutput:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._root = Path()
         self._review = ""
         self.has_started = False
 
     def started(self, root: Path, commit: str) -> None:
         self.has_started = True
         self._review = next_command(self._options, root, "review", "--watched")
+        self._root = root
         self.noted(f"watching {root} for changes since commit {commit[:7]}; Ctrl-C ends")
 
-    def analysed(self, result: PassResult) -> None:
+    def analyzed(self, result: PassResult) -> None:
         if result.withdrawn:
             self.noted(f"{count(result.withdrawn, 'outdated proposal')} rejected")
         files = _by_file(_proposed(result.jobs))
         for path, jobs in files:
-            number = count(len(jobs), "proposal")
-            click.echo(escape_line(f"{_time()} {path}: {number} ({_names(jobs)}): {self._review}"))
-        if result.run_id and not files:
-            self.noted(f"{count(len(result.jobs), 'job')}, nothing to propose")
+            found = count(len(jobs), "proposal")
+            click.echo(escape_line(f"{_time()} {path}: {found} ({_names(jobs)}): {self._review}"))
+        number = len(result.jobs) - len(result.failed)
+        if number and not files:
+            self.noted(f"{count(number, 'job')}, nothing to propose")
+        if result.failed:
+            show = next_command(self._options, self._root, "show", result.run_id)
+            self.noted(f"{count(len(result.failed), 'job')} failed: {show}")
         if not result.run_id and not result.withdrawn:
             self.noted("nothing new to analyze")
         if result.left_out:
@@ -85,15 +91,17 @@ class Proposed(WatchLine, frozen=True, kw_only=True, tag="proposal"):
     files: tuple[str, ...]
 
 
-class Analysed(WatchLine, frozen=True, kw_only=True, tag="analysis"):
+class Analyzed(WatchLine, frozen=True, kw_only=True, tag="analysis"):
     """The end of an analysis, after its proposals.
 
-    `run_id` is null if no job was necessary. `withdrawn` is the number of earlier proposals that
-    were rejected as outdated, and `left_out` the number of jobs above `--max-jobs`.
+    `run_id` is null if no job was necessary. `failed` is the number of jobs that failed, ended with
+    an error or were interrupted, `withdrawn` that of earlier proposals that were rejected as
+    outdated, and `left_out` that of jobs above `--max-jobs`.
     """
 
     run_id: str | None
     jobs: int
+    failed: int
     proposals: int
     withdrawn: int
     left_out: int
@@ -122,7 +130,7 @@ class JsonOutput:
         self.has_started = True
         self._print(Watching(root=str(root), commit=commit))
 
-    def analysed(self, result: PassResult) -> None:
+    def analyzed(self, result: PassResult) -> None:
         proposed = _proposed(result.jobs)
         for job in proposed:
             self._print(
@@ -135,9 +143,10 @@ class JsonOutput:
                 )
             )
         self._print(
-            Analysed(
+            Analyzed(
                 run_id=result.run_id or None,
                 jobs=len(result.jobs),
+                failed=len(result.failed),
                 proposals=len(proposed),
                 withdrawn=result.withdrawn,
                 left_out=len(result.left_out),

@@ -1,4 +1,4 @@
-"""The nodes that `remora watch` has analysed, so that no text is analysed twice."""
+"""The nodes that `remora watch` has analyzed, so that no text is analyzed twice."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -23,8 +23,8 @@ class _Stored(msgspec.Struct, frozen=True):
     nodes: dict[str, str]
 
 
-class AnalysedNodes:
-    """The hashes of the texts that were analysed, by node key.
+class AnalyzedNodes:
+    """The hashes of the texts that were analyzed, by node key.
 
     They are stored in a file, which may be deleted, for the next watch with the same settings.
     """
@@ -45,20 +45,24 @@ class AnalysedNodes:
     def is_known(self, key: str, text: str) -> bool:
         return self._nodes.get(key) == text
 
-    def forget_changed(self, files: Collection[str], texts: Mapping[str, str]) -> set[str]:
-        """Remove the nodes of `files` that are gone or have another text, and return their keys."""
-        changed = {
+    def changed(self, files: Collection[str], texts: Mapping[str, str]) -> set[str]:
+        """Return the keys of the nodes of `files` that are gone or have another text."""
+        return {
             key
             for key, text in self._nodes.items()
             if texts.get(key) != text and _file_of(key) in files
         }
-        for key in changed:
-            del self._nodes[key]
-        return changed
 
-    def add(self, texts: Mapping[str, str], keys: Iterable[str]) -> None:
-        """Add nodes with their current texts, and write the file, unless the disk refuses it."""
-        self._nodes |= {key: texts[key] for key in keys}
+    def update(
+        self, texts: Mapping[str, str], added: Iterable[str], removed: Iterable[str]
+    ) -> None:
+        """Remove nodes, add nodes with their current texts, and write the file.
+
+        If the disk refuses it, only later watches analyze these nodes again.
+        """
+        for key in removed:
+            self._nodes.pop(key, None)
+        self._nodes |= {key: texts[key] for key in added}
         stored = msgspec.json.encode(_Stored(_FORMAT, self._settings, self._nodes))
         temporary = self._file.with_name(f".{self._file.name}-{os.getpid()}")
         try:
@@ -69,12 +73,15 @@ class AnalysedNodes:
                 temporary.unlink()
 
 
-def node_texts(root: Path, modules: Iterable[Module]) -> dict[str, str]:
-    """Return a hash of the text of each node in the modules, without its nested nodes."""
+def node_texts(tree: Path, modules: Iterable[Module]) -> dict[str, str]:
+    """Return a hash of the text of each node in the modules, without its nested nodes.
+
+    The files in `tree` must be those that were parsed.
+    """
     return {
         key: sha256(b"\n".join(lines)).hexdigest()
         for module in modules
-        for key, lines in own_texts(module, (root / module.path).read_bytes()).items()
+        for key, lines in own_texts(module, (tree / module.path).read_bytes()).items()
     }
 
 
