@@ -92,6 +92,7 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "--max-time", "nan"),
         ("analyze", "--max-time", "inf"),
         ("analyze", "--max-time", "1e300"),
+        ("check", "--max-time", "inf"),
         ("analyze", "--seed", "-1"),
         ("analyze", "--seed", "4294967295"),
         ("analyze", "--model", "ftp://models.test"),

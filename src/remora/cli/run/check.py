@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from remora.cli.app.name_parameters import OPERATION
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import PATH, SECONDS, Options, command
 from remora.errors import UsageError
 
 
@@ -42,8 +42,7 @@ from remora.errors import UsageError
     help="Run the project's code even below isolation level 2.",
 )  # fmt: skip
 @click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="S",
-    help="Stop after S seconds.",
+    "--max-time", type=SECONDS, metavar="S", help="Stop after S seconds.",
 )  # fmt: skip
 @click.option("--diff", is_flag=True, help="Also print the changes as unified diffs.")
 @click.option(
