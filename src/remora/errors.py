@@ -170,3 +170,11 @@ class HubLocked(OutsideError):
     def __init__(self, message: str, *, pid: int | None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.pid = pid
+
+
+def install_extra(extra: str) -> str:
+    """Return a hint that says how to install an extra. pipx replaces the extras that it had."""
+    return (
+        "install Remora with this extra and those that it has: in its clone, "
+        f"`pipx install --force '.[{extra}]'` or `pip install '.[{extra}]'`"
+    )

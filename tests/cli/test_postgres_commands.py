@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from remora.errors import install_extra
 from remora.memory.events import JobStart, RunEnd, RunStart
 from remora.runs.project_key import project_key
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
@@ -352,7 +353,7 @@ class TestErrors:
                 own, *words, dsn=own.remora.environ[DSN], PYTHONPATH=str(tmp_path / "without")
             )
             assert done.code == 2
-            assert done.error["hint"] == "pip install 'remora[postgres]'"
+            assert done.error["hint"] == install_extra("postgres")
 
     @pytest.mark.parametrize("name", ["remora.yaml", "pyproject.toml"])
     def test_a_connection_string_in_the_projects_file_is_refused(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.errors import ConfigError
+from remora.errors import ConfigError, install_extra
 from remora.runs.project import root_name
 from remora.trace.content.private_files import disk_errors
 from remora.trace.trace_folder import TraceFolder
@@ -82,7 +82,7 @@ def require_extra(module: str, extra: str) -> None:
         import_module(module)
     except ImportError as error:
         raise ConfigError(
-            f"the extra {extra} is not installed ({error})", hint=f"pip install 'remora[{extra}]'"
+            f"the extra {extra} is not installed ({error})", hint=install_extra(extra)
         ) from error
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.errors import install_extra
 from tests.cli.conftest import Remora, write
 from tests.hub.daemon.hub_process import is_gone, wait_until
 
@@ -229,7 +230,7 @@ def test_a_missing_extra_is_named(
     done = user("hub", "start", "--http", "0", *more, "--json", cwd=shop)
     assert done.code == 2
     assert done.error["message"] == f"the extra ui is not installed (no {module} here)"
-    assert done.error["hint"] == "pip install 'remora[ui]'"
+    assert done.error["hint"] == install_extra("ui")
 
 
 def test_a_folder_that_was_removed_is_reported(poor: Remora, tmp_path: Path) -> None:

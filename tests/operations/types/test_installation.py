@@ -15,4 +15,4 @@ def test_a_missing_type_checker_is_named_with_its_extra(
     monkeypatch.setattr(type_checker, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match="requires the ty package") as refused:
         unannotated(tmp_path, [], {})
-    assert "`types` extra" in refused.value.hint
+    assert "'.[types]'" in refused.value.hint

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.errors import StreamDamaged, UsageError
+from remora.errors import StreamDamaged, UsageError, install_extra
 from remora.exports.inspect_logs.inspect_sample import Json, model_name, usage
 from remora.exports.run_bundles import RunBundle
 from remora.exports.stream_summary import HINT, AgentSummary
@@ -20,7 +20,7 @@ def check_inspect() -> None:
     if find_spec("inspect_ai") is None:
         raise UsageError(
             "`--format inspect` requires the inspect-ai package, which is not installed",
-            hint="install Remora with the `inspect` extra",
+            hint=install_extra("inspect"),
         )
 
 

@@ -2,7 +2,7 @@
 
 import importlib.util
 
-from remora.errors import ModelError
+from remora.errors import ModelError, install_extra
 from remora.models.protocol import Capabilities
 
 CONTEXT = 4096
@@ -20,5 +20,5 @@ def require_engine() -> None:
     if importlib.util.find_spec("xllamacpp") is None:
         raise ModelError(
             "the embedded model requires the xllamacpp package, which is not installed",
-            hint="install Remora with the `embedded` extra, or set model.base_url to a server",
+            hint=f"set model.base_url to a server, or {install_extra('embedded')}",
         )

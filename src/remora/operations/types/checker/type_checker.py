@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import HostError, UsageError
+from remora.errors import HostError, UsageError, install_extra
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
@@ -243,8 +243,7 @@ def check_ty() -> None:
     if find_spec("ty") is None:
         raise UsageError(
             "operation types requires the ty package, which is not installed",
-            hint="install Remora with the `types` extra, as it was installed: in its clone, "
-            "`pipx install --force '.[types]'` or `pip install '.[types]'`",
+            hint=install_extra("types"),
         )
 
 
