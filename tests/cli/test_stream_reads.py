@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Remora, git, lint_project, user_without_weights, write
 from tests.cli.review.terminal import ASK, Terminal
+from tests.diagnosis.planted_failures import TOOL_CRASH, plant
 
 COUNT = """
 import collections, json, os, sys
@@ -101,6 +102,16 @@ def test_reading_opens_each_stream_once(command: str, opens: Counted, project: P
     assert f"read runs/{runs[-1]}" in found
     assert any(name.startswith("read traces/") for name in found)
     assert set(found.values()) == {1}
+
+
+def test_why_failed_jobs_are_not_looked_up_in_the_run(
+    opens: Counted, remora: Remora, tmp_path: Path
+) -> None:
+    """A stream of a failed job is read again for its cause. Only submitted jobs have verdicts."""
+    planted = plant(TOOL_CRASH, tmp_path / "planted", remora)
+    run, _ = run_of(planted.root)
+    found = opens(planted.root, "show", run.removeprefix("runs/"))
+    assert found == {f"read {run}": 1, f"read traces/{planted.agent_id}": 2}
 
 
 def test_a_page_reads_when_jobs_worked_in_a_second_pass(opens: Counted, project: Path) -> None:

@@ -23,7 +23,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.runs.diagnosis.output_texts import OutputTexts, plain_text, read_output
+from remora.runs.diagnosis.output_texts import ReadBlob, plain_text, reported_errors
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.trace.read.reader import decode_part
 from remora.trace.read.state_at import start_packet
@@ -71,7 +71,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a turn's call. `summary` is the text that the packet keeps of it."""
+    """The result of a turn's call.
+
+    `summary` is the text that the packet keeps of it, and `reported` the first lines of the raw
+    output that report an error.
+    """
 
     seq: int
     tool: str
@@ -81,7 +85,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     host_calls: tuple[HostCallRecord, ...]
     changed: tuple[str, ...]
-    output: OutputTexts
+    reported: tuple[str, ...]
 
 
 class TurnProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,11 +130,11 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 class AgentHistory:
     """The turns of an agent, its start and its end, folded from its events.
 
-    `resolve` returns an output with the texts that the stream keeps elsewhere. Without it, their
-    first and last lines are read.
+    `read_blob` yields the texts that the stream keeps elsewhere. Without it, their first and last
+    lines are read.
     """
 
-    def __init__(self, resolve: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, read_blob: ReadBlob | None = None) -> None:
         self.first: Event | None = None
         self.last: Event | None = None
         self.margin: float | None = None
@@ -143,7 +147,7 @@ class AgentHistory:
         self._packet = DecisionPacket()
         self._version = "trim/1"
         self._set_at: dict[str, int] = {}
-        self._resolve = resolve
+        self._read_blob = read_blob
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
             ModelRequest.type: self._asked,
@@ -254,7 +258,7 @@ class AgentHistory:
                 summary="" if action is msgspec.UNSET else action.summary,
                 host_calls=tuple(result.host_calls),
                 changed=tuple(change.path for change in result.changes),
-                output=read_output(result.raw_output, self._resolve),
+                reported=reported_errors(result.raw_output, self._read_blob),
             )
 
     def _failed(self, event: Event) -> None:
@@ -282,11 +286,9 @@ class AgentHistory:
         )
 
 
-def read_history(
-    events: Iterable[Event], resolve: Callable[[Any], Any] | None = None
-) -> AgentHistory:
+def read_history(events: Iterable[Event], read_blob: ReadBlob | None = None) -> AgentHistory:
     """Fold the events of an agent. Raises StreamDamaged if an event's data is invalid."""
-    history = AgentHistory(resolve)
+    history = AgentHistory(read_blob)
     for event in events:
         history.add(event)
     return history

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from remora.runs.diagnosis.failure import (
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
 from remora.runs.diagnosis.model_causes import MODEL_RULES, bad_answer
 from remora.runs.diagnosis.packet_places import Argument
-from remora.trace.blobs import resolve
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
@@ -40,6 +38,8 @@ from remora.trace.trace_folder import TraceFolder
 RULES: tuple[Rule, ...] = (*MODEL_RULES, *MEMORY_RULES, *CALL_RULES, bad_answer)
 """The first rule that recognizes a failure names its cause."""
 MAX_EVIDENCE = 10
+SUBMITTED = "submitted"
+"""The status of agents with a change set. Only these have a verdict."""
 
 
 class Dropped(msgspec.Struct, frozen=True):
@@ -80,12 +80,13 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
     """
     path = _stream_of(folder, agent_id)
     is_written = is_being_written(path)
-    history = read_history(read_events(path), partial(resolve, store=folder.blobs))
+    history = read_history(read_events(path), folder.blobs.pieces)
     if history.first is None:
         raise StreamDamaged(
             f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
         )
-    review = _review_of(folder, history.first)
+    submitted = history.end is not None and history.end.status == SUBMITTED
+    review = _review_of(folder, history.first) if submitted else None
     return diagnosis_of(history, review, is_written=is_written)
 
 
@@ -176,14 +177,14 @@ def _cause(
         return _unfinished(history, is_written=is_written)
     if review is not None and review.verdict == "conflict":
         return _conflict(history, review)
-    if end.status in ("submitted", "no_change") and not end.error:
+    if end.status in (SUBMITTED, "no_change") and not end.error:
         return _without_failure(history)
     found = None
     if failure is not None:
         found = next(filter(None, (rule(history, failure) for rule in RULES)), None)
     if found is None:
         return _unknown(history)
-    if end.status == "submitted":
+    if end.status == SUBMITTED:
         text = f"{found.sentence}; rules completed the job"
         return msgspec.structs.replace(found, sentence=text)
     return found
@@ -238,7 +239,7 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
 def _without_failure(history: AgentHistory) -> Cause:
     end = history.end
     assert end is not None  # it did not fail
-    if end.status == "submitted":
+    if end.status == SUBMITTED:
         return Cause(
             kind="submitted",
             turn=None,

@@ -1,7 +1,7 @@
 """Failures in which the model decided without a fact, or with one that was no longer true."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
 from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
@@ -103,15 +103,14 @@ def _stale_in_hub(history: AgentHistory, failure: Failure) -> Cause | None:
 
 def budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
     """The failure names what the budget removed from the packet of the model's decision."""
+    names = _names_of(history, failure)
     for turn in _deciding_turns(history, failure):
         shown = history.shown(turn)
         kept = packet_places(shown, turn.set_at)
         dropped = dropped_parts(history, turn)
-        for name in _names_of(history, failure):
-            if any(occurs(name, place.text) for place in kept):
-                continue
+        for name in names:
             place = next((one for one in dropped if occurs(name, one.text)), None)
-            if place is not None:
+            if place is not None and not any(occurs(name, one.text) for one in kept):
                 return _dropped(history, failure, turn, place, name)
     return None
 
@@ -156,6 +155,7 @@ def _trimmed(turn: Turn) -> str:
 
 def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
     """A tool's output has the error, and the packet of the next decision does not."""
+    names = _names_of(history, failure)
     for turn in history.turns:
         if turn.number > failure.turn.number or turn.result is None:
             continue
@@ -163,28 +163,29 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
         if after is None or not _is_model_next(history, turn):
             continue
         shown = "\n".join(place.text for place in packet_places(after, {}))
-        for line in _lost_lines(history, failure, turn):
+        for line in _lost_lines(history, failure, turn, names):
             if not _is_shown(line, shown):
                 return _lost(failure, turn, line, after.turn)
     return None
 
 
-def _lost_lines(history: AgentHistory, failure: Failure, turn: Turn) -> Iterator[str]:
+def _lost_lines(
+    history: AgentHistory, failure: Failure, turn: Turn, names: Sequence[str]
+) -> Iterator[str]:
     """Yield the lines of an output that may be the cause: errors, if nothing else reported one.
 
-    Otherwise, these are the lines with a name that occurs in the failure, but in no packet.
+    Otherwise, these are the lines with one of the names that occur in the failure.
     """
     result = turn.result
     if result is None or _is_repaired(history, turn):
         return
     if failure.ends_without_error and result.outcome != "error":
-        yield from result.output.errors
+        yield from result.reported
         return
     if turn is failure.turn:
         return
-    lines = result.output.errors
-    for name in _names_of(history, failure):
-        yield from (line for line in lines if occurs(name, line))
+    for name in names:
+        yield from (line for line in result.reported if occurs(name, line))
 
 
 def _is_repaired(history: AgentHistory, turn: Turn) -> bool:
@@ -192,7 +193,7 @@ def _is_repaired(history: AgentHistory, turn: Turn) -> bool:
     tool = turn.result.tool if turn.result is not None else ""
     for one in reversed(history.turns):
         if one.result is not None and one.result.tool == tool:
-            is_good = not one.result.output.errors and one.result.outcome != "error"
+            is_good = not one.result.reported and one.result.outcome != "error"
             return one.number > turn.number and is_good
     return False
 

@@ -1,7 +1,7 @@
-"""The texts of a tool's raw output, and the lines that report an error."""
+"""The lines of a tool's raw output that report an error."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 from remora.errors import RemoraError
 
 _MAX_BYTES = 4 * 1024 * 1024
-"""Size from which an output is not searched."""
+"""Size from which an output is not searched, without the texts that are stored as blobs."""
 _MAX_TEXT = 1024 * 1024
 """Maximum characters of an output that are searched."""
 _MAX_ERRORS = 5
@@ -25,33 +25,34 @@ _ERROR_KEYS = frozenset({"error", "errors", "stderr", "exception", "failure"})
 """Keys of an output whose texts are errors."""
 
 
-class OutputTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """The texts of an output, and the first lines of it that report an error."""
-
-    text: str = ""
-    errors: tuple[str, ...] = ()
+ReadBlob = Callable[[str], Iterable[bytes]]
+"""Yields a text that a stream keeps elsewhere in pieces, by its hash. Raises RemoraError."""
 
 
-def read_output(raw: msgspec.Raw, resolve: Callable[[Any], Any] | None = None) -> OutputTexts:
-    """Return the texts of an output. `resolve` adds the texts that the stream keeps elsewhere."""
+def reported_errors(raw: msgspec.Raw, read_blob: ReadBlob | None = None) -> tuple[str, ...]:
+    """Return the first lines of an output that report an error.
+
+    Of the texts that the stream keeps elsewhere, the first and last lines are searched if
+    `read_blob` is None or fails.
+    """
     recorded = bytes(raw)
     if len(recorded) > _MAX_BYTES:
-        return OutputTexts()
-    value = msgspec.json.decode(recorded)
-    if resolve is not None and b'blob"' in recorded:
-        with suppress(RemoraError):  # without them, their first and last lines are searched
-            value = resolve(value)
-    parts: list[str] = []
-    errors: list[str] = []
-    size = 0
-    for text, is_error in _leaves(value):
-        size += len(text)
-        if size > _MAX_TEXT:
+        return ()
+    try:
+        value = msgspec.json.decode(recorded)
+    except RecursionError:  # Remora does not record such data, but an imported stream may have it
+        return ()
+    errors: dict[str, None] = {}
+    room = _MAX_TEXT
+    for text, is_error in _leaves(value, read_blob):
+        for line in _errors(text[:room], is_error=is_error):
+            errors[line] = None
+            if len(errors) == _MAX_ERRORS:
+                return tuple(errors)
+        room -= len(text)
+        if room <= 0:
             break
-        parts.append(text)
-        if len(errors) < _MAX_ERRORS:
-            errors += _errors(text, is_error=is_error)
-    return OutputTexts(text="\n".join(parts), errors=tuple(dict.fromkeys(errors))[:_MAX_ERRORS])
+    return tuple(errors)
 
 
 def plain_text(value: Any) -> str:
@@ -74,12 +75,28 @@ def _errors(text: str, *, is_error: bool) -> Iterator[str]:
             yield stripped[:_MAX_LINE]
 
 
-def _leaves(value: Any) -> Iterator[tuple[str, bool]]:
+def _beginning(digest: str, read_blob: ReadBlob) -> str:
+    """Return the first part of a text that is stored elsewhere, or an empty text if it is lost."""
+    found = b""
+    with suppress(RemoraError):
+        for piece in read_blob(digest):
+            found += piece
+            if len(found) >= _MAX_TEXT:
+                break
+        return found.decode(errors="replace")
+    return ""
+
+
+def _leaves(value: Any, read_blob: ReadBlob | None) -> Iterator[tuple[str, bool]]:
     """Yield each text in JSON data, and True if it is the value of a key for errors."""
     stack: list[tuple[Any, bool]] = [(value, False)]
     while stack:
         item, is_error = stack.pop()
         match item:
+            case {"$blob": {"sha256": str(digest)}} if read_blob is not None and (
+                text := _beginning(digest, read_blob)
+            ):
+                yield text, is_error
             case dict():
                 members = [(one, is_error or name in _ERROR_KEYS) for name, one in item.items()]
                 stack.extend(reversed(members))

@@ -16,8 +16,10 @@ _DERIVED = ("candidate_actions", "recent_actions", "goal", "node_id", "node_summ
 """Places that repeat or announce a value rather than being its source."""
 _WRITTEN = 40
 """Characters from which a text with several words is taken as written, not as copied."""
+_MAX_MESSAGE = 4_000
+"""Characters of an error message in which names are looked for."""
 _NAME = re.compile(
-    r"[A-Za-z_][\w.]*_\w+|\w+(?:[./-]\w+)+|[A-Z]{1,4}\d{2,}|\b\w*[a-z]\d\w*|line \d+"
+    r"\b[^\W\d][\w.]*_\w+|\b\w+(?:[./-]\w+)+|[A-Z]{1,4}\d{2,}|\b\w*[a-z]\d\w*|line \d+"
 )
 """Identifiers, paths, rule codes and line numbers in an error message."""
 _QUOTED = re.compile(r"'([^'\n]{3,120})'|\"([^\"\n]{3,120})\"|`([^`\n]{3,120})`")
@@ -129,6 +131,7 @@ def occurs(value: Any, text: str) -> bool:
 
 def names_in(text: str) -> list[str]:
     """Return the identifiers, paths, line numbers and quoted texts in an error message."""
+    text = text[:_MAX_MESSAGE]
     quoted = [next(filter(None, found)) for found in _QUOTED.findall(text)]
     return list(dict.fromkeys([*quoted, *_NAME.findall(text)]))
 
