@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from remora.ids import LAST
 from remora.mcp.record_answers import RecordAnswers
 from remora.runs.records.current_attempt import PENDING
+from remora.runs.records.results import FAILED
 
 _MOST = 20
-_FAILED = frozenset({"failed", "error", "interrupted"})
 _ENTRY = ("agent_id", "operation", "node_id", "status", "stop_reason", "turns", "why", "error")
 
 
@@ -31,7 +31,7 @@ def prompt_text(name: str, arguments: Mapping[str, str], records: RecordAnswers)
 
 
 def _why_failed(run: str, jobs: Iterable[Mapping[str, Any]]) -> str:
-    failed = [job for job in jobs if job["status"] in _FAILED]
+    failed = [job for job in jobs if job["status"] in FAILED]
     if not failed:
         return f"No job of Remora's run {run} failed. Say so, and stop."
     return f"""\

@@ -7,6 +7,7 @@ its answer means, and nothing else.
 from typing import Any, NamedTuple
 
 from remora.mcp.answer_page import MAX_PAGE
+from remora.runs.records.results import STATUSES
 
 _NAME = {"type": "string", "description": "path:qualname, Class.method, dotted name or path:LINE"}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}
@@ -74,7 +75,7 @@ RUNS = ToolSpec(
     "statuses and errors. Call it to learn what Remora proposed or why jobs failed.",
     {
         "run": {"type": "string"},
-        "status": {"enum": ["submitted", "no_change", "failed", "error", "interrupted"]},
+        "status": {"enum": list(STATUSES)},
         "limit": _LIMIT,
         "offset": _OFFSET,
     },

@@ -11,10 +11,10 @@ from remora.ids import display_name
 from remora.runs.diagnosis.diagnosis import MAX_EVIDENCE, Diagnosis, why
 from remora.runs.diagnosis.packet_places import Argument
 from remora.runs.records.job_view import JobView
+from remora.runs.records.results import FAILED
 from remora.text import count, escape_line
 from remora.trace.trace_folder import TraceFolder
 
-_FAILED = ("failed", "error", "interrupted")
 _MOST_JOBS = 10
 """Jobs of a run whose why line is shown."""
 _MOST_NAMED = 3
@@ -46,7 +46,7 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
 
 def why_lines(folder: TraceFolder, jobs: Iterable[JobView], width: int | None) -> Iterator[str]:
     """Yield the why line of the first jobs that failed, after an empty line and a heading."""
-    failed = [job for job in jobs if job.status in _FAILED and not job.damaged]
+    failed = [job for job in jobs if job.status in FAILED and not job.damaged]
     found = [*_sentences(folder, failed[:_MOST_JOBS])]
     if found:
         yield ""

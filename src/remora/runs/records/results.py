@@ -21,6 +21,8 @@ from remora.trace.read.reader import is_being_written, read_events, run_status, 
 from remora.trace.trace_folder import TraceFolder
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
+FAILED = ("failed", "error", "interrupted")
+"""Statuses of jobs that came to no result."""
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
