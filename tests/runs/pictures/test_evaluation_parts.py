@@ -111,6 +111,13 @@ def test_an_axis_of_numbers_ends_above_the_largest() -> None:
     assert "1,346" in texts(picture, "td")
 
 
+@pytest.mark.parametrize(("most", "axis"), [(1, ["0", "1"]), (2, ["0", "1", "2"]), (5, ["0", "5"])])
+def test_the_middle_of_an_axis_is_labeled_if_it_is_whole(most: int, axis: list[str]) -> None:
+    picture = dot_rows(FRAME, [Measure("tokens", is_share=False)], [Arm("a", [exact(most)])])
+    shown = texts(picture, "text")
+    assert shown[1 : shown.index("a")] == axis
+
+
 @given(st.lists(st.lists(st.integers(0, 10**6), min_size=3, max_size=3), min_size=1, max_size=50))
 def test_bars_are_within_their_cells_and_cells_are_apart(counts: list[list[int]]) -> None:
     columns = [Column(name) for name in ("right", "wrong", "left")]

@@ -18,8 +18,8 @@ GROUNDS = [
 ]
 
 
-def luminance(colour: str) -> float:
-    digits = colour[1:] if len(colour) == 7 else "".join(each * 2 for each in colour[1:])
+def luminance(color: str) -> float:
+    digits = color[1:] if len(color) == 7 else "".join(each * 2 for each in color[1:])
     parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

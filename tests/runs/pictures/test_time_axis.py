@@ -57,6 +57,8 @@ def test_many_pauses_leave_room_for_what_happened() -> None:
     [
         *((0.0, "0 ms"), (0.25, "250 ms"), (1.0, "1 s"), (59.94, "59.9 s"), (60.0, "1 min")),
         *((125.0, "2 min 5 s"), (3600.0, "1 h"), (12000.0, "3 h 20 min"), (90000.0, "1 d 1 h")),
+        *((0.9994, "999 ms"), (0.9996, "1 s"), (59.97, "1 min"), (3599.4, "59 min 59 s")),
+        *((3599.7, "1 h"), (86369.0, "23 h 59 min"), (86399.9, "1 d"), (172799.0, "2 d")),
     ],
 )
 def test_durations_are_short(seconds: float, text: str) -> None:

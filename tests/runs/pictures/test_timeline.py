@@ -109,7 +109,7 @@ def test_hours_between_a_run_and_its_continuation_are_cut_out() -> None:
     assert first.right - first.x == pytest.approx(second.right - second.x)
 
 
-def test_states_differ_by_more_than_colour() -> None:
+def test_states_differ_by_more_than_color() -> None:
     jobs = [job(number, number, 1, status) for number, status in enumerate(STATES)]
     bars = [text for text in texts(timeline(jobs), "text") if text.endswith("load")]
     assert len({text[0] for text in bars}) == len(STATES)

@@ -38,6 +38,12 @@ class _Column(NamedTuple):
     def x(self, number: float) -> float:
         return round(self.left + (self.right - self.left) * number / self.top, 1)
 
+    def has_label(self, number: float) -> bool:
+        """Return True if a place on the axis has room for its number, which is not rounded."""
+        is_end = number in (0.0, self.top)
+        is_exact = self.measure.is_share or number.is_integer()
+        return is_end or (is_exact and self.right - self.left >= _ROOM)
+
     def text(self, found: Estimate | None) -> str:
         return share_text(found) if self.measure.is_share else number_text(found)
 
@@ -87,7 +93,7 @@ def _axes(columns: Sequence[_Column], bottom: float) -> Iterator[Markup]:
             x = column.x(number)
             kind = "grid" if number else "axis"
             yield element("path", d=f"M{x} {_TOP - 12}V{bottom}", class_=kind)
-            if anchor != "middle" or column.right - column.left >= _ROOM:
+            if column.has_label(number):
                 text = column.text(exact(number))
                 yield element("text", text, x=x, y=bottom + 16, text_anchor=anchor, class_="label")
 

@@ -1,4 +1,4 @@
-"""The map of a project: folders and files as frames, nodes as cells coloured by what they lack."""
+"""The map of a project: folders and files as frames, nodes as cells colored by what they lack."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -77,7 +77,7 @@ def _text(nodes: Sequence[MapNode], tree: Branch, known: Sequence[Debt], note: s
     if joined := [leaf for leaf in leaves_of(tree) if len(leaf.nodes) > 1]:
         small = sum(len(leaf.nodes) for leaf in joined)
         text += (
-            f" {small:,} small ones share {count(len(joined), 'cell')}, coloured by their average."
+            f" {small:,} small ones share {count(len(joined), 'cell')}, colored by their average."
         )
     left = [_QUESTIONS[debt] for debt in DEBTS if debt not in known]
     text += f" Not known: {' and '.join(left)}." if left else ""

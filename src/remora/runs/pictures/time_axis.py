@@ -91,19 +91,21 @@ def ticks(axis: Axis) -> Iterator[tuple[float, float]]:
 
 def duration_text(seconds: float) -> str:
     """Return a duration, such as `250 ms`, `1.5 s`, `2 min 5 s` or `3 h 20 min`."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < _MINUTE:
+    if (milliseconds := round(seconds * 1000)) < 1000:
+        return f"{milliseconds} ms"
+    if round(seconds, 1) < _MINUTE:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
-    for long, name, short, part in (
-        (_DAY, "d", _HOUR, "h"),
-        (_HOUR, "h", _MINUTE, "min"),
-        (_MINUTE, "min", 1.0, "s"),
-    ):
-        if seconds >= long:
-            whole, rest = divmod(round(seconds / short), round(long / short))
-            return f"{whole} {name}" + (f" {rest} {part}" if rest else "")
-    return ""
+    if round(seconds) < _HOUR:
+        return _two_units(round(seconds), 60, "min", "s")
+    if round(seconds / _MINUTE) * _MINUTE < _DAY:
+        return _two_units(round(seconds / _MINUTE), 60, "h", "min")
+    return _two_units(round(seconds / _HOUR), 24, "d", "h")
+
+
+def _two_units(number: int, size: int, long: str, short: str) -> str:
+    """Return a number of short units, of which `size` are a long one."""
+    whole, rest = divmod(number, size)
+    return f"{whole} {long}" + (f" {rest} {short}" if rest else "")
 
 
 def _merged(times: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
