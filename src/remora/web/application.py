@@ -1,20 +1,23 @@
 """The application of `remora ui`: its routes, and the checks that each request passes."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from functools import partial
 from http import HTTPStatus
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from remora.bootstrap.hub.shared_hub import SharedHub
 from remora.errors import NotFound, RemoraError, UsageError
+from remora.local_server.request_guard import LocalOnly
+from remora.text import REPORT, bug_report_line
 from remora.web.agent_page import (
     agent_page,
     bars_part,
@@ -34,7 +37,7 @@ from remora.web.questions_page import decisions_page
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
-from remora.web.verified_badge import badge_part
+from remora.web.verified_badge import badge_page, badge_part
 
 _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
@@ -49,6 +52,7 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/agents/{agent}/turns/{turn:number}": turn_part,
     "/agents/{agent}/turns/{turn:number}/prompt": prompt_file,
     "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,
+    "/streams/{stream}": badge_page,
     "/streams/{stream}/badge": badge_part,
     "/compare": compare_page,
 }
@@ -59,25 +63,13 @@ _EDIT = "/runs/{run}/review/{agent}/edit"
 
 def create_app(
     records: Records, session: Session, link_used: Callable[[], None] = lambda: None
-) -> Starlette:
+) -> ASGIApp:
     """Return the application. `link_used` is called when a browser was let in."""
     hub = SharedHub(records.invocation, lambda _text: None)
 
-    def start(request: Request) -> Response:
-        if not session.use_link(request.path_params["code"]):
-            return error_page(
-                403,
-                "This link was already used",
-                "Each link works once. `remora ui` prints a new one whenever one was used.",
-            )
-        link_used()
-        answer = page("start.html")
-        answer.set_cookie(session.cookie, session.secret, httponly=True, samesite="strict")
-        return answer
-
-    return Starlette(
+    pages = Starlette(
         routes=[
-            Route(START + "{code}", start),
+            Route(START + "{code}", partial(_start, session, link_used)),
             *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
             Route("/runs/{run}/review", partial(review_page, records, session), methods=["GET"]),
             Route("/runs/{run}/review", partial(decide, records, session), methods=["POST"]),
@@ -90,12 +82,32 @@ def create_app(
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
         ],
         lifespan=_closing(hub),
-        middleware=[Middleware(PageHeaders), Middleware(CookieCheck, session=session)],
+        middleware=[Middleware(CookieCheck, session=session)],
         exception_handlers={
             RemoraError: _show_error,
             HTTPException: _show_http_error,
+            ClientDisconnect: _ignore,
+            Exception: _show_fault,
         },
     )
+    return PageHeaders(LocalOnly(pages))  # around the answers to faults, too
+
+
+def _start(session: Session, link_used: Callable[[], None], request: Request) -> Response:
+    """Let a browser in that opens a link. What only looks at the link does not use it up."""
+    if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
+        return error_page(405, "This link must be opened", "Open it in a browser.")
+    if not session.use_link(request.path_params["code"]):
+        return error_page(
+            403,
+            "This link was already used",
+            "Each link works once. When one was used, `remora ui` prints another.",
+        )
+    answer = page("start.html")
+    answer.set_cookie(session.cookie, session.secret, httponly=True, samesite="strict")
+    with suppress(OSError):  # nothing reads the output of the command any more
+        link_used()
+    return answer
 
 
 def _closing(hub: SharedHub) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
@@ -124,3 +136,12 @@ def _show_error(request: Request, error: Exception) -> HTMLResponse:
 def _show_http_error(_request: Request, error: Exception) -> HTMLResponse:
     assert isinstance(error, HTTPException)
     return error_page(error.status_code, error.detail, "The list of runs is the first page.")
+
+
+def _show_fault(_request: Request, error: Exception) -> HTMLResponse:
+    return error_page(500, "The page cannot be shown", f"{bug_report_line(error)}; {REPORT}")
+
+
+def _ignore(_request: Request, _error: Exception) -> Response:
+    """Answer a client that disconnected before its request was complete."""
+    return Response()

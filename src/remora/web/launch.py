@@ -1,14 +1,18 @@
 """Starts the server of the page for a project."""
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from html import escape
+from pathlib import Path
 from socket import socket
+from tempfile import TemporaryDirectory
+from threading import Thread
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError
-from remora.local_server.request_guard import LocalOnly
 from remora.local_server.serving import listen, serve, url_of
 from remora.web.agent_records import Records
 from remora.web.application import create_app
@@ -16,6 +20,7 @@ from remora.web.session import Session
 
 _HOST = "127.0.0.1"
 _SWITCH_S = 0.001
+_REDIRECT = '<!doctype html><meta http-equiv="refresh" content="0; url={0}"><a href="{0}">{0}</a>\n'
 
 
 def serve_pages(
@@ -38,7 +43,7 @@ def serve_pages(
 
         # a request that reads a whole stream must not delay the others
         sys.setswitchinterval(_SWITCH_S)
-        app = LocalOnly(create_app(records, session, show_next_link))
+        app = create_app(records, session, show_next_link)
         show_next_link()
         serve(app, listener)
 
@@ -48,3 +53,22 @@ def _listen_on_first(ports: Sequence[int]) -> socket:
         with suppress(OutsideError):
             return listen(_HOST, port)
     return listen(_HOST, ports[-1])
+
+
+@contextmanager
+def private_browser() -> Iterator[Callable[[str], None]]:
+    """Yield a function that opens a link in the default browser and returns at once.
+
+    All users of the machine can see a browser's arguments. They have the name of a private file,
+    which leads to the link.
+    """
+    with TemporaryDirectory(prefix="remora-ui-") as folder:
+        file = Path(folder, "open.html")
+        file.touch(0o600)
+
+        def open_link(link: str) -> None:
+            file.write_text(_REDIRECT.format(escape(link)), encoding="utf-8")
+            # a browser in the terminal runs until the user leaves it
+            Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
+
+        yield open_link

@@ -16,6 +16,17 @@ from remora.workspaces.apply.transaction import FilePatch
 START = "/start/"
 _MOST_LINKS = _MOST_MESSAGES = _MOST_EDITS = 32
 
+_OWN_REQUESTS = ("none", "same-origin")
+"""Values of `Sec-Fetch-Site` if a user entered an address, and if our page sent the request.
+
+Old browsers do not send it.
+"""
+_OPEN_LINK = (
+    "Open the link that `remora ui` printed. Each link works once; when one was used, "
+    "the command prints another."
+)
+_OPEN_PAGE = "Enter the address of the page, or open it from the list of runs."
+
 
 class Session:
     """The secrets of a server, which end with it.
@@ -43,7 +54,7 @@ class Session:
     def use_link(self, code: str) -> bool:
         """Return True if a link works. From then on, it does not."""
         with self._lock:
-            found = [link for link in self._links if hmac.compare_digest(link, code)]
+            found = [link for link in self._links if _are_equal(link, code)]
             self._links = [link for link in self._links if link not in found]
         return bool(found)
 
@@ -79,33 +90,35 @@ class Session:
         except CookieError:
             return False
         given = cookies.get(self.cookie)
-        return given is not None and hmac.compare_digest(given.value, self.secret)
+        return given is not None and _are_equal(given.value, self.secret)
 
     def is_own_form(self, token: str) -> bool:
         """Return True if a form was made by this server."""
-        return hmac.compare_digest(token.encode(), self.form_token.encode())
+        return _are_equal(token, self.form_token)
 
 
 class CookieCheck:
-    """Refuses requests without the session's cookie, but for links."""
+    """Refuses requests without the session's cookie or of other pages, except those for links.
+
+    A page on another port of this host is not another site, so that a browser adds the cookie to
+    its requests.
+    """
 
     def __init__(self, app: ASGIApp, session: Session) -> None:
         self._app = app
         self._session = session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_allowed = (
-            scope["type"] != "http"
-            or scope["path"].startswith(START)
-            or self._session.is_open(Headers(scope=scope))
-        )
-        if is_allowed:
-            await self._app(scope, receive, send)
-            return
-        refusal = error_page(
-            403,
-            "This browser has not been let in",
-            "Open the link that `remora ui` printed. Each link works once; "
-            "a new one is printed when one was used.",
-        )
-        await refusal(scope, receive, send)
+        answer = self._app
+        if scope["type"] == "http" and not scope["path"].startswith(START):
+            headers = Headers(scope=scope)
+            if not self._session.is_open(headers):
+                answer = error_page(403, "This browser has not been let in", _OPEN_LINK)
+            elif headers.get("sec-fetch-site", "none") not in _OWN_REQUESTS:
+                answer = error_page(403, "Another page sent this request", _OPEN_PAGE)
+        await answer(scope, receive, send)
+
+
+def _are_equal(given: str, secret: str) -> bool:
+    """Compare in constant time, so that response times do not tell how much was right."""
+    return hmac.compare_digest(given.encode(), secret.encode())

@@ -28,15 +28,13 @@ def ui(options: Options, *, port: int | None, opens: bool) -> int:
     The link that it prints lets one browser in; another one is printed when it was used. Stop it
     with Ctrl-C. Requires the extra ui.
     """
-    import webbrowser  # loads subprocess
-
     from remora.bootstrap.open_trace import require_extra
 
     if options.json:
         raise UsageError("--json cannot be combined with ui", hint="use `remora show RUN --json`")
     require_extra("jinja2", "ui")
     require_extra("sse_starlette", "ui")
-    from remora.web.launch import serve_pages
+    from remora.web.launch import private_browser, serve_pages
 
     is_first = True
 
@@ -44,9 +42,10 @@ def ui(options: Options, *, port: int | None, opens: bool) -> int:
         nonlocal is_first
         click.echo(f"open {link}" if is_first else f"for another browser: {link}")
         if opens and is_first:
-            webbrowser.open(link)
+            open_link(link)
         is_first = False
 
     ports = (_PORT, _FREE) if port is None else (port,)
-    serve_pages(invocation_of(options), ports, show_link)
+    with private_browser() as open_link:
+        serve_pages(invocation_of(options), ports, show_link)
     return 0
