@@ -79,9 +79,15 @@ def test_turns_tabs_slider_keys_and_history(browser: Browser, link: str, failed:
         expect(page.locator(".which")).to_have_text("turn 2")
         expect(page.locator("#t2")).to_have_attribute("aria-current", "true")
         page.go_back()
-        expect(page.locator(".which")).to_have_text("turn 3")
+        expect(page.locator(".which")).to_have_text("turn 2")
+        expect(page.locator("[data-tab][aria-current]")).to_have_text("Events")
+        for _ in range(6):
+            page.go_back()
+        expect(page.locator("[data-tab][aria-current]")).to_have_text("Why")
+        assert "turn=" not in page.url
+        page.go_forward()
         page.reload()
-        expect(page.locator(".which")).to_have_text("turn 3")
+        expect(page.locator(".which")).to_have_text("turn 2")
         page.get_by_role("link", name="Raw | Packet").click()
         page.get_by_label("compare with turn").fill("1")
         page.get_by_role("button", name="Compare").click()
@@ -98,8 +104,11 @@ def test_everything_works_without_scripts(browser: Browser, link: str, failed: P
         expect(page.locator(".which")).to_have_text("turn 2")
         page.get_by_role("link", name="1", exact=True).click()
         expect(page.locator(".which")).to_have_text("turn 1")
+        expect(page.locator("#slider")).to_be_hidden()
         page.get_by_role("link", name="verify").click()
         expect(page.locator(".badge.good")).to_be_visible()
+        page.locator("a.where").click()
+        expect(page.locator(".which")).to_have_text("turn 2")
 
 
 @pytest.mark.slow
@@ -155,18 +164,61 @@ def test_new_turns_appear_while_an_agent_runs(
 ) -> None:
     stream = stream_of(copied, failed.agent_id)
     lines = stream.read_bytes().splitlines(keepends=True)
-    start = next(n for n, line in enumerate(lines) if json.loads(line)["turn"] == 2)
+    start = next(n for n, line in enumerate(lines) if json.loads(line)["type"] == "tool_result")
     stream.write_bytes(b"".join(lines[:start]))
     with _writer(stream) as write, served(copied, user) as link, opened_page(browser) as page:
         open_agent(page, link, failed.agent_id)
         expect(page.locator("#status")).to_have_text("running")
         expect(page.locator("#t2")).to_have_count(0)
-        for line in lines[start:]:
+        expect(page.locator("#turn")).to_contain_text("No tool ran in this turn")
+        write(lines[start])
+        expect(page.locator("#turn")).to_contain_text("is assigned and never used")
+        _set_hidden(page, hidden=True)
+        for line in lines[start + 1 :]:
             write(line)
+        page.wait_for_timeout(500)
+        expect(page.locator("#t3")).to_have_count(0)
+        _set_hidden(page, hidden=False)
         expect(page.locator("#t3")).to_contain_text("check()")
         assert page.locator("#slider").get_attribute("max") == "3"
         write(None)
-        expect(page.locator("#status")).to_have_text("failed")
+        expect(page.locator("#status .failed")).to_have_text("failed")
+        expect(page.locator("#badge .badge.good")).to_be_visible()
+
+
+def _set_hidden(page: Page, *, hidden: bool) -> None:
+    """Let a page be hidden or shown, as when another tab is selected."""
+    page.evaluate(
+        "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange')); }",
+        hidden,
+    )
+
+
+@pytest.mark.slow
+def test_the_page_of_a_run_that_is_running_is_kept_up_to_date(
+    browser: Browser, user: Remora, failed: Planted, copied: Path
+) -> None:
+    stream = copied / ".agentfs/runs" / f"{failed.run_id}.jsonl"
+    lines = stream.read_bytes().splitlines(keepends=True)
+    end = next(n for n, line in enumerate(lines) if json.loads(line)["type"] == "job_end")
+    stream.write_bytes(b"".join(lines[:end]))
+    with _writer(stream) as write, served(copied, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.goto(f"{link.partition('/start')[0]}/runs/{failed.run_id}")
+        expect(page.locator("#status .running")).to_have_text("running")
+        expect(page.locator("#totals")).not_to_contain_text("1 failed")
+        page.route("**/runs/*", lambda route: route.abort())
+        write(lines[end])
+        expect(page.locator("#status")).to_contain_text("cannot be read")
+        page.unroute("**/runs/*")
+        for line in lines[end + 1 :]:
+            write(line)
+        expect(page.locator("#totals")).to_contain_text("1 failed")
+        write(None)
+        expect(page.locator("#status")).to_have_text("ended")
+        expect(page.locator("#status .running")).to_have_count(0)
         expect(page.locator("#badge .badge.good")).to_be_visible()
 
 

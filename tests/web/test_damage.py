@@ -173,7 +173,7 @@ def test_a_torn_tail_is_not_shown(failed: Planted, copied: Path, tmp_path: Path)
     stream.write_bytes(stream.read_bytes()[:-30])
     with client_of(copied, tmp_path) as pages:
         text = pages.get(f"/agents/{failed.agent_id}").text
-        assert '<span class="state interrupted"' in text
+        assert '<span class="state interrupted">interrupted' in text
 
 
 def test_an_empty_stream_is_named(failed: Planted, copied: Path, tmp_path: Path) -> None:

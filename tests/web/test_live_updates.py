@@ -27,7 +27,7 @@ def test_a_browser_that_connects_again_gets_the_rows_that_it_lacks(
     assert rows_in(pages.get(address).text)[:3] == ["1", "2", "3"]
     again = pages.get(address, headers={"Last-Event-ID": "3"}).text
     assert set(rows_in(again)) == {"3"}
-    assert "event: end\r\ndata: failed" in again
+    assert 'event: end\r\ndata: <span class="state failed">failed</span>' in again
 
 
 def test_a_stream_that_is_removed_while_it_is_followed_ends(
@@ -45,4 +45,4 @@ def test_a_stream_that_is_removed_while_it_is_followed_ends(
         return sent
 
     last = asyncio.run(follow())[-1]
-    assert (last.event, last.data) == ("end", "removed")
+    assert (last.event, last.data) == ("end", '<span class="state ">removed</span>')

@@ -3,6 +3,7 @@
 import gzip
 import re
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -253,3 +254,41 @@ def test_a_number_that_is_none_or_too_long_is_no_error(
     assert pages.get(f"/live{agent}?after={number}").status_code == 200
     compared = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}&turn={number}")
     assert compared.status_code == 200
+
+
+def test_all_turns_are_reached_from_any_rows(
+    pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.web.agent_page.ROWS", 2)
+    monkeypatch.setattr("remora.web.agent_records.AgentRecord.rows.__defaults__", (0, 2))
+    agent = f"/agents/{failed.agent_id}"
+
+    def turns(text: str) -> list[str]:
+        return re.findall(r'data-turn="(\d)"', text)
+
+    def address(text: str, name: str) -> str:
+        links = re.findall(rf'href="([^"]*)"[^>]*>{name} turns', text)
+        return unescape(links[0]) if links else ""
+
+    last = pages.get(f"{agent}?turn=3&from=3").text
+    assert (turns(last), address(last, "later")) == (["3"], "")
+    before = pages.get(address(last, "earlier")).text
+    assert turns(before) == ["1", "2"]
+    assert 'data-turn="2" aria-current' in before
+    first = pages.get(address(before, "earlier")).text
+    assert (turns(first), address(first, "earlier")) == (["0", "1"], "")
+    assert 'data-turn="2"' in pages.get(address(first, "later")).text
+
+    earlier = pages.get(f"{agent}/rows?before=3").text
+    assert (turns(earlier), address(earlier, "later")) == (["1", "2"], "")
+    assert pages.get(f"{agent}/rows?before=1").text.count("<tr") == 1
+    later = pages.get(f"{agent}/rows?after=0").text
+    assert (turns(later), address(later, "earlier")) == (["1", "2"], "")
+
+
+def test_a_stream_is_verified_on_a_page_of_its_own(pages: TestClient, failed: Planted) -> None:
+    for name, folder in ((failed.agent_id, "agents"), (failed.run_id, "runs")):
+        assert f'href="/streams/{name}"' in pages.get(f"/{folder}/{name}").text
+        text = pages.get(f"/streams/{name}").text
+        assert "record verified" in text
+        assert f'href="/{folder}/{name}"' in text

@@ -87,7 +87,9 @@ def test_tabs_keys_rows_and_the_slider_select(show: Open, html: str, failed: Pla
     page.locator("input[type=range]").fill("0")
     expect(page.locator("tr[aria-current] th")).to_have_text("0")
     page.go_back()
-    expect(page.locator(".tabs .which")).to_have_text("turn 1")
+    expect(page.locator(".tabs .which")).to_have_text("turn 2")
+    page.goto(page.url.partition("#")[0] + "#%")
+    expect(page.locator("tr[aria-current] th")).to_have_text("2")
 
 
 @pytest.mark.slow

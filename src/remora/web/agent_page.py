@@ -33,16 +33,33 @@ def agent_page(records: Records, request: Request) -> Response:
         agent=agent,
         turn=turn,
         rows=[*rows],
+        size=ROWS,
+        is_earlier=False,
+        is_later=False,
         is_running=agent.status == RUNNING,
         **_requested_values(request, agent, turn, tab),
     )
 
 
 def rows_part(records: Records, request: Request) -> Response:
-    """Return the next rows of an agent, for a page that shows the ones before."""
+    """Return rows of an agent: all around a turn, or those before or after the ones of a page."""
     agent = records.agent(request.path_params["agent"])
-    rows = agent.rows(query_number(request, "from") or 0)
-    return page("rows.html", agent=agent, rows=[*rows], turn=query_number(request, "turn"))
+    before, after = query_number(request, "before"), query_number(request, "after")
+    first = query_number(request, "from") or 0
+    if before is not None:
+        first = max(0, before - ROWS)
+    elif after is not None:
+        first = after + 1
+    rows = [row for row in agent.rows(first) if before is None or row.turn < before]
+    return page(
+        "rows.html",
+        agent=agent,
+        rows=rows,
+        turn=None,
+        size=ROWS,
+        is_earlier=before is not None,
+        is_later=after is not None,
+    )
 
 
 def turn_part(records: Records, request: Request) -> Response:

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -68,6 +69,7 @@ def templates() -> Environment:
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,
         "size": _size,
+        "state": state_html,
         "state_class": _state_class,
         "value": value_html,
         "number": lambda value: f"{value:,}",
@@ -119,6 +121,14 @@ def download(data: bytes, name: str) -> Response:
 def _time(timestamp: str) -> str:
     """Return a recorded time without its fraction, such as `2026-11-02 10:04:05`."""
     return timestamp[:19].replace("T", " ")
+
+
+def state_html(state: str | None) -> Markup:
+    """Return a status or an outcome as HTML, in its colour."""
+    shown = (state or "").replace("_", " ")
+    return Markup('<span class="state {}">{}</span>').format(
+        _state_class(state), without_hidden(shown)
+    )
 
 
 def _state_class(state: str | None) -> str:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
 from remora.web.agent_records import Records
-from remora.web.html_responses import render
+from remora.web.html_responses import render, state_html
 from remora.web.short_numbers import number_in, query_number
 
 _PAUSE_S = 0.1
@@ -35,9 +35,9 @@ async def live_agent(records: Records, request: Request) -> EventSourceResponse:
                     first = turn
                 if not is_written:
                     status = await asyncio.to_thread(lambda: records.agent(agent_id).status)
-                    yield ServerSentEvent(status, event="end")
+                    yield ServerSentEvent(str(state_html(status)), event="end")
         except RemoraError:
-            yield ServerSentEvent("removed", event="end")
+            yield ServerSentEvent(str(state_html("removed")), event="end")
 
     return _response(events())
 

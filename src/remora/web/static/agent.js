@@ -1,6 +1,6 @@
 // The page of an agent: turns are selected without loading the page again, and new ones appear.
 
-import { load, parse, showBadges } from "/static/parts.js";
+import { follow, load, parse, showBadges } from "/static/parts.js";
 
 const agent = document.getElementById("agent");
 const rows = document.getElementById("rows");
@@ -13,28 +13,56 @@ function tabName() {
   return panel.querySelector("[data-tab][aria-current]")?.dataset.tab ?? "packet";
 }
 
-/** Show a tab of a turn. `against` is the turn to compare its packet with, `hash` the event to mark. */
-async function show(turn, { tab = tabName(), against = "", hash = "", push = true, focus = false } = {}) {
+/** Show a tab of a turn. `against` is the turn to compare its packet with, `hash` the event to mark.
+ *
+ * `entry` says what becomes of the browser's history: `push`, `replace` for one step of many, or nothing.
+ */
+async function show(turn, { tab = tabName(), against = "", hash = "", entry = "push", focus = false } = {}) {
   loading?.abort();
-  const mine = (loading = new AbortController());
+  const { signal } = (loading = new AbortController());
   panel.classList.add("loading");
+  panel.setAttribute("aria-busy", "true");
   slider.value = turn;
   const query = new URLSearchParams({ tab, ...(against !== "" && { against }) });
   try {
-    panel.replaceChildren(await load(`${base}/turns/${turn}?${query}`, mine.signal));
+    panel.replaceChildren(await load(`${base}/turns/${turn}?${query}`, signal));
   } catch (error) {
-    if (error.name === "AbortError") return;
-    const note = document.createElement("p");
-    note.className = "problem";
-    note.textContent = `Turn ${turn} cannot be shown: ${error.message}`;
-    panel.replaceChildren(note);
+    if (signal.aborted) return;
+    panel.replaceChildren(problem(`Turn ${turn} cannot be shown: ${error.message}`));
   }
   panel.classList.remove("loading");
-  if (push) history.pushState({ turn, tab, against }, "", `${base}?${new URLSearchParams({ turn, tab, ...(against !== "" && { against }) })}${hash}`);
+  panel.removeAttribute("aria-busy");
+  if (entry) history[`${entry}State`]({ turn, tab, against }, "", `${base}?turn=${turn}&${query}${hash}`);
   markEvent(hash);
-  await mark(turn);
+  await mark(turn, signal);
+  if (signal.aborted) return;
   if (focus) panel.querySelector("[data-tab][aria-current]")?.focus();
-  await showRest(mine.signal);
+  await showRest(signal);
+}
+
+/** Load the tab of the current turn again, because the turn went on. */
+async function showAgain() {
+  const { signal } = (loading ??= new AbortController());
+  const query = new URLSearchParams(history.state);
+  query.delete("turn");
+  if (signal.aborted || panel.ariaBusy || query.get("against") || panel.contains(document.activeElement)) return;
+  try {
+    const fresh = await load(`${base}/turns/${currentTurn()}?${query}`, signal);
+    const open = [...panel.querySelectorAll("details")].map((each) => each.open);
+    for (const [place, each] of fresh.querySelectorAll("details").entries()) each.open ||= open[place] ?? false;
+    panel.replaceChildren(fresh);
+    await showRest(signal);
+  } catch {
+    // the next event, or the reader, loads it again
+  }
+}
+
+function problem(text) {
+  const note = document.createElement("p");
+  note.className = "problem";
+  note.setAttribute("role", "alert");
+  note.textContent = text;
+  return note;
 }
 
 /** Mark the event that a link leads to, and open it. */
@@ -65,17 +93,31 @@ async function showRest(signal) {
   }
 }
 
-/** Mark the row of a turn. If it is not in the list, load the rows that begin with it. */
-async function mark(turn) {
+/** Mark the row of a turn, and say it. If it is not in the list, load the rows around it. */
+async function mark(turn, signal) {
   let row = document.getElementById(`t${turn}`);
   if (!row) {
-    rows.replaceChildren(await load(`${base}/rows?from=${Math.max(0, turn - 50)}`));
-    watchEnd();
+    try {
+      rows.replaceChildren(await load(`${base}/rows?from=${Math.max(0, turn - 50)}`, signal));
+    } catch (error) {
+      if (!signal.aborted) panel.prepend(problem(`The list of turns cannot be shown: ${error.message}`));
+      return;
+    }
+    watchEnds();
     row = document.getElementById(`t${turn}`);
   }
   rows.querySelector("[aria-current]")?.removeAttribute("aria-current");
   row?.setAttribute("aria-current", "true");
   if (row) reveal(row);
+  sayTurn();
+}
+
+/** Tell screen readers which turn and tab are shown. */
+function sayTurn() {
+  const call = rows.querySelector("[aria-current] .call")?.textContent.trim() ?? "";
+  const tab = panel.querySelector("[data-tab][aria-current]")?.textContent ?? "";
+  slider.setAttribute("aria-valuetext", `turn ${slider.value}: ${call}`);
+  document.getElementById("said").textContent = `turn ${slider.value}, ${tab}`;
 }
 
 /** Scroll the list, and never the page, until a row is below the list's head. */
@@ -90,22 +132,25 @@ function currentTurn() {
   return Number(slider.value);
 }
 
-/** Load the next rows when the last one comes into view. */
+/** Load more rows when the end of the list comes into view, in both directions. */
 const seen = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    if (entry.isIntersecting) {
-      seen.unobserve(entry.target);
-      load(entry.target.querySelector("a").dataset.rows).then((more) => {
-        entry.target.replaceWith(more);
-        watchEnd();
-      });
-    }
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    const link = target.querySelector("a");
+    load(link.dataset.rows).then((more) => {
+      if (!target.isConnected) return;
+      const [list, after] = [target.closest(".turns"), target.nextElementSibling];
+      const place = after?.offsetTop;
+      target.replaceWith(more);
+      if (after) list.scrollTop += after.offsetTop - place;
+      watchEnds();
+    }).catch((error) => { link.title = error.message; });
   }
 });
 
-function watchEnd() {
-  const more = rows.querySelector(".more");
-  if (more) seen.observe(more);
+function watchEnds() {
+  for (const more of rows.querySelectorAll(".more")) seen.observe(more);
 }
 
 rows.addEventListener("click", (event) => {
@@ -135,7 +180,7 @@ panel.addEventListener("submit", (event) => {
 let waiting;
 slider.addEventListener("input", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(() => show(currentTurn(), { tab: turnTab() }), 60);
+  waiting = setTimeout(() => show(currentTurn(), { tab: turnTab(), entry: "replace" }), 60);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -143,44 +188,42 @@ document.addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[event.key];
   if (!step) return;
   const turn = Math.min(Number(slider.max), Math.max(0, currentTurn() + step));
-  if (turn !== currentTurn()) show(turn, { tab: turnTab() });
+  if (turn !== currentTurn()) show(turn, { tab: turnTab(), entry: "replace" });
 });
 
-addEventListener("popstate", () => {
-  const query = new URLSearchParams(location.search);
-  if (query.has("turn")) {
-    show(Number(query.get("turn")), { tab: query.get("tab") ?? "packet", against: query.get("against") ?? "", hash: location.hash, push: false });
-  }
+addEventListener("popstate", ({ state }) => {
+  if (state) show(state.turn, { ...state, hash: location.hash, entry: "" });
 });
 
 /** Follow a running agent: rows appear and change as its stream grows. */
-function follow() {
-  const last = rows.querySelector("tr:last-of-type")?.dataset.turn ?? agent.dataset.last;
-  const source = new EventSource(`/live${base}?after=${last}`);
-  source.addEventListener("row", (event) => {
-    const row = parse(event.data).querySelector("tr");
-    const known = document.getElementById(row.id);
-    if (known?.hasAttribute("aria-current")) row.setAttribute("aria-current", "true");
-    if (known) known.replaceWith(row);
-    else if (!rows.querySelector(".more")) rows.append(row);
-    slider.max = Math.max(Number(slider.max), Number(row.dataset.turn));
+function followAgent() {
+  const status = document.getElementById("status");
+  const last = () => [...rows.querySelectorAll("[data-turn]")].at(-1)?.dataset.turn ?? agent.dataset.last;
+  follow(() => `/live${base}?after=${last()}`, status, {
+    row(data) {
+      const row = parse(data).querySelector("tr");
+      const known = document.getElementById(row.id);
+      if (known?.hasAttribute("aria-current")) row.setAttribute("aria-current", "true");
+      if (known) known.replaceWith(row);
+      else if (!rows.querySelector(".more.later")) rows.append(row);
+      slider.max = Math.max(Number(slider.max), Number(row.dataset.turn));
+      if (Number(row.dataset.turn) === currentTurn()) showAgain();
+    },
+    end(data) {
+      status.replaceChildren(parse(data));
+      showBars();
+      showBadges();
+    },
   });
-  source.addEventListener("end", (event) => {
-    source.close();
-    document.getElementById("status").textContent = event.data;
-    showBars();
-    showBadges();
-  });
-  source.onerror = () => {
-    document.getElementById("status").textContent = "disconnected";
-  };
-  source.onopen = () => {
-    document.getElementById("status").textContent = "running";
-  };
 }
 
 async function showBars() {
-  document.getElementById("bars").replaceChildren(await load(`${base}/bars`));
+  const place = document.getElementById("bars");
+  try {
+    place.replaceChildren(await load(`${base}/bars`));
+  } catch (error) {
+    place.title = error.message;
+  }
 }
 
 /** Show what the server reads the whole stream for, one after the other. */
@@ -191,9 +234,11 @@ async function showSlowParts() {
   if (!("live" in agent.dataset)) await showBadges();
 }
 
-watchEnd();
+const asked = new URLSearchParams(location.search);
+history.replaceState({ turn: currentTurn(), tab: tabName(), against: asked.get("against") ?? "" }, "");
+watchEnds();
 const shown = document.querySelector("#rows [aria-current]");
 if (shown) reveal(shown);
 markEvent(location.hash);
-if ("live" in agent.dataset) follow();
+if ("live" in agent.dataset) followAgent();
 showSlowParts();

@@ -36,7 +36,49 @@ export async function showPictures() {
   for (const place of document.querySelectorAll("[data-picture]")) {
     const link = place.querySelector("a");
     if (!link) continue;
-    const picture = (await load(link.href)).querySelector("figure");
-    if (picture) place.replaceChildren(picture);
+    try {
+      const picture = (await load(link.href)).querySelector("figure");
+      if (picture) place.replaceChildren(picture);
+    } catch (error) {
+      link.title = error.message; // it still leads to the page that says so
+    }
   }
+}
+
+/** Follow server-sent events while the page is visible: browsers allow few connections to a host.
+ *
+ * `address` returns where they are from now on, `status` shows a lost connection, and `handlers` has
+ * a function for the data of each kind of event. The one for `end` is called last.
+ */
+export function follow(address, status, handlers) {
+  const before = [...status.childNodes];
+  let source = null;
+
+  function open() {
+    source = new EventSource(address());
+    for (const [kind, handle] of Object.entries(handlers)) {
+      source.addEventListener(kind, (event) => {
+        if (kind === "end") close();
+        handle(event.data);
+      });
+    }
+    source.onerror = () => { status.textContent = "disconnected"; };
+    source.onopen = () => {
+      if (status.textContent === "disconnected") status.replaceChildren(...before);
+    };
+  }
+
+  function close() {
+    source.close();
+    document.removeEventListener("visibilitychange", change);
+  }
+
+  function change() {
+    source.close();
+    if (!document.hidden) open();
+  }
+
+  document.addEventListener("visibilitychange", change);
+  if (!document.hidden) open();
+  else source = { close() {} };
 }

@@ -1,41 +1,54 @@
-// The page of a run that is running: its jobs are loaded again when the run's stream has grown.
+// The page of a run that is running: what changes is loaded again when the run's stream has grown.
 
-import { load, showBadges, showPictures } from "/static/parts.js";
+import { follow, load, showBadges, showPictures } from "/static/parts.js";
 
+const PARTS = ["status", "totals", "review", "matching", "jobs"];
 const jobs = document.getElementById("jobs");
+const status = document.getElementById("status");
 let isStale = false;
 let isLoading = false;
 
 async function refresh() {
+  isStale = true;
   if (isLoading) return;
   isLoading = true;
-  while (isStale) {
-    isStale = false;
-    const fresh = await load(location.href);
-    for (const id of ["jobs", "status"]) {
-      document.getElementById(id).replaceChildren(...fresh.getElementById(id).childNodes);
+  try {
+    while (isStale) {
+      isStale = false;
+      show(await load(location.href));
     }
+  } catch (error) {
+    status.textContent = `cannot be read: ${error.message}`;
+  } finally {
+    isLoading = false;
   }
-  isLoading = false;
 }
 
-if (jobs.dataset.live) {
-  const source = new EventSource(jobs.dataset.live);
-  source.addEventListener("change", () => {
-    isStale = true;
-    refresh();
-  });
-  source.addEventListener("end", () => {
-    source.close();
-    isStale = true;
-    refresh();
-    showBadges();
-    showPictures();
-  });
-  source.onerror = () => {
-    document.getElementById("status").textContent = "disconnected";
-  };
-} else {
+/** Replace what has changed. A link keeps the focus. */
+function show(fresh) {
+  const focused = document.activeElement?.getAttribute("href");
+  for (const id of PARTS) {
+    const [shown, now] = [document.getElementById(id), fresh.getElementById(id)];
+    if (now && now.innerHTML !== shown.innerHTML) shown.replaceChildren(...now.childNodes);
+  }
+  if (focused && document.activeElement === document.body) {
+    document.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  }
+}
+
+function showSlowParts() {
   showBadges();
   showPictures();
+}
+
+if (jobs?.dataset.live) {
+  follow(() => jobs.dataset.live, status, {
+    change: refresh,
+    end: async () => {
+      await refresh();
+      showSlowParts();
+    },
+  });
+} else {
+  showSlowParts();
 }

@@ -238,9 +238,16 @@
 
   // --- the selected agent, turn and tab, which are the fragment of the address ---
 
+  function fragment() {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return ""; // somebody changed the address
+    }
+  }
+
   function selected() {
-    const fragment = decodeURIComponent(location.hash.slice(1));
-    const [, name, turn, tab] = /^(.+?)-t(\d+)(?:-([a-z]+))?$/.exec(fragment) ?? [, fragment];
+    const [, name, turn, tab] = /^(.+?)-t(\d+)(?:-([a-z]+))?$/.exec(fragment()) ?? [, fragment()];
     const view = views.find((each) => each.id === name) ?? current ?? views[0];
     return { view, turn: Math.min(Number(turn ?? view.dataset.turn), Number(view.dataset.last)), tab: tab ?? view.dataset.tab };
   }
@@ -335,28 +342,31 @@
     });
   }
 
-  function go(turn) {
-    location.hash = `#${current.id}-t${turn}-${current.dataset.tab}`;
+  /** Select a turn. One step of many, by a key or the slider, replaces the last one in the history. */
+  function go(turn, isStep) {
+    const hash = `#${current.id}-t${turn}-${current.dataset.tab}`;
+    if (isStep) location.replace(hash);
+    else location.hash = hash;
   }
 
   document.addEventListener("click", (event) => {
     const row = event.target.closest("tr[data-turn]");
     if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    go(Number(row.dataset.turn));
+    go(Number(row.dataset.turn), false);
   });
   document.addEventListener("input", (event) => {
-    if (event.target.matches("input[type=range]")) go(Number(event.target.value));
+    if (event.target.matches("input[type=range]")) go(Number(event.target.value), true);
   });
   document.addEventListener("keydown", (event) => {
     const step = { j: 1, k: -1 }[event.key];
     if (!step || current.id === "run" || event.ctrlKey || event.metaKey || event.altKey) return;
     const turn = Math.min(Number(current.dataset.last), Math.max(0, Number(current.dataset.turn) + step));
-    if (turn !== Number(current.dataset.turn)) go(turn);
+    if (turn !== Number(current.dataset.turn)) go(turn, true);
   });
   addEventListener("hashchange", show);
 
-  document.documentElement.classList.add("script");
+  document.documentElement.classList.add("with-script");
   // these are places to jump to for browsers without scripts
   for (const each of document.querySelectorAll(".one-turn, .tab")) each.removeAttribute("id");
   show();
