@@ -360,6 +360,15 @@ except NameError:
 class A(object):
     pass
 """,
+    "a name of Python 2": """from __future__ import division
+
+import sys
+
+if sys.version_info >= (3,):
+    text = str
+else:
+    text = unicode
+""",
     "nothing but a placeholder": "x = '{}'.format(1 + 2)\n",
     "an import with a reason": "import tasks  # registers the tasks\n",
     "a repeated import with a reason": """from json import dumps
@@ -378,6 +387,13 @@ def test_without_a_configuration_stays(tmp_path: Path, source: str) -> None:
     (tmp_path / "a.py").write_text(source)
     fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
     assert (tmp_path / "a.py").read_text() == source
+
+
+def test_a_file_with_annotations_does_not_run_on_python_2(tmp_path: Path) -> None:
+    source = "import sys\n\nif sys.version_info < (3, 9):\n    raise SystemExit\n\n\n"
+    (tmp_path / "a.py").write_text(f"{source}class A(object):\n    size: int = 1\n")
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert "class A:" in (tmp_path / "a.py").read_text()
 
 
 def test_calls_of_one_statement_become_f_strings_together(tmp_path: Path) -> None:

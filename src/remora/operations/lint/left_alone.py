@@ -63,9 +63,11 @@ _FALLBACK = re.compile(
 )
 _PYTHON_2_CODE = re.compile(
     r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|"
-    r"^\s+(?:xrange|unicode|basestring|raw_input|unichr)\s*=",
+    r"^\s+(?:xrange|unicode|basestring|raw_input|unichr)\s*=|"
+    r"=\s*(?:xrange|unicode|basestring|raw_input|unichr)\s*$",
     re.MULTILINE,
 )
+_PYTHON_3_SYNTAX = (ast.JoinedStr, ast.AnnAssign, ast.AsyncFunctionDef, ast.Nonlocal)
 _OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _EXTENSIONS = "typing_extensions"
 _OWN_LINES = re.compile(
@@ -297,11 +299,23 @@ def _rules_to_skip(
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
     if newer and supports_python_2(place):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")
-    elif not own and _PYTHON_2_CODE.search(body):
+    elif not own and _has_python_2_code(body):
         upgrades = [code for code in codes if code.startswith(_UPGRADES)]
         left = [code for code in upgrades if not selected.are_asked_for(path, code)]
         skipped |= dict.fromkeys(left, "the file has code for Python 2")
     return skipped | kept_suppressions(place, path, findings, selected)
+
+
+def _has_python_2_code(body: str) -> bool:
+    """Return True if a file has code for Python 2, and nothing that only Python 3 can parse."""
+    if not _PYTHON_2_CODE.search(body):
+        return False
+    return not any(
+        isinstance(node, _PYTHON_3_SYNTAX)
+        or getattr(node, "annotation", None) is not None
+        or getattr(node, "returns", None) is not None
+        for node in _nodes(body)
+    )
 
 
 def _moves_lines(finding: Finding) -> bool:
