@@ -9,7 +9,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MAX_CONNECTIONS = 256
 PATIENCE_S = 30
-"""Seconds that a connection may be idle, a request unfinished, or an answer unread."""
+"""Seconds that a connection may be idle, a request may take to arrive, or an answer stay unread."""
 _DISCARD_S = 0.5
 """Seconds in which the rest of a request is discarded after its answer.
 
@@ -27,10 +27,12 @@ class HttpConnection(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._has_ended = False
+        self._is_receiving = False
         self.last_active = self.loop.time()
+        """When a request began, an answer ended, or its client began or stopped to read."""
 
     @property
-    def is_idle(self) -> bool:
+    def has_no_request(self) -> bool:
         """True if no request has been received completely."""
         return self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
 
@@ -40,7 +42,7 @@ class HttpConnection(H11Protocol):
         return self.conn.their_state is h11.SEND_BODY or self.flow.write_paused
 
     def is_overdue(self, now: float) -> bool:
-        waits = self.is_idle or self.is_stuck or self.transport.is_closing()
+        waits = self.has_no_request or self.is_stuck or self.transport.is_closing()
         return waits and now - self.last_active > PATIENCE_S
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -48,15 +50,18 @@ class HttpConnection(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             oldest = min(
-                (each for each in http_connections(self.connections) if each.is_idle),
+                (each for each in http_connections(self.connections) if each.has_no_request),
                 key=lambda each: each.last_active,
             )  # this connection itself, if no other one is idle
             self.connections.discard(oldest)
             oldest.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        self.last_active = self.loop.time()
+        """Receive a part of a request. More parts do not give it more time."""
+        if not self._is_receiving:
+            self.last_active = self.loop.time()
         super().data_received(data)
+        self._is_receiving = self.has_no_request
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Answer a request that has been received completely, and then close the connection."""
@@ -90,7 +95,7 @@ class HttpConnection(H11Protocol):
         super().resume_writing()
 
     def _is_unanswered(self) -> bool:
-        return not self.is_idle and self.conn.our_state is h11.SEND_RESPONSE
+        return not self.has_no_request and self.conn.our_state is h11.SEND_RESPONSE
 
 
 def http_connections(connections: Iterable[object]) -> list[HttpConnection]:
