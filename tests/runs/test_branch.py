@@ -73,6 +73,11 @@ class TestCommits:
         onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"]))
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
 
+    def test_no_file_of_the_users_is_reported_as_created(self, shop: Desk) -> None:
+        (shop.root / "pkg/a.py").unlink()
+        done = onto(shop)
+        assert (len(done.accepted), done.created) == (4, ())
+
     def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:
         mine = UNUSED + "\n\ndef mine():\n    return 1\n"
         shop.write({"pkg/a.py": mine})

@@ -1,9 +1,15 @@
 """`accept`, `reject`, `revert` and `diff`: a change set of several functions, named by one."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from remora.cli.app.options import Options
+from remora.cli.review import verdicts
+from remora.errors import DiskError
+from remora.runs.review.review import accept_one
 from tests.cli.conftest import Done, Remora, tree, write
 from tests.cli.test_terminal import on_terminal
 
@@ -60,3 +66,49 @@ def test_a_diff_leaves_out_what_was_rejected_unless_it_is_named(shop: Shop) -> N
     assert "not shown: 1 rejected" in done.err
     assert shop("diff", "last", "--json").document["diffs"] == []
     assert '+    return "a"' in shop("diff", "last", "load_a").out
+
+
+ALL = {"every": True, "rules": (), "conditions": (), "owners": (), "trust_run": False}
+
+
+@pytest.fixture
+def options(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Options:
+    """Those of a command that runs in this process, after a run with two change sets."""
+    write(shop.root, {"b.py": TWO})
+    assert shop("analyze", "-o", "lint").code == 0
+    for name, value in shop.remora.environment.items():
+        monkeypatch.setenv(name, value)
+    return Options(root=shop.root)
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_what_was_accepted_before_an_error_is_printed(
+    options: Options,
+    json: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    accepted: list[str] = []
+
+    def fails_at_second(project: Any, stream: Any, job: Any, *args: Any) -> Any:
+        if accepted:
+            raise DiskError("the disk is full")
+        accepted.append(job.node_id)
+        return accept_one(project, stream, job, *args)
+
+    monkeypatch.setattr("remora.runs.review.review.accept_one", fails_at_second)
+    code = verdicts.accept(Options(root=options.root, json=json), "last", (), None, ALL)
+    printed = capsys.readouterr()
+    assert (code, "error: the disk is full" in printed.err) == (3, True)
+    assert accepted[0] in printed.out if json else "accepted 1 change set" in printed.out
+    assert ('"code": "disk_error"' in printed.out) is json
+
+
+def test_the_findings_of_a_branch_are_not_in_the_files(
+    options: Options, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = verdicts.project_of(options)
+    done = verdicts.api.accept("last", every=True, root=project)
+    found = replace(done, new_findings=["a.py:1: new finding F401"])
+    verdicts._print_accepted(options, project, found, "fixes")
+    assert "caused these findings on the branch fixes" in capsys.readouterr().err

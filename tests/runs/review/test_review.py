@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from remora.errors import NotFound, StreamLocked, UsageError
+from remora.errors import DiskError, NotFound, OutsideError, StreamLocked, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import job_diff, patches_of, reverse_patches
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.review import accept, reject
+from remora.runs.review.review import accept, accept_one, reject
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
@@ -127,6 +128,52 @@ class TestAccept:
         assert done.accepted == ["node:a.py:load"], done.conflicts
         assert done.new_findings == ["a.py:4: new finding F821 Undefined name `re`"]
         assert done.notes == done.new_findings
+
+    def test_nothing_is_said_about_a_merge_that_was_not_written(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text = "def load():\n    import io\n    import json\n    import re\n\n    x = 1\n    return x\n"
+        desk.write({"a.py": text, "ruff.toml": RULES})
+        run_id = desk.analyze()
+        desk.write({"a.py": text.replace("return x", "return re, x")})
+        conflict = {"node_id": "node:a.py:load", "path": "a.py", "detail": "saved"}
+        monkeypatch.setattr("remora.runs.review.review.write_change_set", lambda *_: [conflict])
+        done = accept(desk.project, run_id, ["a.py:load"])
+        assert (done.conflicts, done.notes, done.new_findings) == ([conflict], [], [])
+
+
+class TestStopped:
+    """Something outside fails after some change sets were accepted."""
+
+    @pytest.fixture
+    def fails_at(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, OutsideError]:
+        errors: dict[str, OutsideError] = {}
+
+        def accept_or_fail(project: Any, stream: Any, job: Any, *args: Any) -> Any:
+            if job.node_id in errors:
+                raise errors[job.node_id]
+            return accept_one(project, stream, job, *args)
+
+        monkeypatch.setattr("remora.runs.review.review.accept_one", accept_or_fail)
+        return errors
+
+    def test_what_was_accepted_is_returned_with_the_error(
+        self, shop: Desk, fails_at: dict[str, OutsideError]
+    ) -> None:
+        fails_at["node:b.py:load"] = error = DiskError("full")
+        done = accept(shop.project, shop.newest, [], every=True)
+        assert done.error is error
+        assert len(done.accepted) == 3
+        assert done.observed is not None
+        assert states(shop, shop.newest)["b.py:load"] == "pending"
+
+    def test_an_error_at_the_first_is_raised(
+        self, shop: Desk, fails_at: dict[str, OutsideError]
+    ) -> None:
+        first, *_ = shop.view(shop.newest).jobs
+        fails_at[first.node_id] = DiskError("full")
+        with pytest.raises(DiskError, match="full"):
+            accept(shop.project, shop.newest, [], every=True)
 
 
 class TestChosen:

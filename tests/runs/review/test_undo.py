@@ -1,14 +1,16 @@
 """A verdict is withdrawn: the change set is pending again, and nothing of it is in the files."""
 
+from typing import Any
+
 import pytest
 
-from remora.errors import NotFound, UsageError
+from remora.errors import DiskError, NotFound, UsageError
 from remora.exports.run_bundles import bundle_of_run
 from remora.memory.events import Review
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.journals import complete_journals, recovery_text
-from remora.runs.review.revert import revert
+from remora.runs.review.revert import revert, revert_change_set
 from remora.runs.review.review import accept, reject
 from remora.runs.review.undo import undo
 from remora.workspaces.apply.file_swap import FileSwapper
@@ -95,3 +97,26 @@ def test_an_undo_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.Mo
     assert "`revert` was interrupted; its changes are now complete: a.py" in recovery_text(left)
     assert shop.tree() == before
     assert {job.review for job in shop.view(shop.newest).jobs} == {"pending"}
+
+
+def test_what_was_undone_before_an_error_is_returned_with_it(
+    shop: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept(shop.project, shop.newest, [], every=True)
+    first, second, *_ = shop.view(shop.newest).jobs
+    full = DiskError("full")
+
+    def fails_at_first(project: Any, stream: Any, job: Any, *args: Any) -> Any:
+        if job.agent_id == first.agent_id:
+            raise full
+        return revert_change_set(project, stream, job, *args)
+
+    for module in ("undo", "revert"):
+        monkeypatch.setattr(f"remora.runs.review.{module}.revert_change_set", fails_at_first)
+    done = undo(shop.project, shop.newest, [first.agent_id, second.agent_id])
+    assert (done.error, list(done.reopened)) == (full, [second.node_id])
+    assert [job.review for job in done.view.jobs][:2] == ["accepted", "pending"]
+    rest = revert(shop.project, shop.newest, [])
+    assert (rest.error, len(rest.reverted)) == (full, 2)
+    with pytest.raises(DiskError):
+        undo(shop.project, shop.newest, [first.agent_id])

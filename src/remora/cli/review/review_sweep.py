@@ -245,13 +245,14 @@ def _entry(part: SweepPart, verb: str) -> dict[str, Any]:
 def _reason(part: SweepPart) -> str | None:
     if part.missing is not None:
         return f"{part.missing} does not exist"
-    return None if part.error is None else part.error.message
+    error = part.error if part.done is None else part.done.error
+    return None if error is None else error.message
 
 
 def _has_failed(part: SweepPart) -> bool:
     if part.done is None:
         return part.error is not None
-    return bool(part.done.conflicts or part.done.damaged)
+    return bool(part.done.conflicts or part.done.damaged or part.done.error)
 
 
 def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
@@ -271,5 +272,7 @@ def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[
         else:
             for found in part.done.conflicts:
                 yield escape_line(f"  conflict: {found['path']}: {found['detail']}")
+        if part.done.error is not None:
+            yield f"  {color_word('error')}: " + escape_line(part.done.error.message)
     if not parts:
         yield f"no change set was {verb}"

@@ -15,6 +15,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import (
     emit,
     note,
+    print_error,
     terminal_width,
     wrap_text,
 )
@@ -83,10 +84,8 @@ def _print_accepted(
         note(options, text)
     if done.new_findings:
         redo = next_command(options, project.root, "analyze")
-        note(
-            options,
-            f"applying the change sets together caused these findings; to fix them, run `{redo}`",
-        )
+        where = f" on the branch {git_branch}" if git_branch else f"; to fix them, run `{redo}`"
+        note(options, f"applying the change sets together caused these findings{where}")
     document = {
         "run_id": done.run_id,
         "accepted": done.accepted,
@@ -95,9 +94,10 @@ def _print_accepted(
         **({"created": done.created} if done.created else {}),
         **({"branch": git_branch} if git_branch else {}),
         **({"damaged": done.damaged} if done.damaged else {}),
+        **_error_part(done),
     }
     emit(options, document, _accepted(options, project, done, git_branch))
-    return 1 if done.conflicts or done.damaged else 0
+    return _exit_code(done)
 
 
 def reject(
@@ -139,8 +139,25 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
         "conflicts": done.conflicts,
         "head": msgspec.to_builtins(done.head),
         **({"damaged": done.damaged} if done.damaged else {}),
+        **_error_part(done),
     }
     emit(options, document, _reverted(options, done))
+    return _exit_code(done)
+
+
+def _error_part(done: Verdicts | Reverted) -> dict[str, Any]:
+    """Return the part of a JSON document about an error that came after some verdicts."""
+    if done.error is None:
+        return {}
+    found = done.error
+    return {"error": {"code": found.code, "message": found.message, "hint": found.hint}}
+
+
+def _exit_code(done: Verdicts | Reverted) -> int:
+    """Print the error that came after some verdicts, if any, and return the exit code."""
+    if done.error is not None:
+        print_error(done.error.code, done.error.message, done.error.hint, as_json=False)
+        return done.error.exit_code
     return 1 if done.conflicts or done.damaged else 0
 
 

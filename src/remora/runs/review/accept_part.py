@@ -45,8 +45,8 @@ def accept_hunks(
     def choose(_: JobView, patches: list[FilePatch]) -> _Part:
         of, chosen = len(hunks_of(patches)), tuple(sorted(set(numbers)))
         if not chosen or not 1 <= chosen[0] <= chosen[-1] <= of:
-            told = ", ".join(map(str, chosen)) or "none"
-            raise UsageError(f"no such hunks: {told}", hint=f"use numbers from 1 to {of}")
+            wrong = ", ".join(map(str, chosen)) or "none"
+            raise UsageError(f"no such hunks: {wrong}", hint=f"use numbers from 1 to {of}")
         if len(chosen) == of:
             return patches, None
         part = with_hunks(patches, chosen)
@@ -103,8 +103,8 @@ def proposed_files(
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)
-    for met in prepared.conflicts:
-        raise Conflict(f"{met.path}: {met.detail}")
+    for conflict in prepared.conflicts:
+        raise Conflict(f"{conflict.path}: {conflict.detail}")
     return [
         FilePatch(path=write.path, base=write.ours, theirs=write.result, mode=write.mode)
         for write in prepared.writes
@@ -126,13 +126,13 @@ def _accept(
         job = _one_pending(view, node)
         part, written = choose(job, _patches(project, job))
 
-        def act(
+        def write(
             job: JobView, patches: Sequence[FilePatch], recheck: Recheck
         ) -> list[dict[str, Any]]:
             return accept_one(project, stream, job, patches, recheck, written=written)
 
         picked = SelectedChanges(view=view, usable=[(job, list(part))], skipped=[], damaged=[])
-        return accept_each(project, stream, picked, act, iter)
+        return accept_each(project, stream, picked, write, iter)
 
 
 def _pending_job(project: Project, run: str | RunView, node: str, *, trusted: bool) -> JobView:

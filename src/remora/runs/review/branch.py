@@ -4,6 +4,7 @@ The user's files are not changed.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -95,7 +96,8 @@ def accept_onto_branch(
             branch = branch if found else reread_branch(branch)
             return found
 
-        return accept_each(project, stream, picked, commit, progress)
+        done = accept_each(project, stream, picked, commit, progress)
+        return replace(done, created=())  # of the user's files
 
 
 def _commit_one(
@@ -172,6 +174,6 @@ def _message(job: JobView) -> str:
     """
     subject = f"{job.operation}: {display_name(job.node_id)}"
     codes = sorted(fixed(job.before or {}, job.after or {}).items())
-    told = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
-    lines = [subject, "", f"Fixes {told}."] if told else [subject]
+    fixes = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
+    lines = [subject, "", f"Fixes {fixes}."] if fixes else [subject]
     return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)

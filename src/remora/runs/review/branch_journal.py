@@ -115,12 +115,12 @@ def complete_branch(project: Project) -> str:
         if pending is None:
             return ""
         last = last_review(project, pending.note)
-        told = f"{_what(pending)} before it was recorded; nothing was committed, so run it again"
+        outcome = f"{_what(pending)} before it was recorded; nothing was committed, so run it again"
         if last is not None and last[0].branch == pending.name:
             found = finish_commit(project.root, pending, last[1])
-            told = f"{_what(pending)}; its commit has now been created"
+            outcome = f"{_what(pending)}; its commit has now been created"
             if found:
-                told = (
+                outcome = (
                     f"{_what(pending)} and the branch has moved; nothing was committed, and "
                     f"{display_name(pending.note['node_id'])} has a conflict; accept again"
                 )
@@ -133,7 +133,7 @@ def complete_branch(project: Project) -> str:
                 with open_run(project, pending.note["run_id"]) as stream:
                     stream.append(conflict)
         remove_pending(project)
-        return told
+        return outcome
 
 
 def _what(pending: PendingCommit) -> str:

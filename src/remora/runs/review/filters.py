@@ -21,7 +21,10 @@ from remora.tools.host.ruff.rule_codes import rule_codes
 _RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")
 """A code, or the name of what an operation other than lint corrects: `missing annotation`."""
 _PYLINT = "PL"
-"""Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`. All other rules have the letters of `--rule`."""
+"""Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`.
+
+All other rules have the letters of `--rule`.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,16 +98,16 @@ def apply_filter(
 
 def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
     """Raise UsageError for the first rule that is neither in the run nor one of ruff's."""
-    met = {code for job in jobs for code in {**(job.before or {}), **(job.after or {})}}
+    present = {code for job in jobs for code in {**(job.before or {}), **(job.after or {})}}
     for rule in sorted(rules):
-        if any(_covers(rule, code) for code in met):
+        if any(_covers(rule, code) for code in present):
             continue
         known = rule_codes()
         if known and not any(_covers(rule, code) for code in known):
-            near = nearest(rule, sorted(met), 2) or nearest(rule, sorted(known), 2)
-            meant = f"did you mean {' or '.join(near)}? " if near else ""
+            near = nearest(rule, sorted(present), 2) or nearest(rule, sorted(known), 2)
+            suggestion = f"did you mean {' or '.join(near)}? " if near else ""
             raise UsageError(
-                f"no rule {rule}", hint=f"{meant}`remora show RUN` lists the rules of a run"
+                f"no rule {rule}", hint=f"{suggestion}`remora show RUN` lists the rules of a run"
             )
 
 

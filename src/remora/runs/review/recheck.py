@@ -34,7 +34,8 @@ _OF_ALL = {"parses", "no_new_findings"}
 """Checks that are made here for every agent, whether it lists them or not.
 
 A finding that two changes cause only together, such as an unused import, is reported. It prevents
-a merge only if the file then has more findings than before, and the agent checks that (decision 0005).
+a merge only if the file then has more findings than before, and the agent checks that (decision
+0005).
 """
 
 
@@ -78,15 +79,20 @@ def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
 class Recheck:
     """Checks the merged change sets of a run.
 
-    Messages about new findings that are caused by a merge are added to `notes` and `new_findings`.
+    `notes` and `new_findings` are messages about the last change set, which are true once it is
+    written. `new_findings` are those of `notes` that are about findings caused by a merge.
     """
 
-    def __init__(self, project: Project, record: RunRecord, notes: list[str]) -> None:
-        self.notes = notes
+    def __init__(self, project: Project, record: RunRecord) -> None:
+        self.notes: list[str] = []
         self.new_findings: list[str] = []
         self._project = project
         self._record = record
         self._agents: dict[str, Agent] = {}
+
+    def clear(self) -> None:
+        """Forget the messages about the last change set."""
+        self.notes, self.new_findings = [], []
 
     def objections(
         self, job: JobView, prepared: PreparedChanges, tree: Tree, *, is_whole: bool = True
@@ -125,8 +131,8 @@ class Recheck:
         if not detail:
             return []
         self._check_environment(job)
-        told = f"after the merge, it {detail}" if is_whole else f"it {detail}"
-        return [FileConflict(path=changed[0].path, detail=told)]
+        reason = f"after the merge, it {detail}" if is_whole else f"it {detail}"
+        return [FileConflict(path=changed[0].path, detail=reason)]
 
     def _check_environment(self, job: JobView) -> None:
         """Raise OutsideError if the checks used another environment than `analyze` did.

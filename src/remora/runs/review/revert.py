@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Head
 from remora.runs.project import Project
@@ -30,7 +30,8 @@ class Reverted:
 
     Each item of `conflicts` is `{node_id, path, detail}`, and its change set is still accepted.
     `damaged` contains messages about streams and contents that could not be used. `branches` are
-    those to which change sets of the run were committed; these are never reverted.
+    those to which change sets of the run were committed; these are never reverted. `error` is set
+    if the revert ended early.
     """
 
     run_id: str
@@ -39,6 +40,7 @@ class Reverted:
     damaged: list[str]
     head: Head
     branches: Sequence[str] = ()
+    error: RemoraError | None = None
 
 
 def revert(
@@ -49,19 +51,26 @@ def revert(
     Change sets are reverted one at a time. Edits made after a change set was accepted are kept. If
     this is not possible, the change set is not reverted. Raises whatever `accept` raises, NotFound
     if a node has no accepted change set, and UsageError if its change set was committed to a
-    branch.
+    branch. As in `accept`, a later error is `error` of the result.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)
     done: list[str] = []
     conflicts: list[dict[str, Any]] = []
+    error: RemoraError | None = None
     with open_run(project, record) as stream:
         view = read_run(project, stream.record)
         usable, broken = split_damaged(project, reversed(_accepted(view, nodes)))
         if broken and not usable:
             raise broken[0]
         for job, patches in usable:
-            found = revert_change_set(project, stream, job, patches, REVERTED)
+            try:
+                found = revert_change_set(project, stream, job, patches, REVERTED)
+            except RemoraError as problem:
+                if not done and not conflicts:
+                    raise
+                error = problem
+                break
             conflicts += found
             if not found:
                 done.append(job.node_id)
@@ -72,6 +81,7 @@ def revert(
             damaged=[f"{error.message}; {error.hint}" for error in broken],
             head=stream.head,
             branches=sorted({job.branch for job in view.jobs if job.branch}),
+            error=error,
         )
 
 
@@ -80,21 +90,21 @@ def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     there = [job for job in view.jobs if job.review == ACCEPTED and not job.branch]
     if not nodes:
         return there
-    meant = {job.agent_id for name in nodes for job in _named(view, name, there)}
-    return [job for job in there if job.agent_id in meant]
+    selected = {job.agent_id for name in nodes for job in _named(view, name, there)}
+    return [job for job in there if job.agent_id in selected]
 
 
 def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
-    meant = jobs_named(view, name)
-    found = [job for job in meant if job in there]
-    branch = next((job.branch for job in meant if job.branch), None)
+    named = jobs_named(view, name)
+    found = [job for job in named if job in there]
+    branch = next((job.branch for job in named if job.branch), None)
     if not found and branch:
         raise UsageError(
             f"{name} was committed to the branch {branch}, not to your files",
             hint="use `git revert` to undo the commit",
         )
     if not found:
-        states = ", ".join(sorted({job.review or str(job.status) for job in meant}))
+        states = ", ".join(sorted({job.review or str(job.status) for job in named}))
         known = ", ".join(display_name(job.node_id) for job in there)
         raise NotFound(
             f"{name} has no accepted change set ({states})",

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import StreamDamaged
+from remora.errors import RemoraError, StreamDamaged
 from remora.hub.observed_links import Observation
 from remora.memory.events import Head, Written
 from remora.runs.project import Project
@@ -26,6 +26,8 @@ from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
 ReadyChange = tuple[JobView, list[FilePatch]]
 """A job that can be accepted, and its patches."""
+AcceptChange = Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]]
+"""Accepts a change set and returns its conflicts, which are empty on success."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Yields the changes one by one, and may show progress."""
 
@@ -38,8 +40,9 @@ class Verdicts:
     change set that the filter left out, and `notes` all others. `new_findings` contains those of
     `notes` that are about findings caused by a merge. `damaged` contains
     messages about streams or contents that differ from the record. `observed` contains the calls
-    that were observed in accepted tests. `created` contains the paths of new files.
-    `reopened` contains the nodes whose verdict was withdrawn. `view` is the run after the review.
+    that were observed in accepted tests. `created` contains the paths of new files among the user's
+    files. `reopened` contains the nodes whose verdict was withdrawn. `error` is set if the review
+    ended early, after some verdicts. `view` is the run after the review.
     """
 
     run_id: str
@@ -54,6 +57,7 @@ class Verdicts:
     observed: Observation | None = None
     created: Sequence[str] = ()
     reopened: Sequence[str] = ()
+    error: RemoraError | None = None
 
     @property
     def head(self) -> Head:
@@ -76,7 +80,8 @@ def accept(  # noqa: PLR0913 (the options of the command)
     If `run` is a view of a verified record, its streams are not read again. Raises UsageError if
     nothing was chosen or the run is from another installation, NotFound if a node does not exist,
     StreamLocked if the run is still running, and StreamDamaged if all chosen change sets are
-    damaged.
+    damaged. An error that comes after the verdict on a change set is not raised, but is `error` of
+    the result, and the other change sets are still pending.
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
@@ -85,7 +90,7 @@ def accept(  # noqa: PLR0913 (the options of the command)
         view = read_run(project, stream.record, known)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
 
-        def act(
+        def write(
             job: JobView, patches: Sequence[FilePatch], recheck: Recheck
         ) -> list[dict[str, Any]]:
             found = accept_one(project, stream, job, patches, recheck)
@@ -93,7 +98,7 @@ def accept(  # noqa: PLR0913 (the options of the command)
                 accepted.append(job)
             return found
 
-        done = accept_each(project, stream, picked, act, progress)
+        done = accept_each(project, stream, picked, write, progress)
         return replace(done, observed=observed_runs(project, accepted))
 
 
@@ -111,14 +116,14 @@ def reject(  # noqa: PLR0913 (the options of the command)
 
     Raises whatever `accept` raises, and UsageError if the feedback is too long.
     """
-    told = checked_feedback(feedback, project.redact)
+    reason = checked_feedback(feedback, project.redact)
     record, known = own_record(project, run, trusted=trusted)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
         jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
-            stream.append(review_event(project, job, "rejected", feedback=told))
+            stream.append(review_event(project, job, "rejected", feedback=reason))
         return Verdicts(
             run_id=stream.run_id,
             accepted=[],
@@ -170,33 +175,46 @@ def accept_each(
     project: Project,
     stream: RunStream,
     picked: SelectedChanges,
-    act: Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]],
+    accept_change: AcceptChange,
     progress: TrackProgress,
 ) -> Verdicts:
-    """Accept the selected change sets one at a time.
+    """Accept the selected change sets one at a time, until there is an error.
 
-    `act` accepts a change set and returns its conflicts, which are empty on success.
+    Raises the error if it concerns the first change set.
     """
     notes: list[str] = []
-    recheck = Recheck(project, picked.view.record, notes)
-    met: list[tuple[str, list[dict[str, Any]]]] = []
+    new_findings: list[str] = []
+    recheck = Recheck(project, picked.view.record)
+    results: list[tuple[str, list[dict[str, Any]]]] = []
     created: dict[str, None] = {}
+    error: RemoraError | None = None
     for job, patches in progress(picked.usable):
         missing = [each.path for each in patches if _creates(project, each)]
-        found = act(job, patches, recheck)
-        met.append((job.node_id, found))
-        created |= dict.fromkeys(() if found else missing)
+        recheck.clear()
+        try:
+            conflicts = accept_change(job, patches, recheck)
+        except RemoraError as problem:
+            if not results:
+                raise
+            error = problem
+            break
+        results.append((job.node_id, conflicts))
+        if not conflicts:
+            notes += recheck.notes
+            new_findings += recheck.new_findings
+            created |= dict.fromkeys(missing)
     return Verdicts(
         run_id=stream.run_id,
-        accepted=[node_id for node_id, found in met if not found],
+        accepted=[node_id for node_id, conflicts in results if not conflicts],
         rejected=[],
-        conflicts=[conflict for _, found in met for conflict in found],
+        conflicts=[conflict for _, conflicts in results for conflict in conflicts],
         notes=notes,
         damaged=picked.damaged,
         view=read_run(project, stream.record, picked.view.jobs),
         skipped=picked.skipped,
-        new_findings=recheck.new_findings,
+        new_findings=new_findings,
         created=list(created),
+        error=error,
     )
 
 

@@ -66,13 +66,13 @@ def _waiting(jobs: Iterable[JobView]) -> str:
 
 
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
-    meant = jobs_named(view, name)
-    found = [job for job in meant if job in open_jobs]
-    broken = next((job for job in meant if job.damaged), None)
+    named = jobs_named(view, name)
+    found = [job for job in named if job in open_jobs]
+    broken = next((job for job in named if job.damaged), None)
     if not found and broken is not None:
         raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
     if not found:
-        states = {job.review or str(job.status) for job in meant}
+        states = {job.review or str(job.status) for job in named}
         raise NotFound(
             f"{name} has no pending change set ({', '.join(sorted(states))})",
             hint=_waiting(open_jobs),

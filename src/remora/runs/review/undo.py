@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import REOPENED
@@ -25,19 +25,33 @@ def undo(
 
     What an accepted change set wrote is removed from the user's files, as in `revert`. If this is
     not possible, the verdict stays, and the result has a conflict. Raises whatever `accept` raises,
-    NotFound if a node has no verdict, and UsageError if its change set was committed to a branch.
+    NotFound if a node has no verdict, and UsageError if its change set was committed to a branch. As
+    in `accept`, a later error is `error` of the result.
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
-        found = [(job, _undo_one(project, stream, job)) for job in reversed(_decided(view, nodes))]
+        reopened: list[str] = []
+        conflicts: list[dict[str, Any]] = []
+        error: RemoraError | None = None
+        for job in reversed(_decided(view, nodes)):
+            try:
+                found = _undo_one(project, stream, job)
+            except RemoraError as problem:
+                if not reopened and not conflicts:
+                    raise
+                error = problem
+                break
+            conflicts += found
+            reopened += [] if found else [job.node_id]
         return Verdicts(
             run_id=stream.run_id,
             accepted=[],
             rejected=[],
-            reopened=[job.node_id for job, conflicts in found if not conflicts],
-            conflicts=[conflict for _, conflicts in found for conflict in conflicts],
+            reopened=reopened,
+            conflicts=conflicts,
+            error=error,
             notes=[],
             damaged=[],
             view=read_run(project, stream.record, view.jobs),
@@ -46,8 +60,8 @@ def undo(
 
 def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs of `nodes` whose verdict can be withdrawn."""
-    meant = select_jobs(view, nodes)
-    found = [job for job in meant if job.review in _UNDOABLE]
+    selected = select_jobs(view, nodes)
+    found = [job for job in selected if job.review in _UNDOABLE]
     for job in found:
         if job.branch:
             raise UsageError(
@@ -55,7 +69,7 @@ def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
                 hint="use `git revert` to undo the commit",
             )
     if not found:
-        states = ", ".join(sorted({job.review or str(job.status) for job in meant}))
+        states = ", ".join(sorted({job.review or str(job.status) for job in selected}))
         raise NotFound(
             f"there is no verdict to undo ({states})",
             hint="`remora show RUN` lists the change sets of a run",
