@@ -13,7 +13,7 @@ import remora.web
 from remora.web.session import Session
 from remora.web.turn_positions import last_turn, turn_lines
 from tests.diagnosis.planted_failures import Planted
-from tests.web.recorded import client_of
+from tests.web.recorded import client_of, stream_of
 
 TABS = ("why", "packet", "prompt", "candidates", "files", "events")
 
@@ -292,3 +292,24 @@ def test_a_stream_is_verified_on_a_page_of_its_own(pages: TestClient, failed: Pl
         text = pages.get(f"/streams/{name}").text
         assert "record verified" in text
         assert f'href="/{folder}/{name}"' in text
+
+
+def test_what_is_left_out_of_lists_is_named(
+    pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.web.compare_page._TURNS", 2)
+    compared = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}").text
+    assert "and 2 more turns" in compared
+    monkeypatch.setattr("remora.web.node_page._MOST_FOUND", 1)
+    assert "and more: add a word" in pages.get("/nodes?name=price").text
+    assert "and more" not in pages.get("/nodes?name=price tot").text
+
+
+def test_turns_are_compared_by_their_numbers(failed: Planted, copied: Path, tmp_path: Path) -> None:
+    other = stream_of(copied, "planted-000000000000")
+    events = stream_of(copied, failed.agent_id).read_bytes().splitlines()
+    other.write_bytes(b"".join(line + b"\n" for line in events if b'"turn":1,' not in line))
+    with client_of(copied, tmp_path) as changed:
+        text = changed.get(f"/compare?left={failed.agent_id}&right={other.stem}").text
+    rows = re.findall(r"<tr[^>]*><th scope=\"row\".*?</tr>", text, re.DOTALL)
+    assert [row.count("check()") for row in rows] == [0, 1, 2, 2]

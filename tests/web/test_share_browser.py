@@ -92,6 +92,13 @@ def test_tabs_keys_rows_and_the_slider_select(show: Open, html: str, failed: Pla
     expect(page.locator("tr[aria-current] th")).to_have_text("2")
 
 
+def test_deleted_lines_are_red(show: Open, html: str) -> None:
+    made = html.replace("<footer>", '<pre class="diff"><span class="del">- x</span></pre><footer>')
+    line = show(made).locator("span.del")
+    color = "(line, name) => getComputedStyle(name ? document.querySelector(name) : line).color"
+    assert line.evaluate(color) != line.evaluate(color, "pre")
+
+
 @pytest.mark.slow
 def test_events_are_the_recorded_lines(show: Open, html: str, failed: Planted) -> None:
     page = show(html)

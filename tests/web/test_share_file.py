@@ -152,6 +152,19 @@ def test_secrets_are_not_in_it(place: str, failed: Planted, copied: Path, tmp_pa
     assert ("lines of the stream have a secret" in made.html) == (place != "file")
 
 
+def test_a_redacted_prompt_has_no_hash(failed: Planted, copied: Path, tmp_path: Path) -> None:
+    assert "SHA-256 of the bytes" in shared_agent(copied, tmp_path, failed.agent_id)
+
+    def change(event: dict[str, Any]) -> None:
+        if event["type"] == "model_request":
+            event["data"]["messages"] = [{"role": "user", "content": f"use {SECRET}"}]
+
+    rewrite(stream_of(copied, failed.agent_id), change)
+    html = shared_agent(copied, tmp_path, failed.agent_id)
+    assert "SHA-256 of the bytes" not in html
+    assert "A secret in the request is not shown" in html
+
+
 def _tell_secret(event: dict[str, Any]) -> None:
     if event["type"] == "tool_result":
         event["data"]["raw_output"] = f"found {SECRET}"

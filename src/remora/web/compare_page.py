@@ -1,7 +1,5 @@
 """Two agents or two runs side by side."""
 
-from itertools import zip_longest
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,6 +11,7 @@ from remora.runs.records.results import RunView, read_run
 from remora.web.agent_records import AgentRecord, Records
 from remora.web.html_responses import page
 from remora.web.short_numbers import query_number
+from remora.web.turn_rows import TurnRow
 
 _TURNS = 200
 
@@ -31,14 +30,15 @@ def compare_page(records: Records, request: Request) -> Response:
     if any(are_runs):
         raise UsageError("a run cannot be compared with an agent", hint="choose two of a kind")
     agents = records.agent(left), records.agent(right)
-    rows = [agent.rows(0, _TURNS) for agent in agents]
+    pairs = _turn_pairs(*agents)
     turn = query_number(request, "turn")
     number = 1 if turn is None else turn
     changes, problem = _packet_changes(*agents, number)
     return page(
         "compare_agents.html",
         agents=agents,
-        pairs=[*zip_longest(*rows)],
+        pairs=pairs,
+        more=max(agent.last_turn for agent in agents) - max(pairs, default=0),
         turn=number,
         changes=changes,
         problem=problem,
@@ -52,6 +52,15 @@ def _job_pairs(left: RunView, right: RunView) -> list[tuple[JobView | None, JobV
         (job, others.pop((job.operation, job.node_id), None)) for job in left.jobs
     ]
     return [*pairs, *((None, job) for job in others.values())]
+
+
+def _turn_pairs(
+    left: AgentRecord, right: AgentRecord
+) -> dict[int, tuple[TurnRow | None, TurnRow | None]]:
+    """Return the first turns of two agents, by their numbers."""
+    one, other = ({row.turn: row for row in agent.rows(0, _TURNS)} for agent in (left, right))
+    turns = sorted({**one, **other})[:_TURNS]
+    return {turn: (one.get(turn), other.get(turn)) for turn in turns}
 
 
 def _packet_changes(

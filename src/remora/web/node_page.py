@@ -61,7 +61,7 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
         calls=as_html(
             call_neighbourhood(node.key, node.callers or (), node.callees or (), href=node_address)
         ),
-        links=[("callers", node.callers), ("callees", node.callees)],
+        links=[("Callers", node.callers), ("Callees", node.callees)],
         unknown=unknown,
         jobs=jobs,
     )
@@ -73,11 +73,11 @@ async def nodes_page(_records: Records, hub: SharedHub, request: Request) -> Res
     found: list[dict[str, Any]] = []
     if words:
         opened = await hub.opened()
-        answer = await opened.client.search(words, _MOST_FOUND)
+        answer = await opened.client.search(words, _MOST_FOUND + 1)
         if answer is None:
             raise no_answer_error()
         found = answer["nodes"]
-    return page("nodes.html", words=words, nodes=found)
+    return page("nodes.html", words=words, nodes=found[:_MOST_FOUND], more=found[_MOST_FOUND:])
 
 
 def _facts(node: NodeState) -> dict[str, Any]:

@@ -23,7 +23,9 @@ def timeline_page(records: Records, request: Request) -> Response:
     run = run_named(trace, request.path_params["run"])
     times = read_job_times(trace, run)
     drawn = timeline(times, href=lambda time: agent_address(time.agent_id))
-    return page("picture.html", run=run, title="Timeline", drawn=as_html(drawn))
+    return page(
+        "picture.html", run=run, title="Timeline", drawn=as_html(drawn), nothing="No job has begun."
+    )
 
 
 def map_page(records: Records, request: Request) -> Response:
@@ -31,7 +33,13 @@ def map_page(records: Records, request: Request) -> Response:
     project = records.project()
     view = read_run(project, run_named(project.trace, request.path_params["run"]))
     drawn = map_of_project(records.invocation, project, view, href=node_address)
-    return page("picture.html", run=view.run_id, title="Project map", drawn=as_html(drawn))
+    return page(
+        "picture.html",
+        run=view.run_id,
+        title="Project map",
+        drawn=as_html(drawn),
+        nothing="There is nothing to draw. The map needs the Hub's index: `remora hub index`.",
+    )
 
 
 def picture_style(_records: Records, _request: Request) -> Response:

@@ -24,7 +24,8 @@ def value_html(value: Any) -> Markup:
     """Return a JSON value as HTML.
 
     Objects become lists of names and values, lists of similar objects tables with a column for
-    each key. What is nested too deeply is shown as JSON, and what is too much is left out.
+    each key. What is nested too deeply is shown as JSON. Of long
+    lists, the first rows are shown.
     """
     return _Tables().value(value, 0)
 

@@ -85,6 +85,11 @@ class SharedTurn(TurnRecord):
         """Return the data of an event, with texts that are stored elsewhere."""
         return self.agent.redact.clean(super().whole(event))
 
+    def is_exact(self, event: Event) -> bool:
+        """Return True if `whole` returns what was recorded, which has no secrets."""
+        data = super().whole(event)
+        return self.agent.redact.clean(data) is data
+
     def content(self, digest: str) -> bytes:
         """Return the content of a file that the turn changed."""
         return self.agent.redact.data(super().content(digest))

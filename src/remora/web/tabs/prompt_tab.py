@@ -1,4 +1,4 @@
-"""The tab *Prompt*: each request exactly as it was sent, with its hash, and the answer."""
+"""The tab *Prompt*: each request as it was sent, with its hash, and the answer."""
 
 from hashlib import sha256
 from typing import Any
@@ -16,7 +16,8 @@ def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
         if line.event is None:
             continue
         if line.event.type == ModelRequest.type:
-            pairs.append(_request(line.event.seq, turn.whole(line.event)))
+            data = turn.whole(line.event)
+            pairs.append(_request(data, is_exact=turn.is_exact(line.event)))
         elif line.event.type == ModelResponse.type and pairs:
             answer = turn.whole(line.event)
             usage = {key: n for key, n in (answer.get("usage") or {}).items() if n is not None}
@@ -24,12 +25,11 @@ def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     return {"pairs": pairs}
 
 
-def _request(seq: int, request: dict[str, Any]) -> dict[str, Any]:
+def _request(request: dict[str, Any], *, is_exact: bool) -> dict[str, Any]:
     sent = sent_bytes(request)
     return {
-        "seq": seq,
         "request": request,
-        "sha256": sha256(sent).hexdigest(),
+        "sha256": sha256(sent).hexdigest() if is_exact else "",
         "size": len(sent),
         "answer": None,
         "usage": {},
