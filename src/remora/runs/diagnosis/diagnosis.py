@@ -134,9 +134,24 @@ def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis
 def diagnosis_of(
     history: AgentHistory, review: Review | None = None, *, is_written: bool = False
 ) -> Diagnosis:
-    """Return why an agent failed, from its folded events."""
+    """Return why an agent failed, from its folded events.
+
+    Raises StreamDamaged if their data is nested too deeply.
+    """
     first = history.first
     assert first is not None  # callers have checked
+    try:
+        return _diagnosis_of(history, first, review, is_written=is_written)
+    except RecursionError as error:
+        raise StreamDamaged(
+            f"{first.agent_id}: the data of an event is nested too deeply",
+            hint="check it with `remora trace verify`",
+        ) from error
+
+
+def _diagnosis_of(
+    history: AgentHistory, first: Event, review: Review | None, *, is_written: bool
+) -> Diagnosis:
     end = history.end
     failure = failure_of(history)
     cause = _cause(history, failure, review, is_written=is_written)
