@@ -122,9 +122,14 @@ def test_pages_are_accessible(
         page.goto(link)
         page.wait_for_url("**/")
         base = link.partition("/start")[0]
-        addresses = ["/", f"/runs/{failed.run_id}", f"/runs/{failed.run_id}/decisions"]
+        addresses = ["/", f"/runs/{failed.run_id}", f"/runs/{failed.run_id}/questions"]
         tabs = ("why", "packet", "prompt", "candidates", "files", "events")
         addresses += [f"/agents/{failed.agent_id}?turn=2&tab={tab}" for tab in tabs]
+        addresses += [f"/runs/{failed.run_id}/{part}" for part in ("timeline", "map", "review")]
+        addresses += [
+            f"/compare?left={each}&right={each}" for each in (failed.run_id, failed.agent_id)
+        ]
+        addresses += ["/nodes?name=total", "/nodes/node:src/price.py:total", "/nothing"]
         for address in addresses:
             page.goto(base + address)
             page.wait_for_load_state("networkidle")
