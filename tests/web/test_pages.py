@@ -34,7 +34,7 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
 def test_a_run_links_to_its_questions_and_each_question_to_its_turn(
     pages: TestClient, failed: Planted
 ) -> None:
-    address = f"/runs/{failed.run_id}/decisions"
+    address = f"/runs/{failed.run_id}/questions"
     assert f'href="{address}"' in pages.get(f"/runs/{failed.run_id}").text
     text = pages.get(address).text
     for turn in (1, 2, 3):

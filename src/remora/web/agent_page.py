@@ -1,19 +1,18 @@
 """The page of an agent: a row for each turn, and the tabs of the selected turn."""
 
-from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from remora.errors import NotFound, RemoraError
+from remora.errors import NotFound
 from remora.memory.events import ModelRequest
 from remora.trace.read.reader import RUNNING
 from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
 from remora.web.short_numbers import query_number
 from remora.web.tabs.prompt_tab import sent_bytes
-from remora.web.tabs.tab_list import TABS
+from remora.web.tabs.tab_values import tab_values
 from remora.web.turn_bars import turn_bars
 
 
@@ -26,7 +25,7 @@ def agent_page(records: Records, request: Request) -> Response:
         query_number(request, "from"),
     )
     if turn is None:
-        turn = _turn_to_show(agent)
+        turn = agent.turn_to_show
     rows = agent.rows(max(0, turn - ROWS // 2) if first is None else first)
     return page(
         "agent.html",
@@ -102,50 +101,7 @@ def _tab(request: Request, agent: AgentRecord) -> str:
     return request.query_params.get("tab", "why" if has_cause else "packet")
 
 
-def tab_values(
-    agent: AgentRecord, turn: int, tab: str, against: int | None, *, in_parts: bool = False
-) -> dict[str, Any]:
-    """Return what the templates need to show a tab. An error is shown in the tab's place.
-
-    With `in_parts`, a tab for which the whole of a large stream has to be read shows what the turn
-    itself has, and `whole` is the query for all of it.
-    """
-    chosen = TABS.get(tab, TABS["packet"])
-    found: dict[str, Any] = {"tabs": TABS.values(), "tab": chosen, "problem": None, "values": {}}
-    is_part = in_parts and agent.is_large and chosen.first_values is not None
-    found["whole"] = f"tab={chosen.name}&whole=1" if is_part else ""
-    try:
-        record = agent.turn(turn)
-        if is_part and chosen.first_values is not None:
-            found["values"] = chosen.first_values(record)
-        else:
-            found["values"] = chosen.values(record, against)
-    except RemoraError as error:
-        found["problem"] = error
-    return found
-
-
 def _requested_values(request: Request, agent: AgentRecord, turn: int, tab: str) -> dict[str, Any]:
     against = query_number(request, "against")
     in_parts = against is None and "whole" not in request.query_params
     return tab_values(agent, turn, tab, against, in_parts=in_parts)
-
-
-def _turn_to_show(agent: AgentRecord) -> int:
-    """Return the turn to look at first: of a failed agent, the one with the cause or an error."""
-    if agent.status == RUNNING:
-        return agent.last_turn
-    return _failing_turn(agent) if agent.has_failed else min(1, agent.last_turn)
-
-
-def _failing_turn(agent: AgentRecord) -> int:
-    """Return the turn that the why line names, or the last with an error.
-
-    The why line of a large stream takes too long for the first look.
-    """
-    if not agent.is_large:
-        with suppress(RemoraError):
-            return agent.diagnosis.look_at
-    last = agent.last_turn
-    rows = [*agent.rows(max(0, last - ROWS), ROWS + 1)]
-    return next((row.turn for row in reversed(rows) if row.error or row.unreadable), last)

@@ -17,14 +17,14 @@ from remora.runs.diagnosis.diagnosis import Diagnosis, why
 from remora.runs.project import Project
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.index.packet_reader import PacketReader
-from remora.trace.read.reader import event_data, open_stream, stream_status, typed_payload
+from remora.trace.read.reader import RUNNING, event_data, open_stream, stream_status, typed_payload
 from remora.web.turn_positions import last_turn, turn_lines
 from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 
 ROWS = 100
 """Rows of turns that are sent at a time."""
 FAILED = ("failed", "error", "interrupted", "damaged")
-"""Statuses of agents that are shown at the turn that failed."""
+"""Statuses of agents that did not do their job. They are shown at the turn that failed."""
 _LARGE = 4_000_000
 _TOO_DEEP = "the event's data is nested too deeply to show"
 
@@ -107,6 +107,23 @@ class AgentRecord:
         Of a large stream, only the end is read, which does not have the conflict.
         """
         return self.status in FAILED or self.conflicts
+
+    @property
+    def turn_to_show(self) -> int:
+        """The turn to look at first: of a failed agent, the one with the cause or the last error.
+
+        The cause in a large stream takes too long for the first look.
+        """
+        last = self.last_turn
+        if self.status == RUNNING:
+            return last
+        if not self.has_failed:
+            return min(1, last)
+        if not self.is_large:
+            with suppress(RemoraError):
+                return self.diagnosis.look_at
+        rows = [*self.rows(max(0, last - ROWS), ROWS + 1)]
+        return next((row.turn for row in reversed(rows) if row.error or row.unreadable), last)
 
     @cached_property
     def conflicts(self) -> bool:

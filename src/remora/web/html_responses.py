@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.text import count, plural
+from remora.runs.records.results import STATUSES
+from remora.text import count
 from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html
 from remora.web.visible_text import visible, visible_line, with_code, without_hidden
@@ -73,9 +74,8 @@ def templates() -> Environment:
         "state_class": _state_class,
         "value": value_html,
         "number": lambda value: f"{value:,}",
-        "plural": plural,
     }
-    found.globals["count"] = count
+    found.globals |= {"count": count, "STATUSES": STATUSES}
     return found
 
 

@@ -15,6 +15,7 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
+from remora.web.page_links import PageLinks
 
 
 def timeline_page(records: Records, request: Request) -> Response:
@@ -22,7 +23,7 @@ def timeline_page(records: Records, request: Request) -> Response:
     trace = records.project().trace
     run = run_named(trace, request.path_params["run"])
     times = read_job_times(trace, run)
-    drawn = timeline(times, href=lambda time: agent_address(time.agent_id))
+    drawn = timeline(times, href=lambda time: PageLinks().agent(time.agent_id))
     return page(
         "picture.html", run=run, title="Timeline", drawn=as_html(drawn), nothing="No job has begun."
     )
@@ -45,11 +46,6 @@ def map_page(records: Records, request: Request) -> Response:
 def picture_style(_records: Records, _request: Request) -> Response:
     """Return the style sheet of pictures."""
     return Response(PICTURE_STYLE, media_type="text/css")
-
-
-def agent_address(agent_id: str) -> str:
-    """Return the address of an agent's page."""
-    return f"/agents/{quote(agent_id)}"
 
 
 def node_address(key: str) -> str:

@@ -28,7 +28,7 @@ _MOST = 500
 """Questions in the table. The pictures show all of them."""
 
 
-def decisions_page(records: Records, request: Request) -> Response:
+def questions_page(records: Records, request: Request) -> Response:
     """Return the questions of a run, each with a link to its turn."""
     trace = records.project().trace
     run = run_named(trace, request.path_params["run"])
@@ -36,7 +36,7 @@ def decisions_page(records: Records, request: Request) -> Response:
     document = QuestionReport(run, tuple(found)).as_json()
     questions = document["questions"]
     return page(
-        "decisions.html",
+        "questions.html",
         run=run,
         text=EXPLANATION if questions or problems else NO_QUESTIONS,
         totals=totals_text(document["totals"]),

@@ -17,14 +17,13 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.trace.read.reader import RUNNING
-from remora.web.agent_records import Records
+from remora.web.agent_records import FAILED, Records
 from remora.web.html_responses import page, page_in_two_parts, render
 from remora.web.short_numbers import query_number
 
 _JOBS = 200
 """Jobs of a page."""
 _MOST_CAUSES = 20
-_FAILED = ("failed", "error", "interrupted")
 
 
 def runs_page(records: Records, _request: Request) -> Response:
@@ -92,7 +91,7 @@ def _choices(view: RunView) -> dict[str, list[str]]:
 def _causes(project: Project, jobs: list[JobView]) -> dict[str, str]:
     """Return the why line of the first jobs that failed or conflict, by agent."""
     failed = [
-        job for job in jobs if (job.status in _FAILED or job.review == CONFLICT) and not job.damaged
+        job for job in jobs if (job.status in FAILED or job.review == CONFLICT) and not job.damaged
     ]
     found = {}
     for job in failed[:_MOST_CAUSES]:

@@ -34,7 +34,6 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a stream. `event` is None if the line is not an event."""
 
     number: int
-    offset: int
     raw: bytes
     event: Event | None
 
@@ -48,9 +47,6 @@ class TurnRow(msgspec.Struct, kw_only=True):
     """
 
     turn: int
-    began: str = ""
-    ended: str = ""
-    tool: str = ""
     call: str = ""
     decided_by: str = ""
     outcome: str = ""
@@ -78,7 +74,7 @@ def read_line(line: Line) -> RecordedLine:
         event = decode_event(line.raw)
     except (ValueError, RecursionError):
         event = None
-    return RecordedLine(number=line.number, offset=line.offset, raw=line.raw, event=event)
+    return RecordedLine(number=line.number, raw=line.raw, event=event)
 
 
 def turn_rows(lines: Iterable[tuple[int, Line]]) -> Iterator[TurnRow]:
@@ -95,7 +91,6 @@ def _add(row: TurnRow, line: RecordedLine) -> None:
     if event is None:
         row.unreadable = row.unreadable or line.number
         return
-    row.began, row.ended = row.began or event.timestamp, event.timestamp
     kind = _PARTS.get(event.type)
     _add_waiting(row, event)
     if kind is None:
@@ -139,7 +134,7 @@ class _Called(msgspec.Struct):
 
     def show_in(self, row: TurnRow) -> None:
         named = ", ".join(f"{name}={json_text(value)}" for name, value in self.args.items())
-        row.tool, row.decided_by = self.tool, self.decided_by
+        row.decided_by = self.decided_by
         row.call = clip(f"{self.tool}({named})", _CALL)
 
 

@@ -10,12 +10,12 @@ from markupsafe import Markup
 
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.web.agent_page import tab_values
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
 from remora.web.share.redacted_records import SharedAgent
 from remora.web.share.turn_choice import by_importance, listed_rows
 from remora.web.tabs.tab_list import TABS
+from remora.web.tabs.tab_values import tab_values
 from remora.web.turn_bars import turn_bars
 
 _OF_TURN = [tab for name, tab in TABS.items() if name not in ("why", "events")]
@@ -42,7 +42,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
     Raises DiskError or StreamDamaged if its stream cannot be read at all.
     """
     agent = SharedAgent(project, path)
-    look_at = _turn_to_look_at(agent)
+    look_at = agent.turn_to_show
     order = by_importance(agent.every_row, look_at)
     agent.read_packets(order[:MOST_TURNS])
     turns = _turns(agent, order[:MOST_TURNS], links, most)
@@ -67,15 +67,6 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         size=sum(map(len, turns.values())),
         html=Markup(html),  # noqa: S704 (a template escaped it)
     )
-
-
-def _turn_to_look_at(agent: SharedAgent) -> int:
-    if not agent.has_failed:
-        return min(1, agent.last_turn)
-    with suppress(RemoraError):
-        return agent.diagnosis.look_at
-    rows = reversed(agent.every_row)
-    return next((row.turn for row in rows if row.error or row.unreadable), agent.last_turn)
 
 
 def _turns(

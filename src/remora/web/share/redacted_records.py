@@ -37,6 +37,11 @@ class SharedAgent(AgentRecord):
         self._problem: RemoraError | None = None
 
     @cached_property
+    def is_large(self) -> bool:
+        """False: a share file takes the time to read the whole stream."""
+        return False
+
+    @cached_property
     def every_row(self) -> list[TurnRow]:
         """The rows of all turns."""
         return [redacted(row, self.redact) for row in super().rows(0, None)]

@@ -19,6 +19,7 @@ from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.verify_report import StreamReport
 from remora.version import __version__
+from remora.web.agent_records import FAILED
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
 from remora.web.share.agent_part import AgentPart, agent_part
@@ -28,7 +29,6 @@ _RENDERED = 2_000_000
 """Characters of HTML for the turns of all agents of a file."""
 MOST_AGENTS = 100
 _MOST_JOBS = 1_000
-_FAILED = ("failed", "error", "interrupted")
 
 
 class ShareFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ def share_run(project: Project, run_id: str) -> ShareFile:
     Raises NotFound if there is no such run, and StreamDamaged if its stream is damaged.
     """
     view = read_run(project, run_id, details=False)
-    jobs = sorted(view.jobs, key=lambda job: job.status not in _FAILED)
+    jobs = sorted(view.jobs, key=lambda job: job.status not in FAILED)
     anchors = _anchors(project, run_id)
     copies = [copy_stream(project.trace.existing_run(run_id), project.redact, None, of_run=True)]
     copies += _agent_copies(project, jobs, anchors, MOST_BYTES - copies[0].size)

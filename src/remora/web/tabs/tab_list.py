@@ -9,7 +9,6 @@ from remora.web.tabs.events_tab import events
 from remora.web.tabs.files_tab import files
 from remora.web.tabs.packet_tab import outputs, packet
 from remora.web.tabs.prompt_tab import prompt
-from remora.web.tabs.why_tab import why
 
 
 class Tab(NamedTuple):
@@ -26,6 +25,11 @@ class Tab(NamedTuple):
     first_values: Callable[[TurnRecord], dict[str, Any]] | None = None
 
 
+def _why(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+    """Return why the turn's agent failed."""
+    return {"diagnosis": turn.agent.diagnosis}
+
+
 def _nothing(_turn: TurnRecord) -> dict[str, Any]:
     return {}
 
@@ -33,7 +37,7 @@ def _nothing(_turn: TurnRecord) -> dict[str, Any]:
 TABS = {
     tab.name: tab
     for tab in (
-        Tab("why", "Why", why, _nothing),
+        Tab("why", "Why", _why, _nothing),
         Tab("packet", "Raw | Packet", packet, outputs),
         Tab("prompt", "Prompt", prompt),
         Tab("candidates", "Candidates", candidates, _nothing),
