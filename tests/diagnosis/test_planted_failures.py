@@ -1,7 +1,9 @@
 """The why line names the cause of planted failures, and blames healthy jobs for nothing."""
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +46,44 @@ def test_why_names_the_cause_and_the_turn(case: Case, user: Remora, tmp_path: Pa
     kind, sentence = why(user, plant(case, tmp_path / "project", user))
     assert kind == case.kind
     assert "turn 1" in sentence
+
+
+@pytest.mark.parametrize("depth", [500, 900, 3_000])
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("tool_call", {"args": {"a": "DEEP"}}),
+        ("tool_result", {"raw_output": "DEEP"}),
+        ("tool_result", {"host_calls": [{"name": "f", "args": ["DEEP"]}]}),
+    ],
+)
+def test_data_that_is_nested_deeply_is_no_bug(
+    crashed: Planted, user: Remora, kind: str, data: dict[str, Any], depth: int
+) -> None:
+    """Remora does not write such data, but a stream may come from elsewhere."""
+    path = crashed.root / ".agentfs/traces" / f"{crashed.agent_id}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    try:
+        path.write_bytes(b"".join(_with_deep(line, kind, data, depth) for line in lines))
+        done = user("trace", "why", crashed.agent_id, "--json", cwd=crashed.root)
+        assert done.code == 0 or done.error["code"] == "stream_damaged", done.err
+        assert "Traceback" not in user("-v", "show", "last", cwd=crashed.root).err
+    finally:
+        path.write_bytes(b"".join(lines))
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    place = tmp_path_factory.mktemp("crashed")
+    return plant(TOOL_CRASH, place / "project", user_without_weights(place / "home"))
+
+
+def _with_deep(line: bytes, kind: str, data: dict[str, Any], depth: int) -> bytes:
+    event = json.loads(line)
+    if event["type"] != kind:
+        return line
+    event["data"] |= data
+    return json.dumps(event).replace('"DEEP"', "[" * depth + "]" * depth).encode() + b"\n"
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -76,33 +75,6 @@ def test_data_of_another_type_is_named(ran: Ran) -> None:
         wrong = decode_event(json.dumps(line).encode())
         with pytest.raises(StreamDamaged, match=f"event {wrong.seq} is not a valid {kind}"):
             diagnose([*events[:number], wrong, *events[number + 1 :]])
-
-
-@pytest.mark.parametrize("depth", [500, 900, 3_000])
-@pytest.mark.parametrize(
-    ("kind", "data"),
-    [
-        ("tool_call", {"tool": "fix", "args": {"a": "DEEP"}}),
-        ("tool_result", {"tool": "fix", "raw_output": "DEEP"}),
-        ("tool_result", {"tool": "fix", "host_calls": [{"name": "f", "args": ["DEEP"]}]}),
-    ],
-)
-def test_data_that_is_nested_deeply_is_no_bug(
-    copied: Ran, kind: str, data: dict[str, Any], depth: int
-) -> None:
-    """Remora does not write such data, but a stream may come from elsewhere."""
-    lines = lines_of(copied)
-    for number, line in enumerate(lines):
-        if (event := json.loads(line))["type"] == kind:
-            deep = "[" * depth + "]" * depth
-            lines[number] = (
-                json.dumps(event | {"data": data}).replace('"DEEP"', deep).encode() + b"\n"
-            )
-    stream(copied).write_bytes(b"".join(lines))
-    done = copied("trace", "why", copied.job["agent_id"], "--json")
-    assert done.code in (0, 1)
-    assert done.code == 0 or "error" in done.document
-    assert copied("show", "last").code in (0, 1)
 
 
 def test_an_empty_stream_is_named(copied: Ran) -> None:
