@@ -194,6 +194,29 @@ def test_only_what_was_edited_changes(tmp_path: Path, user: Remora, ends: str) -
     assert (root / HIDDEN_NAME).read_bytes() == expected.encode()
 
 
+def test_files_that_a_text_area_would_change_are_not_edited_on_the_page(
+    tmp_path: Path, user: Remora
+) -> None:
+    root = write(tmp_path / "project", {"a.py": b"import os\nX = 1\r\nY = 2\n"})
+    lint(write(root, {"pyproject.toml": SETTINGS}), user)
+    with client_of(root, user.home) as pages:
+        edit = Edit(pages, root)
+        assert edit.texts == {}
+        text = pages.get(edit.address).text
+        assert "a.py cannot be edited here" in text
+        assert "Verify and accept" not in text
+
+
+def test_files_that_are_too_large_for_a_form_are_not_edited_on_the_page(
+    pages: TestClient, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit = Edit(pages, project)
+    monkeypatch.setattr("remora.web.edit_page._MAX_BYTES", 1)
+    answer = pages.get(edit.address)
+    assert answer.status_code == 400
+    assert "<code>remora review</code>" in answer.text
+
+
 def test_an_edit_of_nothing_or_of_everything_is_refused(pages: TestClient, project: Path) -> None:
     edit = Edit(pages, project)
     assert "nothing was edited" in edit.send()
