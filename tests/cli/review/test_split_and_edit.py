@@ -105,6 +105,24 @@ def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> 
     assert desk.text("mod.py") == LOADER
 
 
+def test_a_refused_edit_is_kept_until_it_is_taken_back(desk: Desk, editor: Path) -> None:
+    editor.write_text('#!/bin/sh\nsed -i "s/# both/# forbidden/" "$1"\n')
+    with desk.review(EDITOR=str(editor)) as terminal:
+        terminal.sees(ASK)
+        assert "your edit is kept" in answers(terminal, "e")
+        editor.write_text("#!/bin/sh\nexit 3\n")
+        seen = answers(terminal, "e")
+        assert "exited with code 3" in seen
+        assert "your edit is kept" in seen
+        editor.write_text('#!/bin/sh\nsed -i "s/# forbidden/# both/" "$1"\n')
+        assert "not edited, so nothing is decided" in answers(terminal, "e")
+        editor.write_text('#!/bin/sh\ngrep -q "# both" "$1" && exit 4\n')
+        seen = answers(terminal, "e")
+        assert "exited with code 4" in seen
+        assert "your edit is kept" not in seen
+        quits(terminal)
+
+
 @pytest.mark.parametrize(
     ("script", "told"),
     [

@@ -152,6 +152,56 @@ def test_a_review_of_an_owner_shows_nothing_else(remora: Remora, swept: Path) ->
         assert "── @boss @team/b ──" in terminal.sees(ASK)
         terminal.press("n")
         terminal.types("no")
+        terminal.sees("Nothing is left to decide")
+        terminal.press("q")
         code, rest = terminal.ends()
     assert (code, "1 rejected" in rest, "pending" in rest) == (0, True, False)
     assert pending(remora, swept) == {"shop": 1, "web": 2}
+
+
+@pytest.mark.slow
+def test_undo_goes_back_to_the_repository_before(remora: Remora, swept: Path) -> None:
+    with review(remora, swept) as terminal:
+        terminal.sees(ASK)
+        for _ in range(2):
+            terminal.press("y")
+            terminal.sees(ASK)
+        terminal.press("u")
+        shown = terminal.sees(ASK)
+        assert "══ shop (1 of 2 repositories): 1 change set ══" in shown
+        assert "[2/2]" in shown
+        terminal.press("k")
+        shown = terminal.sees(ASK)
+        assert "══ web (2 of 2 repositories): 2 change sets ══" in shown
+        assert "[1/2]" in shown
+        terminal.press("q")
+        code, rest = terminal.ends()
+    assert (code, "1 accepted" in rest) == (0, True)
+    assert pending(remora, swept) == {"shop": 1, "web": 2}
+
+
+@pytest.mark.slow
+def test_undo_goes_back_to_the_rule_before_and_is_offered_at_the_end(
+    remora: Remora, swept: Path
+) -> None:
+    with review(remora, swept, "--by", "rule") as terminal:
+        terminal.sees(ASK)
+        for _ in range(2):
+            terminal.press("y")
+            terminal.sees(ASK)
+        terminal.press("u")
+        shown = terminal.sees(ASK)
+        assert "── F401 ──" in shown
+        assert "══ web: 1 change set ══" in shown
+        assert "[2/4]" in shown
+        terminal.press("y")
+        assert "── F541 ──" in terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees("Nothing is left to decide")
+        terminal.press("u")
+        assert "[4/4]" in terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    assert pending(remora, swept) == {"shop": 0, "web": 1}

@@ -44,8 +44,10 @@ def change_set_lines(
     yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
     known = fixed_and_left(document)
-    told = [done_text(*known) if known else "", turns_text(document)]
-    yield from wrap_text(escape_line("  " + " · ".join(filter(None, told))), terminal_width(), "  ")
+    facts = [done_text(*known) if known else "", turns_text(document)]
+    yield from wrap_text(
+        escape_line("  " + " · ".join(filter(None, facts))), terminal_width(), "  "
+    )
     if job.review != "pending":
         yield "  " + color_word(job.review)
         for reason in conflict_lines(document):
@@ -76,12 +78,12 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
     for event in events:
         if event.turn in shown:
             called = event.type == ToolCalled.type
-            told = (
+            line = (
                 f"{event.turn:>4} {summarize_event(event)}"
                 if called
                 else f"     → {_result_text(event)}"
             )
-            yield click.style(fit_line(escape_line(told)), dim=True)
+            yield click.style(fit_line(escape_line(line)), dim=True)
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:

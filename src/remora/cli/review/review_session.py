@@ -22,6 +22,7 @@ from remora.cli.review.change_view import action_lines, change_set_lines, packet
 from remora.cli.review.choose_hunks import choose_hunks, show_whole
 from remora.cli.review.edit_files import edit_files
 from remora.cli.review.key_prompt import QUIT, ask_key
+from remora.cli.review.review_history import ReviewHistory, ReviewStep
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
@@ -37,19 +38,20 @@ from remora.text import count, escape_line
 from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
+_EDIT_IS_KEPT = "  your edit is kept: [e] continues it"
 _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
-@dataclass
+@dataclass(eq=False)
 class Review:
     """The state of a review.
 
-    `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
-    `passed` contains the IDs of the agents that were skipped. `steps` contains what can be undone,
-    the latest step last: the kind of the verdict and the IDs of its agents. `edits` contains the
-    files of edits that were not accepted, by agent. `group` is the group
-    whose heading was printed last. `has_quit` is true if the user quit. `before` and `after` are the numbers of change
-    sets of a sweep that come before those of this run, and after them.
+    `view` is the run after the last verdict. `history` may be shared with reviews of other runs.
+    `done` contains the number of verdicts of each kind. `passed` contains the IDs of the agents
+    that were skipped. `edits` contains the files of edits that were not accepted, by agent. `group`
+    is the group whose heading was printed last, and `only` the group that is being reviewed, or
+    None for all. `has_quit` is true if the user quit. `before` and `after` are the numbers of
+    change sets that were decided before, also in other runs, and that follow in other runs.
     """
 
     options: Options
@@ -57,11 +59,12 @@ class Review:
     view: RunView
     group_of: Grouping
     trusted: bool
+    history: ReviewHistory = field(default_factory=ReviewHistory)
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
-    steps: list[tuple[str, list[str]]] = field(default_factory=list)
     edits: dict[str, list[FilePatch]] = field(default_factory=dict)
     group: str | None = None
+    only: str | None = None
     conflicts: int = 0
     has_quit: bool = False
     before: int = 0
@@ -73,7 +76,11 @@ class Review:
         return [pair for pair in found if only is None or pair[0] == only]
 
     def decide_all(self, only: str | None = None) -> None:
-        """Review change sets, or those of one group, until none is pending or the user quits."""
+        """Review change sets, or those of one group, until none is pending or the user quits.
+
+        Returns earlier if the user undoes a verdict of another review or group.
+        """
+        self.only = only
         first = self.before + 1 - self.decided
         try:
             while left := self.ahead(only):
@@ -84,6 +91,8 @@ class Review:
                 number = first + self.decided
                 if not self._decide(job, f"{number}/{number + len(left) - 1 + self.after}"):
                     self.has_quit = True
+                    return
+                if self.history.undone is not None:
                     return
         except (click.Abort, KeyboardInterrupt):
             _print_line("")
@@ -109,18 +118,20 @@ class Review:
         while True:
             key = ask_key(_QUESTION)
             key = key if key in _KEYS else key.lower()
-            word, act = _KEYS.get(key, ("", Review.help))
+            word, action = _KEYS.get(key, ("", Review.help))
             _print_line(word)
             if key == QUIT:
                 return False
             try:
-                if act(self, job):
+                if action(self, job):
                     return True
             except RemoraError as error:
                 _print_error(error)
                 self._refresh()  # part of it may be recorded, or another process decided
                 if not self._is_pending(job):
                     return True
+                if job.agent_id in self.edits:
+                    _print_line(_EDIT_IS_KEPT)
 
     def _refresh(self) -> None:
         record = read_own_record(self.project, self.view.run_id, trusted=self.trusted)
@@ -129,53 +140,45 @@ class Review:
     def _is_pending(self, job: JobView) -> bool:
         return any(job.agent_id == other.agent_id for _, other in self.pending())
 
-    def asks_to_undo(self) -> bool:
-        """Ask whether to undo the last step, and undo it. Return True if it was undone."""
-        if not self.steps:
-            return False
-        try:
-            key = ask_key("Nothing is left to decide. [u]ndo [q]uit ").lower()
-            _print_line("undo" if key == "u" else "")
-            return key == "u" and self._undo_step()
-        except KeyboardInterrupt:
-            _print_line("")
-            raise
-        except RemoraError as error:
-            _print_error(error)
-            return False
-
     def undo(self, _: JobView) -> bool:
-        """Withdraw the last verdict of this review. Return True if a change set is pending again."""
-        if self.steps:
-            return self._undo_step()
-        _print_line("  nothing to undo: this review has not decided anything yet")
-        return False
+        """Withdraw the last verdict of the review. Return True if a change set is pending again."""
+        if not self.history.steps:
+            _print_line("  nothing to undo: this review has not decided anything yet")
+            return False
+        step = self.history.undo()
+        if step is not None and (step.review is not self or step.only != self.only):
+            self.history.undone = step
+        return step is not None
 
-    def _undo_step(self) -> bool:
-        kind, agents = self.steps[-1]
-        if kind == _SKIPPED:
-            self.passed.difference_update(agents)
+    def take_back(self, step: ReviewStep) -> bool:
+        """Undo the last step of the history, which is of this run. Return False if it stays."""
+        if step.kind == _SKIPPED:
+            self.passed.difference_update(step.agents)
         else:
             try:
-                done = review_parts.undo(self.view, *agents, **self._where)
+                done = review_parts.undo(self.view, *step.agents, **self._where)
             except NotFound:  # another process has undone it
-                self.steps.pop()
+                self.history.steps.pop()
                 raise
             self.view = done.view
-            self.done[kind] -= len(done.reopened)
+            self.done[step.kind] -= len(done.reopened)
             self._show_conflicts(done.conflicts)
-            if done.conflicts:
+            if done.error is not None:
+                _print_error(done.error)
+            if done.conflicts or done.error is not None:
                 return False
-        self.steps.pop()
+        self.history.steps.pop()
         return True
 
     def _show_notes(self, done: Verdicts) -> None:
-        for told in done.notes:
-            self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
+        for text in done.notes:
+            self._show(wrap_text(escape_line(f"  {text}"), terminal_width(), "  "))
 
-    def _show_conflicts(self, conflicts: Iterable[Mapping[str, Any]]) -> None:
-        for met in conflicts:
-            text = escape_line(f"  conflict; nothing was written: {met['path']}: {met['detail']}")
+    def _show_conflicts(
+        self, conflicts: Iterable[Mapping[str, Any]], what: str = "conflict; nothing was written"
+    ) -> None:
+        for each in conflicts:
+            text = escape_line(f"  {what}: {each['path']}: {each['detail']}")
             self._show(wrap_text(text, terminal_width(), "  "))
 
     def accept(self, job: JobView) -> bool:
@@ -193,7 +196,7 @@ class Review:
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:
             self.done[kind] += len(agents)
-            self.steps.append((kind, agents))
+            self.history.steps.append(ReviewStep(self, self.only, kind, agents))
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
@@ -203,10 +206,10 @@ class Review:
         return True
 
     def retry(self, job: JobView) -> bool:
-        told = click.prompt("  what to do differently", default="", show_default=False)
+        advice = click.prompt("  what to do differently", default="", show_default=False)
         invocation = invocation_of(self.options)
         wanted, models = prepare_retry(
-            invocation, self.project, self.view, job.agent_id, feedback=told or None
+            invocation, self.project, self.view, job.agent_id, feedback=advice or None
         )
         stopped = run_to_end(self.options, wanted, models)
         self._refresh()
@@ -240,6 +243,7 @@ class Review:
         before = self.edits.get(job.agent_id, proposed)
         edited = edit_files(before, invocation_of(self.options).environ)
         if [each.theirs for each in edited] == [each.theirs for each in proposed]:
+            self.edits.pop(job.agent_id, None)
             _print_line("  not edited, so nothing is decided: [y] accepts the change as it is")
             return False
         self.edits[job.agent_id] = edited
@@ -247,16 +251,14 @@ class Review:
             job, review_parts.accept_edited(self.view, job.agent_id, edited, **self._where)
         ):
             return True
-        _print_line("  your edit is kept: [e] continues it")
+        _print_line(_EDIT_IS_KEPT)
         return False
 
     def _written(self, job: JobView, done: Verdicts) -> bool:
         """Show the result of a partial or edited accept. Return True if it was written."""
         self.view = done.view
         self._show_notes(done)
-        for met in done.conflicts:
-            text = escape_line(f"  nothing was written: {met['path']}: {met['detail']}")
-            self._show(wrap_text(text, terminal_width(), "  "))
+        self._show_conflicts(done.conflicts, "nothing was written")
         if done.conflicts:
             return False
         self._decided("accepted", [job.agent_id])
@@ -292,10 +294,13 @@ class Review:
         self.view = done.view
         self._show_notes(done)
         self._show_conflicts(done.conflicts)
-        accepted = self._accepted(agents)
-        self._decided("accepted", accepted)
-        self.passed.update({*agents} - {*accepted})
-        self.conflicts += len(agents) - len(accepted)
+        self._decided("accepted", self._accepted(agents))
+        nodes = {each["node_id"] for each in done.conflicts}
+        refused = [each.agent_id for each in alike if each.node_id in nodes]
+        self.passed.update(refused)
+        self.conflicts += len(refused)
+        if done.error is not None:
+            _print_error(done.error)
         return True
 
     def _accepted(self, agents: Collection[str]) -> list[str]:
@@ -312,7 +317,7 @@ class Review:
 
     def skip(self, job: JobView) -> bool:
         self.passed.add(job.agent_id)
-        self.steps.append((_SKIPPED, [job.agent_id]))
+        self.history.steps.append(ReviewStep(self, self.only, _SKIPPED, [job.agent_id]))
         return True
 
     def why(self, job: JobView) -> bool:
@@ -336,8 +341,8 @@ class Review:
             _print_line(line)
 
 
-_Act = Callable[[Review, JobView], bool]
-_KEYS: dict[str, tuple[str, _Act]] = {
+_Action = Callable[[Review, JobView], bool]
+_KEYS: dict[str, tuple[str, _Action]] = {
     "y": ("yes", Review.accept),
     "n": ("no", Review.reject),
     "e": ("edit", Review.edit),

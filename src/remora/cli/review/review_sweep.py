@@ -3,8 +3,10 @@
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -19,8 +21,11 @@ from remora.bootstrap.sweep.sweep_verdicts import (
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
+from remora.cli.review.review_history import ReviewHistory
+from remora.cli.review.review_parts import ReviewPart, decide_parts
 from remora.cli.review.review_run import review_options, sum_up
 from remora.cli.review.review_session import Review
+from remora.cli.review.verdict_commands import selects_changes
 from remora.cli.review.verdicts import Chosen, choice_of, conflict_lines, on_branches, skipped_lines
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
@@ -90,29 +95,21 @@ def review(
     Groups by file belong to one repository, and other groups go across the repositories.
     """
     sweep = _sweep(options, file, run)
-    desk = _Desk(options, sweep, by, owners, trust_run, [], [], [])
+    found = _SweepReview(options, sweep, by, owners, trust_run)
     try:
-        for name, part, group in desk.parts():
-            if not part.pending(group):
-                continue
-            click.echo(
-                click.style(escape_line(f"══ {desk.heading(name, part, group)} ══"), bold=True)
-            )
-            part.group = group
-            part.before, part.after = desk.position(part, group)
-            part.decide_all(group)
-            if part.has_quit:
-                break
+        decide_parts(found.parts(), found.history)
     finally:
-        desk.sum_up(["remora", "review", sweep.run_id, "--repos", str(file)])
-    return 1 if desk.failed or any(part.conflicts for _, part in desk.opened) else 0
+        found.sum_up(["remora", "review", sweep.run_id, "--repos", str(file)])
+    return 1 if found.failed or any(part.conflicts for _, part in found.opened) else 0
 
 
-class _Desk(NamedTuple):
+@dataclass(eq=False)
+class _SweepReview:
     """The repositories under review.
 
     `looked_at` contains the names of the repositories that were opened, `opened` those with pending
-    changes, and `failed` those that could not be opened.
+    changes, and `failed` those that could not be opened. `group` is the group whose heading was
+    printed last.
     """
 
     options: Options
@@ -120,41 +117,41 @@ class _Desk(NamedTuple):
     by: GroupBy
     owners: Collection[str]
     trusted: bool
-    opened: list[tuple[str, Review]]
-    looked_at: list[str]
-    failed: list[str]
+    history: ReviewHistory = field(default_factory=ReviewHistory)
+    opened: list[tuple[str, Review]] = field(default_factory=list)
+    looked_at: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    group: str | None = None
 
-    def parts(self) -> Iterator[tuple[str, Review, str | None]]:
+    def parts(self) -> Iterator[ReviewPart]:
         """Yield what to review next: a repository, or a group in a repository.
 
         The group with the most change sets comes first.
         """
         if self.by == "file":
-            yield from ((name, part, None) for name, part in self._open())
+            for name, part in self._open():
+                number = len(self.looked_at) + len(self.failed)
+                of = count(number + self._unopened, "repository", "repositories")
+                yield ReviewPart(part, partial(self._begin, f"{name} ({number} of {of})", part))
             return
         sizes = Counter(group for _, part in self._open() for group, _ in part.pending())
         for group in sorted(sizes, key=lambda group: (-sizes[group], group)):
+            for name, part in self.opened:
+                yield ReviewPart(part, partial(self._begin, name, part, group), group)
+
+    def _begin(self, name: str, part: Review, group: str | None = None) -> None:
+        """Print the heading of a repository, or of a group in it, and set the position."""
+        if group != self.group and group is not None:
             click.echo(click.style(escape_line(f"── {group} ──"), fg="cyan"))
-            yield from ((name, part, group) for name, part in self.opened)
-
-    def heading(self, name: str, part: Review, group: str | None) -> str:
-        number = count(len(part.pending(group)), "change set")
-        if self.by != "file":
-            return f"{name}: {number}"
-        opened = len(self.looked_at) + len(self.failed)
-        every = count(opened + self._unopened, "repository", "repositories")
-        return f"{name} ({opened} of {every}): {number}"
-
-    def position(self, part: Review, group: str | None) -> tuple[int, int]:
-        """Return how many change sets come before and after those of `part` and `group`.
-
-        If the repositories are opened one after the other, only its own are known.
-        """
-        if self.by == "file":
-            return 0, 0
-        every = [each for _, each in self.opened]
-        left = sum(len(each.ahead()) for each in every) - len(part.ahead(group))
-        return sum(each.decided for each in every), left
+        number = count(len(part.ahead(group)), "change set")
+        click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True))
+        self.group = part.group = group
+        if group is None:  # the others are not opened yet
+            part.before, part.after = part.decided, 0
+        else:
+            every = [each for _, each in self.opened]
+            part.before = sum(each.decided for each in every)
+            part.after = sum(len(each.ahead()) for each in every) - len(part.ahead(group))
 
     @property
     def _unopened(self) -> int:
@@ -186,7 +183,8 @@ class _Desk(NamedTuple):
                 continue
             group_of = grouping(project, self.by, self.owners)
             self.looked_at.append(name)
-            part = Review(Options(root=project.root), project, view, group_of, self.trusted)
+            own = Options(root=project.root)
+            part = Review(own, project, view, group_of, self.trusted, self.history)
             if part.pending():
                 self.opened.append((name, part))
                 yield name, part
@@ -206,7 +204,7 @@ def _refuse_nodes(nodes: Sequence[str]) -> None:
 
 
 def _require_choice(chosen: Chosen) -> None:
-    if not any(chosen[name] for name in ("every", "rules", "conditions", "owners")):
+    if not selects_changes(chosen):
         raise UsageError("nothing is selected", hint="use --all, --rule, --owner or --if")
 
 

@@ -1,5 +1,6 @@
 """The `accept`, `reject` and `revert` commands and their options."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ _trust = click.option(
 )
 
 
-def _selects(chosen: dict[str, Any]) -> bool:
+def selects_changes(chosen: Mapping[str, Any]) -> bool:
+    """Return True if the options select change sets."""
     return any(chosen[name] for name in ("every", "rules", "conditions", "owners"))
 
 
@@ -86,17 +88,19 @@ def accept(
 
     Each change set is written completely or not at all. If you edited a file after the run, your
     edits are merged. If they overlap with a change set, that change set is not written. NODE is
-    path:qualname, a qualname, or a glob. --rule, --owner and --if filter the given nodes, or all pending
-    change sets if no node is given. The exit code is 1 if a selected change set was not written.
+    path:qualname, a qualname, or a glob. --rule, --owner and --if filter the given nodes, or all
+    pending change sets if no node is given. The exit code is 1 if a selected change set was not
+    written.
 
     With --hunk, only these hunks of one change set are written, if they pass the agent's checks.
     `remora diff RUN NODE` shows their numbers in a terminal.
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into
-    it, and must not be checked out. With --repos, {operation} in NAME is replaced, so that each operation has a branch.
+    it, and must not be checked out. With --repos, {operation} in NAME is replaced, so that each
+    operation has a branch.
     """
-    if hunks and (len(nodes) != 1 or git_branch or repos or _selects(chosen)):
+    if hunks and (len(nodes) != 1 or git_branch or repos or selects_changes(chosen)):
         raise UsageError(
             "--hunk needs exactly one NODE, and cannot be combined with other options that select "
             "changes",

@@ -1,0 +1,42 @@
+"""The steps of an interactive review, which may go through several runs and repositories."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remora.cli.review.review_session import Review
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewStep:
+    """A verdict or a skip that can be undone.
+
+    `kind` is the kind of the verdict, and `agents` are the IDs of its agents. The user was
+    reviewing `review`, or only its group `only`.
+    """
+
+    review: "Review"
+    only: str | None
+    kind: str
+    agents: list[str]
+
+
+@dataclass(eq=False)
+class ReviewHistory:
+    """The steps that can be undone, the latest last.
+
+    `undone` is set if the last step was undone, and the user was reviewing something else.
+    """
+
+    steps: list[ReviewStep] = field(default_factory=list)
+    undone: ReviewStep | None = None
+
+    def undo(self) -> ReviewStep | None:
+        """Undo the last step and return it, or None if it stays."""
+        step = self.steps[-1]
+        return step if step.review.take_back(step) else None
+
+    def take_undone(self) -> ReviewStep | None:
+        """Return the step that leads back to another review, once."""
+        step, self.undone = self.undone, None
+        return step
