@@ -71,14 +71,20 @@ def findings_left(
     Each change set is looked at alone. A change set may fix only some findings of a function.
     """
     left: set[FindingKey] = set()
-    reports = {job.operation: project.operations.report(job.operation) for job in jobs}
+    undecided = [job for job in jobs if job.review in UNDECIDED]
+    reports = {
+        name: report
+        for name in {job.operation for job in undecided}
+        if (report := project.operations.report(name)) is not None
+    }
+    looked_at = [job for job in undecided if job.operation in reports]
+    if not looked_at:
+        return left
     with TemporaryDirectory(prefix="remora-check-") as folder:
         tree = Path(folder) / "tree"
         copytree(base.folder, tree, symlinks=True, copy_function=copyfile)
-        for job in jobs:
+        for job in looked_at:
             report = reports[job.operation]
-            if report is None or job.review not in UNDECIDED:
-                continue
             options = options_for(project.config, job.operation, request)
             for path, after in _contents_after(project, job):
                 before = (tree / path).read_bytes()
