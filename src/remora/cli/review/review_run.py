@@ -10,7 +10,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.review.review_history import ReviewHistory
-from remora.cli.review.review_parts import ReviewPart, decide_parts
+from remora.cli.review.review_sequence import ReviewPart, decide_parts
 from remora.cli.review.review_session import Review
 from remora.errors import RemoraError
 from remora.runs.records.name_lookup import run_named

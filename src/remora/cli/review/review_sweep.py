@@ -22,8 +22,8 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
 from remora.cli.review.review_history import ReviewHistory
-from remora.cli.review.review_parts import ReviewPart, decide_parts
 from remora.cli.review.review_run import review_options, sum_up
+from remora.cli.review.review_sequence import ReviewPart, decide_parts
 from remora.cli.review.review_session import Review
 from remora.cli.review.verdict_commands import selects_changes
 from remora.cli.review.verdicts import Chosen, choice_of, conflict_lines, on_branches, skipped_lines
