@@ -1,5 +1,6 @@
 """The lists: all runs, and the jobs of a run."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -46,12 +47,13 @@ def _body(project: Project, run_id: str, query: QueryParams, start: int) -> str:
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
     shown = jobs[start : start + _JOBS]
+    reviews = Counter(job.review for job in view.jobs)
     return render(
         "run_body.html",
         view=view,
         totals=run_document(project, view)["totals"],
         jobs=shown,
-        jobs_pending=sum(job.review in UNDECIDED for job in view.jobs),
+        undecided={state: reviews[state] for state in UNDECIDED if reviews[state]},
         matching=len(jobs),
         size=_JOBS,
         earlier=_address(query, max(0, start - _JOBS)) if start else "",

@@ -14,7 +14,18 @@ from remora.runs.pictures.timeline import timeline
 from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 
 START = 1.79e9
-STATES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "new state")
+STATES = (
+    *(
+        "submitted",
+        "no_change",
+        "failed",
+        "error",
+        "interrupted",
+        "running",
+        "conflict",
+        "new state",
+    ),
+)
 
 
 def job(number: int, start: float, seconds: float, status: str = "submitted") -> JobTime:
@@ -79,7 +90,7 @@ def test_one_job_fills_the_axis() -> None:
     picture = timeline([job(1, 0, 12)])
     ((x, _, right, _),) = boxes(picture, "state-")
     assert (x, right) == (34, 893)
-    assert "lint src/a1.py:load: verified in 12 s, waiting for the model 4 s, verification 4 s" in texts(
+    assert "lint src/a1.py:load: submitted in 12 s, waiting for the model 4 s, verification 4 s" in texts(
         picture, "title"
     )  # fmt: skip
     assert "33% waiting for the model" in texts(picture, "desc")[0]

@@ -18,6 +18,8 @@ PICTURE_STYLE = """\
   --p-warn-edge: light-dark(#8a5a00, #e3b341);
   --p-bad: light-dark(#ffc9c4, #63211d);
   --p-bad-edge: light-dark(#b3261e, #ff8a80);
+  --p-conflict: light-dark(#f3d6f5, #56245c);
+  --p-conflict-edge: light-dark(#8b2a98, #e38df0);
   --p-wait: light-dark(#cfe3ff, #143d70);
   --p-wait-edge: light-dark(#0b62c4, #72b1ff);
   --p-model: light-dark(#0b62c4, #72b1ff);
@@ -61,6 +63,7 @@ PICTURE_STYLE = """\
 .picture .state-quiet { fill: var(--p-quiet); stroke: var(--p-quiet-edge); background: var(--p-quiet); border-color: var(--p-quiet-edge); }
 .picture .state-warn { fill: var(--p-warn); stroke: var(--p-warn-edge); background: var(--p-warn); border-color: var(--p-warn-edge); }
 .picture .state-bad { fill: var(--p-bad); stroke: var(--p-bad-edge); background: var(--p-bad); border-color: var(--p-bad-edge); }
+.picture .state-conflict { fill: var(--p-conflict); stroke: var(--p-conflict-edge); background: var(--p-conflict); border-color: var(--p-conflict-edge); }
 .picture .state-wait { fill: var(--p-wait); stroke: var(--p-wait-edge); background: var(--p-wait); border-color: var(--p-wait-edge); }
 .picture .activity-model { fill: var(--p-model); background: var(--p-model); }
 .picture .activity-tools { fill: var(--p-tools); background: var(--p-tools); }

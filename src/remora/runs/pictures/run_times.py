@@ -13,10 +13,12 @@ from remora.memory.events import (
     JobEnd,
     JobStart,
     ModelRequest,
+    Review,
     SubmitResult,
     ToolCalled,
     ToolResulted,
 )
+from remora.runs.records.current_attempt import CONFLICT
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
@@ -43,7 +45,8 @@ class JobTime(msgspec.Struct, frozen=True, kw_only=True):
     """The time in which an attempt was worked on without interruption.
 
     An attempt that was interrupted and resumed has several. `status` is that of the attempt if this
-    is its last one, and otherwise `interrupted`. Times are seconds since 1970.
+    is its last one, and otherwise `interrupted`. It is `conflict` if that is the last verdict on
+    the attempt's change set. Times are seconds since 1970.
     """
 
     agent_id: str
@@ -88,12 +91,13 @@ class _Stretch(msgspec.Struct):
     start: float
     end: float | None = None
     status: str = INTERRUPTED
+    verdict: str = ""
 
 
 def _stretches(events: Iterable[Event]) -> dict[str, list[_Stretch]]:
     found: dict[str, list[_Stretch]] = {}
     for event in events:
-        if event.type not in (JobStart.type, JobEnd.type):
+        if event.type not in (JobStart.type, JobEnd.type, Review.type):
             continue
         data, now = typed_payload(event), _seconds(event)
         if now is None:
@@ -103,6 +107,8 @@ def _stretches(events: Iterable[Event]) -> dict[str, list[_Stretch]]:
         elif isinstance(data, JobEnd) and data.agent_id in found:
             last = found[data.agent_id][-1]
             last.end, last.status = max(last.start, now), data.status
+        elif isinstance(data, Review) and data.agent_id in found:
+            found[data.agent_id][-1].verdict = data.verdict
     return found
 
 
@@ -134,13 +140,14 @@ def _with_spans(
             spans.add(*ahead)
             last = max(last, ahead[1])
             ahead = next(timed, None)
+        status = CONFLICT if stretch.verdict == CONFLICT else stretch.status
         is_open = is_running and stretch.end is None and number == len(stretches)
         yield JobTime(
             agent_id=stretch.begin.agent_id,
             operation=stretch.begin.operation,
             node_id=stretch.begin.node_id,
             attempt=stretch.begin.attempt,
-            status=RUNNING if is_open else stretch.status,
+            status=RUNNING if is_open else status,
             start=stretch.start,
             end=last if stretch.end is None else stretch.end,
             spans=tuple(spans.found),

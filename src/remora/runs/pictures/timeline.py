@@ -14,7 +14,8 @@ from remora.runs.pictures.time_axis import Axis, duration_text, make_axis, ticks
 from remora.text import count
 
 _STATES = {
-    "submitted": ("state-good", "✓", "verified"),
+    "submitted": ("state-good", "✓", "submitted"),
+    "conflict": ("state-conflict", "≠", "conflict"),
     "no_change": ("state-quiet", "=", "no change"),
     "failed": ("state-warn", "✗", "failed"),
     "error": ("state-bad", "!", "error"),
