@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,3 +145,13 @@ def test_a_browser_is_opened_without_its_link_and_without_a_wait(
         os.killpg(process.pid, 2)
         process.communicate(timeout=20)
     assert not file.parent.exists()
+
+
+def test_ctrl_c_ends_the_server_without_an_error(failed: Planted, tmp_path: Path) -> None:
+    user = user_without_weights(tmp_path / "home")
+    process = user.start("ui", "--port", "0", cwd=failed.root)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("open http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    _, problems = process.communicate(timeout=10)
+    assert (process.returncode, problems) == (0, "")

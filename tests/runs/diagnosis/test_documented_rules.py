@@ -20,4 +20,4 @@ def test_the_page_lists_the_rules_in_order() -> None:
     listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     names = [getattr(rule, "__name__", "") for rule in RULES]
     tried = [kind for name in names for kind in KINDS.get(name, [name])]
-    assert listed == ["kind", "interrupted", "conflict", *tried, "unknown"]
+    assert listed == ["kind", "interrupted", "conflict", *tried, "turn_limit", "unknown"]

@@ -215,7 +215,7 @@ class TestEdited:
 
     def test_nothing_is_proposed_for_lines_that_the_user_edited(self, desk: Desk) -> None:
         desk.write({"mod.py": LOADER.replace("loads(text)", "loads(text) or {}")})
-        with pytest.raises(Conflict, match="was edited at the same lines"):
+        with pytest.raises(Conflict, match="was edited at the same lines after the run started"):
             proposed_files(desk.project, desk.newest, NODE)
 
 

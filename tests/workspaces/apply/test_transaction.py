@@ -149,7 +149,7 @@ class TestPrepare:
     @pytest.mark.parametrize(
         ("path", "act", "detail"),
         [
-            ("a.py", "edit", "was edited at the same lines"),
+            ("a.py", "edit", "was edited at the same lines after the run started"),
             ("a.py", "delete", "was deleted"),
             ("gone.py", "edit", "was edited, but the change deletes it"),
             ("new/deep/n.py", "edit", "already exists"),

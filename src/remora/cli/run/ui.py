@@ -47,5 +47,9 @@ def ui(options: Options, *, port: int | None, opens: bool) -> int:
 
     ports = (_PORT, _FREE) if port is None else (port,)
     with private_browser() as open_link:
-        serve_pages(invocation_of(options), ports, show_link)
+        try:
+            serve_pages(invocation_of(options), ports, show_link)
+        except KeyboardInterrupt:
+            if is_first:  # not serving yet
+                raise
     return 0

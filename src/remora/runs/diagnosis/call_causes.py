@@ -110,9 +110,8 @@ def wrong_choice(history: AgentHistory, failure: Failure) -> Cause | None:
     return Cause(
         kind="wrong_choice",
         turn=turn.number,
-        sentence=f"Wrong choice on good facts at turn {turn.number}: the model chose "
-        f"{call_text(call)} from {number} {kinds}, with all arguments in its packet; "
-        f"{quoted(failure.message)}",
+        sentence=f"Wrong choice at turn {turn.number}: the model had the facts, and chose "
+        f"{call_text(call)} from {number} {kinds}; {quoted(failure.message)}",
         evidence=evidence,
     )
 
@@ -156,7 +155,7 @@ def _repeats(history: AgentHistory, repeated: Repeated) -> Cause:
         kind="loop",
         turn=last,
         sentence=f"Loop: the agent called {repeated.args} {len(repeated.turns)} times "
-        f"(turns {turns}){between}, and got no further",
+        f"(turns {turns}){between}, without progress",
         evidence=_calls_in(looping[:6]),
     )
 

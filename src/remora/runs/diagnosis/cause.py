@@ -26,6 +26,7 @@ Kind = Literal[
     "undecided",
     "wrong_choice",
     "loop",
+    "turn_limit",
     "check_failed",
     "no_actions",
     "internal_error",

@@ -26,6 +26,7 @@ from remora.runs.diagnosis.failure import (
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
 from remora.runs.diagnosis.model_causes import MODEL_RULES, bad_answer
 from remora.runs.diagnosis.packet_places import Argument
+from remora.text import count
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
@@ -280,9 +281,18 @@ def _unknown(history: AgentHistory) -> Cause:
     said = f"; it ended with {end.status} ({end.stop_reason})"
     said += f": {quoted(end.error)}" if end.error else ""
     last = history.turns[-1].number if history.turns else 0
+    evidence = (Evidence(last, history.end_seq, f"{end.status}, {end.stop_reason}"),)
+    if end.stop_reason == "max_turns":
+        return Cause(
+            kind="turn_limit",
+            turn=last,
+            sentence=f"The agent was not done after {count(last, 'turn')}, its limit, which "
+            "--max-turns and max_turns set",
+            evidence=evidence,
+        )
     return Cause(
         kind="unknown",
         turn=last or None,
-        sentence=f"No cause found in the {last} turns of the agent{said}",
-        evidence=(Evidence(last, history.end_seq, f"{end.status}, {end.stop_reason}"),),
+        sentence=f"No cause found in {count(last, 'turn')} of the agent{said}",
+        evidence=evidence,
     )

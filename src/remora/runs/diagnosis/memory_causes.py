@@ -1,6 +1,7 @@
 """Failures in which the model decided without a fact, or with one that was no longer true."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
@@ -18,7 +19,6 @@ from remora.runs.diagnosis.packet_places import (
     occurs,
     packet_places,
 )
-from remora.text import count
 
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
 """The place and the kind in front of an error message."""
@@ -117,8 +117,6 @@ def budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
 
 def _dropped(history: AgentHistory, failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
     line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
-    more = sum(part.text.count("\n") + 1 for part in dropped_parts(history, turn)) - 1
-    others = f" and {count(more, 'more line')}" if more else ""
     asked = turn.request
     since = _dropped_since(history, turn, name)
     evidence = [
@@ -131,10 +129,19 @@ def _dropped(history: AgentHistory, failure: Failure, turn: Turn, place: Place, 
     return Cause(
         kind="budget_dropped",
         turn=turn.number,
-        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name}){others} from the '
-        f"packet of turn {turn.number}, so the model decided without it; {_what_failed(failure)}",
+        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name})'
+        f"{_others(history, turn, place)} from the packet of turn {turn.number}, so the model "
+        f"decided without it; {_what_failed(failure)}",
         evidence=(*evidence, *_failed_result(failure)),
     )
+
+
+def _others(history: AgentHistory, turn: Turn, place: Place) -> str:
+    """Return what else the budget dropped, such as ` and 2 diagnostics, 9 recent actions`."""
+    parts = [part for part in dropped_parts(history, turn) if part != place]
+    kinds = Counter(part.name.partition("/")[0].replace("_", " ") for part in parts)
+    named = [f"{number:,} of the {kind}" for kind, number in kinds.items()]
+    return f" and {', '.join(named)}" if named else ""
 
 
 def _dropped_since(history: AgentHistory, turn: Turn, name: str) -> int:

@@ -151,4 +151,4 @@ def _merge(patch: FilePatch, ours: bytes | None) -> bytes:
         if conflict.end - conflict.start < 2
         else (f"lines {conflict.start} to {conflict.end - 1}")
     )
-    raise HostError(f"was edited at the same lines ({place} of the base)")
+    raise HostError(f"was edited at the same lines after the run started ({place} then)")
