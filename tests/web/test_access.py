@@ -151,7 +151,8 @@ def test_ctrl_c_ends_the_server_without_an_error(failed: Planted, tmp_path: Path
     user = user_without_weights(tmp_path / "home")
     process = user.start("ui", "--port", "0", cwd=failed.root)
     assert process.stdout is not None
-    assert process.stdout.readline().startswith("open http://127.0.0.1:")
+    link = process.stdout.readline().split()[-1]
+    assert httpx2.get(link.partition("/start")[0]).status_code == 403
     process.send_signal(signal.SIGINT)
     _, problems = process.communicate(timeout=10)
     assert (process.returncode, problems) == (0, "")
