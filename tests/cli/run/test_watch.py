@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Remora, git, tree, write
+from tests.cli.test_bad_input import read_only
 
 FINE = '"""A cart."""\n\n\ndef total(prices: list[int]) -> int:\n    """Add up."""\n    return sum(prices)\n'
 WITH_FINDING = FINE.replace("    return", "    import os\n\n    return")
@@ -209,12 +210,61 @@ def test_it_waits_while_git_writes(shop: Path, poor: Remora) -> None:
 
 
 @pytest.mark.slow
+def test_a_checkout_of_many_files_loses_nothing(shop: Path, poor: Remora) -> None:
+    git(shop, "switch", "-q", "-c", "other")
+    write(shop, {f"pkg/m{number}.py": WITH_FINDING for number in range(100)})
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "other")
+    git(shop, "switch", "-q", "-")
+    write(shop, {"cart.py": WITH_FINDING})
+    with watching(poor, shop) as watched:
+        assert watched.until("analysis")["proposals"] == 1
+        for branch in ("other", "-"):
+            git(shop, "switch", "-q", branch)
+            assert watched.is_quiet()  # they are as they were committed
+        git(shop, "switch", "-q", "other")
+        write(shop, {"pkg/m7.py": OTHER_FINDING})
+        assert watched.until("proposal")["files"] == ["pkg/m7.py"]
+        assert watched.until("analysis")["withdrawn"] == 0
+    runs = poor("runs", "--json", cwd=shop).document["runs"]
+    assert [run["pending"] for run in runs] == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_rebase_keeps_the_proposals_that_still_fit(shop: Path, poor: Remora) -> None:
+    write(shop, {"cart.py": WITH_FINDING})
+    git(shop, "commit", "-q", "-a", "-m", "mine")
+    git(shop, "switch", "-q", "-c", "upstream", "HEAD~")
+    write(shop, {f"pkg/m{number}.py": FINE for number in range(100)})
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "upstream")
+    git(shop, "switch", "-q", "-")
+    write(shop, {"till.py": WITH_FINDING})
+    with watching(poor, shop) as watched:
+        assert watched.until("analysis")["proposals"] == 1
+        git(shop, "rebase", "-q", "--autostash", "upstream")
+        assert watched.is_quiet()
+        write(shop, {"cart.py": OTHER_FINDING})
+        assert watched.until("proposal")["files"] == ["cart.py"]
+    runs = poor("runs", "--json", cwd=shop).document["runs"]
+    assert [run["pending"] for run in runs] == [1, 1]
+    for run in runs:
+        assert poor("accept", run["run_id"], "--all", cwd=shop).code == 0
+    assert "import os" not in (shop / "till.py").read_text() + (shop / "cart.py").read_text()
+
+
+@pytest.mark.slow
 def test_it_ends_when_the_project_is_removed(shop: Path, poor: Remora) -> None:
     with watching(poor, shop) as watched:
         shutil.rmtree(shop)
         assert watched.process.wait(PATIENCE_S) == 3
         assert watched.process.stderr is not None
         assert "was removed" in watched.process.stderr.read()
+
+
+def test_a_project_that_cannot_be_written_to_is_an_error(shop: Path, poor: Remora) -> None:
+    done = read_only(poor, shop, "watch")
+    assert (done.returncode, f"{shop}/.agentfs" in done.stderr) == (3, True)
 
 
 @pytest.mark.slow
