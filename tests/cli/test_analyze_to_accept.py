@@ -197,7 +197,7 @@ def test_older_runs_that_wait_are_not_forgotten(poor: Remora, project: Path) -> 
     for _ in range(2):
         assert poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
     assert "1 change set in 1 older run is also pending" in poor("show", "last", cwd=project).out
-    assert "older runs have pending changes" in poor("runs", cwd=project).out
+    assert "pending changes in 1 older run;" in poor("runs", cwd=project).out
 
 
 def test_a_feedback_has_an_end(ran: Ran) -> None:

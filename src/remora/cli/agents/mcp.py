@@ -2,13 +2,14 @@
 
 import sys
 from functools import partial
+from importlib.util import find_spec
 
 import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import note
-from remora.errors import UsageError
+from remora.errors import UsageError, install_extra
 from remora.mcp.client_settings import CLIENTS, client_settings
 
 
@@ -54,6 +55,8 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
         note(options, f"this belongs in {CLIENTS[client].file}")
         if "Bearer " in settings:
             note(options, "it has the project's token in it: do not commit that file")
+        if find_spec("mcp") is None:
+            note(options, f"the server needs the extra mcp: {install_extra('mcp')}")
         return 0
     if address is None and sys.stdin.isatty():
         note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")

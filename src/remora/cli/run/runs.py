@@ -14,6 +14,7 @@ from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
 from remora.ids import LAST, display_name
+from remora.text import count
 
 if TYPE_CHECKING:
     from remora.runs.project import Project
@@ -163,7 +164,8 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
     older = [run for run in found[:-1] if run.pending]
     if older:
         show = next_command(options, project.root, "show", older[-1].run_id)
-        yield f"older runs have pending changes; to see them, run `{show}`"
+        number = count(len(older), "older run")
+        yield f"pending changes in {number}; for the newest, run `{show}`"
 
 
 def _status(run: "RunLine") -> str:

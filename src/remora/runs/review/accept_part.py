@@ -44,9 +44,10 @@ def accept_hunks(
 
     def choose(_: JobView, patches: list[FilePatch]) -> _Part:
         of, chosen = len(hunks_of(patches)), tuple(sorted(set(numbers)))
-        if not chosen or not 1 <= chosen[0] <= chosen[-1] <= of:
-            wrong = ", ".join(map(str, chosen)) or "none"
-            raise UsageError(f"no such hunks: {wrong}", hint=f"use numbers from 1 to {of}")
+        wrong = [number for number in chosen if not 1 <= number <= of]
+        if wrong or not chosen:
+            named = ", ".join(map(str, wrong)) or "none"
+            raise UsageError(f"no such hunks: {named}", hint=f"use numbers from 1 to {of}")
         if len(chosen) == of:
             return patches, None
         part = with_hunks(patches, chosen)
