@@ -190,7 +190,8 @@ class _Ended(msgspec.Struct):
 
 
 def _short(text: Any) -> str:
-    return clip(" ".join(str(text or "").split()), _CALL)
+    lines = str(text or "").split("\n")
+    return clip(" ".join(line.strip() for line in lines if line.strip()), _CALL)
 
 
 _PARTS: dict[str, type[Any]] = {
