@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+WEB = ROOT / "src/remora/web"
+PAGES = [
+    *ROOT.glob("*.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((WEB / "templates").rglob("*.html")),
+    *sorted((WEB / "static").glob("*.js")),
+]
 SOURCES = sorted((ROOT / "src/remora").rglob("*.py"))
 
 PHRASES = {

@@ -242,7 +242,7 @@
     try {
       return decodeURIComponent(location.hash.slice(1));
     } catch {
-      return ""; // somebody changed the address
+      return ""; // the address was edited
     }
   }
 
