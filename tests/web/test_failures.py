@@ -71,6 +71,31 @@ def test_a_conflict_is_named_everywhere(user: Remora, tmp_path: Path) -> None:
     assert '<span class="state conflict">conflict</span>' in agent
 
 
+def test_both_versions_of_a_conflict_are_shown_and_it_is_not_accepted(
+    user: Remora, tmp_path: Path
+) -> None:
+    planted = plant(CONFLICT, tmp_path / "project", user)
+    pages = client_of(planted.root, user.home)
+    address = f"/runs/{planted.run_id}/review"
+    text = pages.get(address).text
+    assert "You changed line 5 of src/price.py after the run started." in text
+    assert [text.count(f">    {line}") for line in ("unused = ", "coupon = order.voucher")] == [
+        1,
+        1,
+    ]
+    assert 'value="accept"' not in text
+    assert 'value="reject"' in text
+    edit = pages.get(f"{address}/{planted.agent_id}/edit")
+    assert edit.status_code == 409
+    assert f'href="{address}"' in edit.text
+
+    file = planted.root / "src/price.py"
+    file.write_text(file.read_text().replace("coupon = order.voucher", "unused = order.coupon"))
+    text = pages.get(address).text
+    assert "Your files no longer conflict with this change set." in text
+    assert 'value="accept"' in text
+
+
 @pytest.mark.slow
 def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Path) -> None:
     pages, planted = shown(BUDGET_DROPPED, user, tmp_path)

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from remora.bootstrap.hub.shared_hub import SharedHub
-from remora.errors import NotFound, RemoraError, UsageError
+from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
 from remora.web.agent_page import (
@@ -122,7 +122,7 @@ def _closing(hub: SharedHub) -> Callable[[Starlette], AbstractAsyncContextManage
 
 
 def _show_error(request: Request, error: Exception) -> HTMLResponse:
-    """Return a page with an error, and a link to the run that the address is about."""
+    """Return a page with an error, and a link to the run or review that the address is about."""
     assert isinstance(error, RemoraError)
     run = request.path_params.get("run", "")
     status = HTTPStatus.INTERNAL_SERVER_ERROR
@@ -130,7 +130,10 @@ def _show_error(request: Request, error: Exception) -> HTMLResponse:
         status = HTTPStatus.NOT_FOUND
     elif isinstance(error, UsageError):
         status = HTTPStatus.BAD_REQUEST
-    return error_page(status, error.message, error.hint or "", run=run)
+    elif isinstance(error, Conflict):
+        status = HTTPStatus.CONFLICT
+    is_review = run and request.url.path.startswith(f"/runs/{run}/review")
+    return error_page(status, error.message, error.hint or "", run=run, is_review=bool(is_review))
 
 
 def _show_http_error(_request: Request, error: Exception) -> HTMLResponse:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from remora.bootstrap.review import review_parts
-from remora.errors import RemoraError, UsageError
+from remora.errors import Conflict, RemoraError, UsageError
 from remora.runs.review.edited_files import is_editable, with_edited_content
 from remora.web.agent_records import Records
 from remora.web.forms import MAX_FORM, Form, number, one, read_form
@@ -37,7 +37,13 @@ class EditedFile(NamedTuple):
 def edit_page(records: Records, session: Session, request: Request) -> Response:
     """Return the form in which the proposed files of a change set are edited."""
     run, agent = request.path_params["run"], request.path_params["agent"]
-    files = review_parts.proposed_files(run, agent, root=records.project())
+    try:
+        files = review_parts.proposed_files(run, agent, root=records.project())
+    except Conflict as error:
+        raise Conflict(
+            "A change set in conflict cannot be edited",
+            hint=f"{error.message}. The review shows both versions.",
+        ) from error
     shown = [
         EditedFile(place, file.path, (file.theirs or b"").decode())
         for place, file in enumerate(files)

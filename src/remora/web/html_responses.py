@@ -107,9 +107,12 @@ def page_in_two_parts(name: str, body: Callable[[], str], **values: Any) -> Stre
     return StreamingResponse(parts(), media_type="text/html")
 
 
-def error_page(status: int, title: str, detail: str, run: str = "") -> HTMLResponse:
-    """Return a page that says what is wrong and what to do, with a link to a run."""
-    return page("error.html", status=status, title=title, detail=detail, run=run)
+def error_page(
+    status: int, title: str, detail: str, run: str = "", *, is_review: bool = False
+) -> HTMLResponse:
+    """Return a page that says what is wrong and what to do, with a link to a run or its review."""
+    values = {"title": title, "detail": detail, "run": run, "is_review": is_review}
+    return page("error.html", status=status, **values)
 
 
 def download(data: bytes, name: str) -> Response:

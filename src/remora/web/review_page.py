@@ -22,6 +22,7 @@ from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_run
+from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, grouping, pending_changes
 from remora.runs.review.review import Verdicts
 from remora.text import count
@@ -47,13 +48,16 @@ class ShownHunk(NamedTuple):
 class ShownChange(NamedTuple):
     """A pending change set. `problem` says why its hunks cannot be shown.
 
-    `next` is the agent of the change set that is reviewed after this one.
+    While there are `conflicts`, it cannot be accepted. `others` are the accepted change sets that
+    caused them. `next` is the agent of the change set that is reviewed after this one.
     """
 
     job: JobView
     hunks: list[ShownHunk]
     problem: str
     next: str
+    conflicts: Sequence[ChangeConflict] = ()
+    others: Sequence[JobView] = ()
 
 
 class ShownGroup(NamedTuple):
@@ -61,6 +65,11 @@ class ShownGroup(NamedTuple):
 
     name: str
     changes: list[ShownChange]
+
+    @property
+    def ready(self) -> list[ShownChange]:
+        """The change sets that can be accepted."""
+        return [each for each in self.changes if not each.conflicts]
 
 
 def review_page(records: Records, session: Session, request: Request) -> Response:
@@ -76,7 +85,7 @@ def review_page(records: Records, session: Session, request: Request) -> Respons
         choices=get_args(GroupBy),
         pending=len(pending),
         shown=min(len(pending), _MOST),
-        groups=_groups(project, pending),
+        groups=_groups(project, view, pending),
         decided=_decided(view),
         message=session.take_message(request.query_params.get("message", "")),
         form_token=session.form_token,
@@ -169,7 +178,9 @@ _VERBS: dict[str, Callable[[Project, str, Form], Verdicts]] = {
 }
 
 
-def _groups(project: Project, pending: Sequence[tuple[str, JobView]]) -> list[ShownGroup]:
+def _groups(
+    project: Project, view: RunView, pending: Sequence[tuple[str, JobView]]
+) -> list[ShownGroup]:
     """Return the first pending change sets, in their groups."""
     agents = [job.agent_id for _, job in pending]
     following = [*agents[1:], agents[-2] if len(agents) > 1 else ""]
@@ -177,16 +188,19 @@ def _groups(project: Project, pending: Sequence[tuple[str, JobView]]) -> list[Sh
     for (group, job), after in zip(pending[:_MOST], following, strict=False):
         if not found or found[-1].name != group:
             found.append(ShownGroup(group, []))
-        found[-1].changes.append(_shown(project, job, after))
+        found[-1].changes.append(_shown(project, view, job, after))
     return found
 
 
-def _shown(project: Project, job: JobView, after: str) -> ShownChange:
+def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownChange:
     try:
-        found = hunks_of(patches_of(project, job))
+        patches = patches_of(project, job)
+        conflicts = conflicts_now(project, patches)
+        others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
         return ShownChange(job, [], error.with_hint, after)
-    return ShownChange(job, [ShownHunk(each, diff_lines(each.diff)) for each in found], "", after)
+    hunks = [ShownHunk(each, diff_lines(each.diff)) for each in hunks_of(patches)]
+    return ShownChange(job, hunks, "", after, conflicts, others)
 
 
 def _decided(view: RunView) -> list[JobView]:

@@ -1,10 +1,67 @@
-"""Conflicts between the change sets of a run."""
+"""Conflicts of change sets with the user's files, and between the change sets of a run."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from remora.errors import HostError
 from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
+from remora.runs.review.merges import merged_with_others
+from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.apply.merge_lines import MergeConflict, merge3
+from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+
+
+class LineVersions(NamedTuple):
+    """Lines that the agent and the user changed: before the run, by the agent, and now.
+
+    `line` is the number of the first in the base.
+    """
+
+    line: int
+    base: str
+    agent: str
+    yours: str
+
+
+class ChangeConflict(NamedTuple):
+    """A file with which a change set cannot be merged, and why.
+
+    `places` is empty if the conflict is not between lines.
+    """
+
+    path: str
+    detail: str
+    places: list[LineVersions]
+
+
+def conflicts_now(project: Project, patches: Sequence[FilePatch]) -> list[ChangeConflict]:
+    """Return the conflicts of a change set with the user's files as they are now."""
+    prepared = prepare_changes(project.root, patches)
+    if prepared.conflicts:
+        prepared = merged_with_others(project, patches)
+    patch_of = {patch.path: patch for patch in patches}
+    return [
+        ChangeConflict(each.path, each.detail, [*_places(project, patch_of[each.path])])
+        for each in prepared.conflicts
+    ]
+
+
+def _places(project: Project, patch: FilePatch) -> Iterator[LineVersions]:
+    with suppress(HostError):
+        yours = RootedFiles(project.root).read_bytes(patch.path, limit=FILE_LIMIT)
+        if patch.base is None or patch.theirs is None:
+            return
+        merge = merge3(patch.base, yours, patch.theirs)
+        old = split_lines(patch.base)
+        for each in merge.conflicts if isinstance(merge, MergeConflict) else ():
+            base = b"".join(old[each.start - 1 : each.end - 1])
+            texts = (text.decode("utf-8", "replace") for text in (base, each.theirs, each.ours))
+            yield LineVersions(each.start, *texts)
 
 
 def conflicting_jobs(project: Project, view: RunView, job: JobView) -> list[JobView]:
