@@ -120,7 +120,10 @@ def verdicts(project: Path) -> list[Review]:
 
 def test_chosen_hunks_are_written_and_taken_back(pages: TestClient, project: Path) -> None:
     assert pages.get(address_of(project)).text.count('name="hunk"') == 2
-    assert send(pages, project, "accept", hunk=["2"]).startswith("1 change set accepted")
+    message = send(pages, project, "accept", hunk=["2"])
+    assert message == "1 change set accepted: settings.py; 1 of 2 hunks; 1 left out"
+    page = pages.get(address_of(project)).text
+    assert "</span> 1 of 2 hunks; 1 left out</td>" in page
     text = (project / "settings.py").read_text()
     assert "import os" in text
     assert "f'plain'" not in text

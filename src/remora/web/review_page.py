@@ -20,8 +20,9 @@ from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, own_run
+from remora.runs.records.results import RunView, job_document, own_run
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, grouping, pending_changes
 from remora.runs.review.review import Verdicts
@@ -34,6 +35,7 @@ from remora.web.html_responses import page
 from remora.web.session import Session
 from remora.workspaces.hunks import ChangeHunk, hunks_of
 
+_MOST_CODES = 6
 _MOST = 50
 """Change sets of a page."""
 
@@ -49,10 +51,11 @@ class ShownChange(NamedTuple):
     """A pending change set. `problem` says why its hunks cannot be shown.
 
     While there are `conflicts`, it cannot be accepted. `others` are the accepted change sets that
-    caused them. `next` is the agent of the change set that is reviewed after this one.
+    caused them. `summary` says what it fixes and what it leaves. `next` is the agent of the change set that is reviewed after this one.
     """
 
     job: JobView
+    summary: str
     hunks: list[ShownHunk]
     problem: str
     next: str
@@ -86,7 +89,7 @@ def review_page(records: Records, session: Session, request: Request) -> Respons
         pending=len(pending),
         shown=min(len(pending), _MOST),
         groups=_groups(project, view, pending),
-        decided=_decided(view),
+        decided=[(job, _part(job)) for job in _decided(view)],
         message=session.take_message(request.query_params.get("message", "")),
         form_token=session.form_token,
     )
@@ -127,12 +130,14 @@ def back_to_review(
 def verdict_text(done: Verdicts) -> str:
     """Return what a verdict did, in one paragraph."""
     names = ", ".join(map(display_name, (done.accepted or done.rejected or done.reopened)[:3]))
+    part = [text for job in done.view.jobs if job.node_id in done.accepted and (text := _part(job))]
     numbers = {"accepted": done.accepted, "rejected": done.rejected, "pending again": done.reopened}
     parts = [
         f"{count(len(found), 'change set')} {what}: {names}"
         for what, found in numbers.items()
         if found
     ]
+    parts += part if len(done.accepted) == 1 else []
     parts += [f"not written: {each['path']}: {each['detail']}" for each in done.conflicts]
     parts += [*done.notes, *done.damaged]
     return "; ".join(parts) or "nothing was decided"
@@ -198,9 +203,32 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
         conflicts = conflicts_now(project, patches)
         others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
-        return ShownChange(job, [], error.with_hint, after)
+        return ShownChange(job, _summary(job), [], error.with_hint, after)
     hunks = [ShownHunk(each, diff_lines(each.diff)) for each in hunks_of(patches)]
-    return ShownChange(job, hunks, "", after, conflicts, others)
+    return ShownChange(job, _summary(job), hunks, "", after, conflicts, others)
+
+
+def _summary(job: JobView) -> str:
+    """Return what a change set fixes and leaves, such as `fixed F401 x2; left E501`."""
+    known = fixed_and_left(job_document(job))
+    texts = []
+    for word, codes in zip(("fixed", "left"), known or (), strict=False):
+        named = [f"{code} x{number}" if number > 1 else code for code, number in codes.items()]
+        more = [f"{len(named) - _MOST_CODES} more"] if len(named) > _MOST_CODES else []
+        if named:
+            texts.append(f"{word} {', '.join([*named[:_MOST_CODES], *more])}")
+    return "; ".join(texts)
+
+
+def _part(job: JobView) -> str:
+    """Return which part of an accepted change set was written, or nothing if it is all of it."""
+    written = job.written
+    if written is None:
+        return ""
+    if written.edited:
+        return "with your edits"
+    left = written.of - len(written.hunks)
+    return f"{len(written.hunks)} of {count(written.of, 'hunk')}; {left} left out"
 
 
 def _decided(view: RunView) -> list[JobView]:

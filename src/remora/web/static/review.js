@@ -27,7 +27,11 @@ const keys = {
   e: () => changes[current]?.querySelector(".edit").click(),
   u: () => decided?.querySelector("button[value=undo]").click(),
   q: () => document.querySelector("a.where").click(),
-  "?": () => document.getElementById("keys").scrollIntoView(),
+  "?": () => {
+    const list = document.getElementById("keys");
+    list.open = true;
+    list.scrollIntoView({ block: "center" });
+  },
 };
 
 // Enter in a check box would press a button
