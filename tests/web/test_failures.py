@@ -54,6 +54,9 @@ def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> 
     why = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=why").text
     assert "the candidate&#39;s reason: subtotal is used in line 7" in why
     assert f'href="/agents/{planted.agent_id}?turn=2&amp;tab=events#e11"' in why
+    questions = pages.get(f"/runs/{planted.run_id}/questions").text
+    assert "<td>choice</td>" in questions
+    assert "<td>2</td><td>second</td>" in questions
     events = pages.get(f"/agents/{planted.agent_id}?turn=2&tab=events").text
     assert '<tr id="e11">' in events
 

@@ -120,8 +120,11 @@ def questions_of_agent(folder: TraceFolder, agent_id: str) -> list[Question]:
 
 def questions_of(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Question]:
     """Yield the questions of an agent's stream."""
-    turn, model = _Turn(), ""
+    turn, model, offered = _Turn(), "", 0
     for event in events:
+        delta = event.packet_delta
+        if delta is not None and isinstance(delta.candidate_actions, tuple):
+            offered = len(delta.candidate_actions)
         if event.type == TurnStart.type:
             yield from turn.questions
             turn = _Turn()
@@ -130,6 +133,8 @@ def questions_of(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Questi
         payload = resolved_payload(event, blobs)
         if isinstance(payload, AgentStart):
             model = str(payload.model.get("name", ""))
+            offered = len(payload.packet.candidate_actions)
+        turn.offered = offered
         turn.add(event, payload, model)
     yield from turn.questions
 
@@ -139,6 +144,8 @@ class _Turn:
 
     def __init__(self) -> None:
         self.questions: list[Question] = []
+        self.offered = 0
+        """Number of the candidates in the packet."""
         self._kept: int | None = None
         self._asked: tuple[Event, ModelRequest] | None = None
 
@@ -165,7 +172,9 @@ class _Turn:
     def _begin(self, event: Event, request: ModelRequest, model: str) -> None:
         strategy = str(request.decoding.get("strategy", ""))
         form = answer_form(strategy)
-        kind = "choice" if form.ranks or form.scores_texts or self._kept else "text"
+        is_call = strategy == "tool_call" and self.offered > 0
+        is_choice = form.ranks or form.scores_texts or self._kept or is_call
+        kind = "choice" if is_choice else "text"
         last = self.questions[-1] if self.questions else None
         if last is None or (last.kind, last.strategy, last.model) != (kind, strategy, model):
             last = Question(
@@ -175,7 +184,8 @@ class _Turn:
                 kind=kind,
                 strategy=strategy,
                 model=model,
-                candidates=len(request.decoding.get("labels", ())),
+                candidates=len(request.decoding.get("labels", ()))
+                or (self.offered if is_call else 0),
                 outcomes=self._kept if kind == "choice" else None,
             )
             self.questions.append(last)

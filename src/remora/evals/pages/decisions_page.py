@@ -16,9 +16,8 @@ from remora.text import count
 
 NO_QUESTIONS = "No model was asked, because rules decided everything."
 EXPLANATION = (
-    "A question is everything that was asked in one turn to decide one thing. It could have mattered "
-    "if its answers lead to different changes, as the recorded trials say. Ranges are 95 % intervals "
-    "of so many independent questions (Wilson)."
+    "A question is everything that was asked in one turn to decide one thing. It mattered if trials "
+    "showed that different answers give different changes. Ranges are 95 % Wilson intervals."
 )
 _Question = Mapping[str, Any]
 _PLACES = ("first (rules)", "second", "third", "fourth", "fifth")
@@ -88,8 +87,8 @@ def _models(questions: Sequence[_Question]) -> Markup:
     frame = _frame(
         "models",
         "Questions by model",
-        "Of each model's questions: those tried whose answers lead to different changes, those whose "
-        "answer was another one than the rules', and the ranked ones whose choice depends on the "
+        "Of each model's questions: those tried whose answers lead to different changes, those with "
+        "candidates whose answer was another one than the rules', and the ranked ones whose choice depends on the "
         "order of the list.",
     )
     models = dict.fromkeys(_model(one) for one in questions)
@@ -102,10 +101,11 @@ def _models(questions: Sequence[_Question]) -> Markup:
 
 def _shares(questions: Sequence[_Question]) -> list[Estimate | None]:
     tried = [one for one in questions if one["could_matter"] is not None]
+    offered = [one for one in questions if one["candidates"]]
     ranked = [one for one in questions if one["rotations"]]
     return [
         _share(tried, lambda one: bool(one["could_matter"])),
-        _share(questions, lambda one: bool(one["changed"])),
+        _share(offered, lambda one: bool(one["changed"])),
         _share(ranked, lambda one: len(set(one["rotations"])) > 1),
     ]
 
