@@ -70,9 +70,19 @@ def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str, 
     assert f'data-tab="{tab}" aria-current="page"' in part.text
 
 
+def test_a_row_and_its_bar_agree_about_the_turn_in_which_the_agent_failed(
+    pages: TestClient, failed: Planted
+) -> None:
+    row = pages.get(f"/agents/{failed.agent_id}/rows?from=3").text
+    assert '<span class="failed">failed</span>' in row
+    assert 'class="success"' not in row
+    bars = pages.get(f"/agents/{failed.agent_id}/bars").text
+    assert re.findall(r'<rect class="(\w+)"', bars)[3] == "error"
+
+
 def test_raw_output_and_packet_are_beside_each_other(pages: TestClient, failed: Planted) -> None:
     text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=packet").text
-    raw, packet = text.split("<h2>Packet shown before the call</h2>")
+    raw, packet = text.split("<h2>Packet before the call</h2>")
     assert "is assigned and never used" in raw
     assert "is assigned and never used" not in packet
     after = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=packet&against=1").text
@@ -136,6 +146,11 @@ def test_a_browser_without_the_link_sees_nothing(failed: Planted, tmp_path: Path
         assert "remora ui" in answer.text
 
 
+def test_a_used_link_leads_a_browser_that_is_in_to_the_runs(pages: TestClient) -> None:
+    answer = pages.get("/start/used", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
 def test_a_link_works_once() -> None:
     session = Session(1)
     link = session.new_link().removeprefix("/start/")
@@ -170,7 +185,7 @@ def test_a_node_has_the_facts_of_the_hub_and_its_jobs(pages: TestClient, failed:
 
 def test_nodes_are_found_by_the_words_of_their_names(pages: TestClient) -> None:
     assert 'href="/nodes/node%3Asrc/price.py%3Atotal"' in pages.get("/nodes?name=price tot").text
-    assert "Nothing has all of these words" in pages.get("/nodes?name=qqq").text
+    assert "No function, class or file matches" in pages.get("/nodes?name=qqq").text
 
 
 def test_two_agents_and_two_runs_are_compared(pages: TestClient, failed: Planted) -> None:

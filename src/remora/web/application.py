@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -97,6 +97,8 @@ def _start(session: Session, link_used: Callable[[], None], request: Request) ->
     """Let a browser in that opens a link. What only looks at the link does not use it up."""
     if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
         return error_page(405, "This link must be opened", "Open it in a browser.")
+    if session.is_open(request.headers):
+        return RedirectResponse("/", 303)
     if not session.use_link(request.path_params["code"]):
         return error_page(
             403,
@@ -138,7 +140,8 @@ def _show_error(request: Request, error: Exception) -> HTMLResponse:
 
 def _show_http_error(_request: Request, error: Exception) -> HTMLResponse:
     assert isinstance(error, HTTPException)
-    return error_page(error.status_code, error.detail, "The list of runs is the first page.")
+    title = "No such page" if error.status_code == HTTPStatus.NOT_FOUND else error.detail
+    return error_page(error.status_code, title, "")
 
 
 def _show_fault(_request: Request, error: Exception) -> HTMLResponse:

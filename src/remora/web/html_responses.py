@@ -112,7 +112,7 @@ def error_page(
 ) -> HTMLResponse:
     """Return a page that says what is wrong and what to do, with a link to a run or its review."""
     values = {"title": title, "detail": detail, "run": run, "is_review": is_review}
-    return page("error.html", status=status, **values)
+    return page("error.html", status=status, code=status, **values)
 
 
 def download(data: bytes, name: str) -> Response:

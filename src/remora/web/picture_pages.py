@@ -39,7 +39,7 @@ def map_page(records: Records, request: Request) -> Response:
         run=view.run_id,
         title="Project map",
         drawn=as_html(drawn),
-        nothing="There is nothing to draw. The map needs the Hub's index: `remora hub index`.",
+        nothing="There is nothing to draw. Run `remora hub index` to build the index.",
     )
 
 
