@@ -87,11 +87,11 @@ def map_of_project(
 def _note(left_out: int, findings: object, reached: object) -> str:
     parts = []
     if findings is not None:
-        parts.append("Findings are those that the run left.")
+        parts.append("Findings are those left by this run.")
     if reached is None:
-        parts.append("The command remora hub index --links finds what tests reach.")
+        parts.append("remora hub index --links finds what tests reach in the whole project.")
     if left_out:
-        parts.append(f"{count(left_out, 'node')} of tests and copied code are not shown.")
+        parts.append(f"{count(left_out, 'symbol')} of tests and copied code are not shown.")
     return " ".join(parts)
 
 

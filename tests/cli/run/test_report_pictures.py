@@ -47,14 +47,14 @@ def test_the_report_has_the_timeline_and_then_the_map(remora: Remora, project: P
     _, drawn = pictures_of(remora, project)
     assert_harmless(drawn)
     text = texts(drawn, "desc")[0]
-    assert "Not known: which nodes tests reach." in text, "links are not computed for a report"
+    assert "Not shown: which functions tests reach." in text, "links are not computed for a report"
 
     assert remora("hub", "index", "--links", cwd=project).code == 0
     _, drawn = pictures_of(remora, project)
     (text,) = texts(drawn, "desc")
-    assert "2 nodes of tests and copied code are not shown" in text
+    assert "2 symbols of tests and copied code are not shown" in text
     titles = texts(drawn, "title")
-    assert "src/other.py:tested, 3 lines: nothing missing" in titles
+    assert "src/other.py:tested, 3 lines: no problem" in titles
     assert "src/other.py:bare, 2 lines: missing types, missing docstring, no test" in titles
     status = remora("hub", "status", "--json", cwd=project)
     assert status.document["running"] is False, "no daemon is started"

@@ -91,8 +91,8 @@ def test_a_cell_shows_what_its_node_lacks() -> None:
     assert len(boxes(picture, "debt-4")) == 1
     assert len(boxes(picture, "debt-2")) == 2
     keys = texts(picture, "li")
-    assert {"Ffindings: 1 node", "Tmissing types: 3 nodes"} <= set(keys)
-    assert {"Dmissing docstring: 1 node", "Uno test: 3 nodes"} <= set(keys)
+    assert {"Ffindings: 1", "Tmissing types: 3"} <= set(keys)
+    assert {"Dmissing docstring: 1", "Uno test: 3"} <= set(keys)
 
 
 def test_the_table_begins_with_the_file_that_lacks_most() -> None:
@@ -105,7 +105,7 @@ def test_what_is_not_known_is_said_and_not_counted() -> None:
     unknown: tuple[Debt, ...] = ("tests",)
     picture = project_map(PROJECT, unknown=unknown, note="Two are missing.")
     assert texts(picture, "desc")[0].endswith(
-        "Not known: which nodes tests reach. Two are missing."
+        "Not shown: which functions tests reach. Two are missing."
     )
     assert not [key for key in texts(picture, "li") if key.startswith("U")]
     assert "all four kinds" not in texts(picture, "li")
@@ -121,7 +121,7 @@ def test_a_large_project_has_few_cells_and_says_so(files: int) -> None:
     picture = project_map(nodes)
     assert len(boxes(picture, "debt-")) < 3500
     assert len(picture) < 1_000_000
-    assert f"{len(nodes):,} nodes in {files:,} file" in texts(picture, "desc")[0]
+    assert f"{len(nodes):,} functions, classes and modules in {files:,} file" in texts(picture, "desc")[0]
     assert "small ones share" in texts(picture, "desc")[0]
 
 

@@ -26,10 +26,11 @@ PICTURE_STYLE = """\
   --p-tools: light-dark(#8250df, #c297ff);
   --p-checks: light-dark(#1a7f37, #57c26f);
   --p-debt-0: light-dark(#e6efe8, #22332a);
-  --p-debt-1: light-dark(#ffe9a8, #4a3f12);
-  --p-debt-2: light-dark(#ffc069, #6b4710);
-  --p-debt-3: light-dark(#f58b57, #80371a);
-  --p-debt-4: light-dark(#ee6a5f, #8e2420);
+  --p-debt-1: light-dark(#ffe9a8, #5e5310);
+  --p-debt-2: light-dark(#ffc069, #8a5510);
+  --p-debt-3: light-dark(#f58b57, #a2401c);
+  --p-debt-4: light-dark(#ee6a5f, #b52f2f);
+  --p-debt-edge: light-dark(#fff, #6b7580);
   --p-series-0: light-dark(#0b62c4, #72b1ff);
   --p-series-1: light-dark(#b3261e, #ff8a80);
   --p-series-2: light-dark(#1a7f37, #57c26f);
@@ -42,13 +43,13 @@ PICTURE_STYLE = """\
 .picture .keys li { display: flex; align-items: center; gap: .35rem; }
 .picture .swatch { min-width: 1.1rem; min-height: 1.05rem; padding: 0 .15rem; border: 1px solid; border-radius: 3px; color: var(--p-text); font: .8rem/1.05rem ui-monospace, monospace; text-align: center; }
 .picture .drawing { overflow-x: auto; }
-.picture svg { display: block; min-width: 44rem; width: 100%; height: auto; font: 12px ui-monospace, monospace; }
+.picture svg { display: block; min-width: 56.25rem; width: 100%; height: auto; font: 12px ui-monospace, monospace; }
 .picture details { margin: .4rem 0; }
 .picture details .drawing { padding: 0 .9rem .4rem; }
 .picture summary::after { content: none; }
 .picture svg text { fill: var(--p-text); pointer-events: none; }
 .picture svg .mark { font-weight: 600; }
-.picture svg .label { fill: var(--p-dim); font-size: 11px; }
+.picture svg .label { fill: var(--p-dim); }
 .picture svg .strong { font-weight: 600; }
 .picture svg .axis, .picture svg .grid, .picture svg .edge { fill: none; stroke: var(--p-line); }
 .picture svg .grid { stroke-dasharray: 2 3; }
@@ -68,11 +69,11 @@ PICTURE_STYLE = """\
 .picture .activity-model { fill: var(--p-model); background: var(--p-model); }
 .picture .activity-tools { fill: var(--p-tools); background: var(--p-tools); }
 .picture .activity-checks { fill: var(--p-checks); background: var(--p-checks); }
-.picture .debt-0 { fill: var(--p-debt-0); stroke: var(--p-ground); background: var(--p-debt-0); border-color: var(--p-line); }
-.picture .debt-1 { fill: var(--p-debt-1); stroke: var(--p-ground); background: var(--p-debt-1); border-color: var(--p-line); }
-.picture .debt-2 { fill: var(--p-debt-2); stroke: var(--p-ground); background: var(--p-debt-2); border-color: var(--p-line); }
-.picture .debt-3 { fill: var(--p-debt-3); stroke: var(--p-ground); background: var(--p-debt-3); border-color: var(--p-line); }
-.picture .debt-4 { fill: var(--p-debt-4); stroke: var(--p-ground); background: var(--p-debt-4); border-color: var(--p-line); }
+.picture .debt-0 { fill: var(--p-debt-0); stroke: var(--p-debt-edge); background: var(--p-debt-0); border-color: var(--p-line); }
+.picture .debt-1 { fill: var(--p-debt-1); stroke: var(--p-debt-edge); background: var(--p-debt-1); border-color: var(--p-line); }
+.picture .debt-2 { fill: var(--p-debt-2); stroke: var(--p-debt-edge); background: var(--p-debt-2); border-color: var(--p-line); }
+.picture .debt-3 { fill: var(--p-debt-3); stroke: var(--p-debt-edge); background: var(--p-debt-3); border-color: var(--p-line); }
+.picture .debt-4 { fill: var(--p-debt-4); stroke: var(--p-debt-edge); background: var(--p-debt-4); border-color: var(--p-line); }
 .picture .series-0 { --series: var(--p-series-0); --dash: none; }
 .picture .series-1 { --series: var(--p-series-1); --dash: 7 3; }
 .picture .series-2 { --series: var(--p-series-2); --dash: 2 3; }

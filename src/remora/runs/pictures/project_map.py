@@ -34,10 +34,10 @@ _WORDS: dict[Debt, str] = {
 }
 _QUESTIONS: dict[Debt, str] = {
     **_WORDS,
-    "findings": "which nodes have findings",
-    "tests": "which nodes tests reach",
+    "findings": "which functions have findings",
+    "tests": "which functions tests reach",
 }
-_LEVELS = ("nothing missing", "one kind", "two kinds", "three kinds", "all four kinds")
+_LEVELS = ("no problem", "one kind of problem", "two kinds", "three kinds", "all four kinds")
 
 Href = Callable[[str], str]
 
@@ -73,14 +73,16 @@ def project_map(
 
 def _text(nodes: Sequence[MapNode], tree: Branch, known: Sequence[Debt], note: str) -> str:
     files = len({node.path for node in nodes})
-    text = f"{count(len(nodes), 'node')} in {count(files, 'file')}, by lines."
+    text = (
+        f"{len(nodes):,} functions, classes and modules in {count(files, 'file')}; size is lines."
+    )
     if joined := [leaf for leaf in leaves_of(tree) if len(leaf.nodes) > 1]:
         small = sum(len(leaf.nodes) for leaf in joined)
         text += (
             f" {small:,} small ones share {count(len(joined), 'cell')}, colored by their average."
         )
     left = [_QUESTIONS[debt] for debt in DEBTS if debt not in known]
-    text += f" Not known: {' and '.join(left)}." if left else ""
+    text += f" Not shown: {' and '.join(left)}." if left else ""
     return f"{text} {note}".rstrip()
 
 
@@ -88,8 +90,7 @@ def _keys(nodes: Sequence[MapNode], known: Sequence[Debt]) -> list[Key]:
     levels = [Key(f"debt-{level}", "", _LEVELS[level]) for level in range(len(known) + 1)]
     counts = Counter(debt for node in nodes for debt in node.debts)
     letters = [
-        Key("debt-letter", _LETTERS[debt], f"{_WORDS[debt]}: {count(counts[debt], 'node')}")
-        for debt in known
+        Key("debt-letter", _LETTERS[debt], f"{_WORDS[debt]}: {counts[debt]:,}") for debt in known
     ]
     return [*levels, *letters]
 
@@ -113,7 +114,7 @@ def _table(nodes: Sequence[MapNode], known: Sequence[Debt]) -> Table:
         for path in worst[:_MOST_ROWS]
     ]
     left = len(worst) - len(rows)
-    heads = ("file", "lines", "nodes", *(_WORDS[debt] for debt in known))
+    heads = ("file", "lines", "symbols", *(_WORDS[debt] for debt in known))
     return Table(heads, rows, f"{count(left, 'more file')} with less to do." if left else "")
 
 
@@ -157,8 +158,10 @@ def _words(leaf: Leaf, place: Rect) -> Iterator[Markup]:
         clipped(name, place.width - 4),
         letters if len(letters) * 7.2 + 4 <= place.width else "",
     ]
-    if place.height < 2 * _LINE + 2 or place.width < 40:
+    if place.width < 40:
         lines = lines[1:]
+    elif place.height < 2 * _LINE + 2:
+        lines = [lines[1] or lines[0]]
     if place.height < _LINE:
         return
     for number, line in enumerate(filter(None, lines), 1):
@@ -169,13 +172,11 @@ def _title(leaf: Leaf) -> str:
     size = count(leaf.size, "line")
     if len(leaf.nodes) == 1:
         lacks = ", ".join(_WORDS[debt] for debt in DEBTS if leaf.debts.get(debt))
-        return f"{display_name(leaf.nodes[0].key)}, {size}: {lacks or 'nothing missing'}"
+        return f"{display_name(leaf.nodes[0].key)}, {size}: {lacks or 'no problem'}"
     lacks = ", ".join(f"{_WORDS[d]} {n:,}" for d in DEBTS if (n := leaf.debts.get(d)))
     files = sorted({node.path for node in leaf.nodes})
     where = files[0] if len(files) == 1 else f"{len(files):,} files"
-    return (
-        f"{count(len(leaf.nodes), 'small node')} of {where}, {size}: {lacks or 'nothing missing'}"
-    )
+    return f"{len(leaf.nodes):,} small symbols of {where}, {size}: {lacks or 'no problem'}"
 
 
 def _box(place: Rect) -> dict[str, float]:
