@@ -41,7 +41,8 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
 class TurnRow(msgspec.Struct, kw_only=True):
     """What a list shows of a turn.
 
-    `outcome` is the recorded one, which may be any word in a stream of another program.
+    `outcome` is the recorded one, which may be any word in a stream of another program. It is
+    `failed` if the agent failed in this turn although the tool did not.
     `trimmed` is the number of steps in which the packet was trimmed, and `model_ms` the time from
     each request to its answer. `unreadable` is the number of the first line that is not an event.
     """
@@ -186,7 +187,8 @@ class _Ended(msgspec.Struct):
     error: Any = None
 
     def show_in(self, row: TurnRow) -> None:
-        row.error = row.error or _short(self.error)
+        if self.error and not row.error:
+            row.outcome, row.error = "failed", _short(self.error)
 
 
 def _short(text: Any) -> str:
