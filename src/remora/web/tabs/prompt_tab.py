@@ -27,10 +27,12 @@ def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
 
 def _request(request: dict[str, Any], *, is_exact: bool) -> dict[str, Any]:
     sent = sent_bytes(request)
+    tools = (request.get("decoding") or {}).get("tools")
     return {
         "request": request,
         "sha256": sha256(sent).hexdigest() if is_exact else "",
         "size": len(sent),
+        "tools_size": len(msgspec.json.encode(tools)) if tools else 0,
         "answer": None,
         "usage": {},
     }
