@@ -16,7 +16,7 @@ from remora.runs.records.results import STATUSES
 from remora.text import count
 from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html
-from remora.web.visible_text import visible, visible_line, with_code, without_hidden
+from remora.web.visible_text import breakable, visible, visible_line, with_code, without_hidden
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -67,6 +67,7 @@ def templates() -> Environment:
         "visible": visible,
         "line": visible_line,
         "with_code": with_code,
+        "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,
         "size": _size,

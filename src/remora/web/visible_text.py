@@ -17,6 +17,7 @@ HIDDEN = re.compile(
 
 `static/share.js` has the same pattern.
 """
+_BREAK = re.compile(r"(?<=\w)([_/.(,:])(?=\S)")
 _CODE = re.compile("`([^`\n]+)`")
 
 
@@ -33,6 +34,11 @@ def visible(text: object, limit: int = MOST_CHARACTERS) -> Markup:
 def visible_line(text: object, limit: int = 300) -> Markup:
     """Return a text as HTML on one line."""
     return visible(str(text).replace("\n", "\\n").replace("\t", "\\t"), limit)
+
+
+def breakable(text: object) -> Markup:
+    """Return a call, a path or a name as HTML on one line, which may break after `_ / . ( , :`."""
+    return Markup(_BREAK.sub(r"\1<wbr>", str(visible_line(text))))  # noqa: S704 (escaped)
 
 
 def with_code(text: object) -> Markup:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.memory.canonical import json_text
-from remora.memory.events import SubmitResult, ToolResulted
+from remora.memory.events import ModelRequest, SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.runs.records.packet_diff import PacketChange, packet_changes
+from remora.runs.diagnosis.packet_places import Place, packet_places
+from remora.runs.records.packet_diff import packet_changes
 from remora.web.agent_records import TurnRecord
 
 _PLACE = re.compile(r"[^\s:]+\.pym:(\d{1,9}): ")
@@ -49,6 +50,7 @@ def outputs(turn: TurnRecord) -> dict[str, Any]:
         "changes": None,
         "other": None,
         "packet": None,
+        "is_seen": any(line.event and line.event.type == ModelRequest.type for line in turn.lines),
     }
 
 
@@ -100,15 +102,19 @@ def packet(turn: TurnRecord, other: int | None) -> dict[str, Any]:
     parts = {
         key: value for key, value in document.items() if value not in _EMPTY and key not in _APART
     }
-    return found | {"packet": parts, "facts": _facts(shown), "dropped": _dropped(turn, shown)}
+    return found | {"packet": parts, "facts": _facts(shown), "dropped": [*_dropped(turn, shown)]}
 
 
-def _dropped(turn: TurnRecord, shown: DecisionPacket) -> list[PacketChange]:
-    """Return what the budget dropped from the packet, or shortened."""
+def _dropped(turn: TurnRecord, shown: DecisionPacket) -> Iterator[Place]:
+    """Yield the parts that the budget dropped from the packet, and the lines it cut from others."""
     if not shown.omitted:
-        return []
-    changes = packet_changes(turn.packet(shown=False), shown)
-    return [change for change in changes if not change.path.startswith("/omitted")]
+        return
+    kept = {part.text for part in packet_places(shown, {})}
+    left = "\n".join(kept)
+    for part in packet_places(turn.packet(shown=False), {}):
+        if part.text not in kept:
+            lines = [line for line in part.text.split("\n") if line not in left]
+            yield Place(part.name, part.turn, "\n".join(lines) or part.text)
 
 
 def _facts(shown: DecisionPacket) -> list[dict[str, Any]]:
