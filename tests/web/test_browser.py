@@ -287,3 +287,20 @@ def test_spaces_in_recorded_text_are_kept(
             "pre-wrap",
             "preserve",
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", [0, 2, 3])
+def test_the_knob_is_below_the_outlined_bar_of_its_turn(
+    browser: Browser, link: str, failed: Planted, turn: int
+) -> None:
+    with opened_page(browser) as page:
+        open_agent(page, link, f"{failed.agent_id}?turn={turn}")
+        expect(page.locator(".bars rect")).to_have_count(4)
+        assert page.locator(".bars .now").count() == 1
+        bar, slider = (page.locator(name).bounding_box() for name in (".bars .now", "#slider"))
+        assert bar is not None
+        assert slider is not None
+        knob = slider["x"] + 8 + turn / 3 * (slider["width"] - 16)
+        assert abs(bar["x"] + bar["width"] / 2 - knob) < 5
+        assert bar["width"] <= 62

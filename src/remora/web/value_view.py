@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from remora.memory.canonical import json_text
 from remora.text import count
-from remora.web.visible_text import visible, visible_line
+from remora.web.visible_text import breakable, visible, visible_line
 
 _DEPTH = 8
 _MOST_ROWS = 500
@@ -16,6 +16,9 @@ _MOST_COLUMNS = 12
 _MOST_CELLS = 20_000
 _LONG = 120
 """Characters from which a text is shown in a block of its own."""
+_WRAPPED = 40
+"""Characters from which a cell with a text has a least width."""
+_LONG_CELL = Markup(' class="long"')
 _BLOCK = Markup(' class="block"')
 _EMPTY = Markup('<span class="none">empty</span>')
 
@@ -55,7 +58,7 @@ class _Tables:
         rows = (
             Markup("<div{}><dt>{}</dt><dd>{}</dd></div>").format(
                 _BLOCK if _is_large(member) else "",
-                visible_line(name),
+                breakable(name),
                 self.value(member, depth + 1),
             )
             for name, member in _first(members.items())
@@ -86,11 +89,15 @@ class _Tables:
         self, item: Mapping[str, Any], columns: Sequence[str], depth: int
     ) -> Iterator[Markup]:
         for name in columns:
-            inner = self.value(item[name], depth + 1) if name in item else ""
-            yield Markup("<td>{}</td>").format(inner)
+            value = item.get(name)
+            inner = self.value(value, depth + 1) if name in item else ""
+            is_long = isinstance(value, str) and len(value) > _WRAPPED
+            yield Markup("<td{}>{}</td>").format(_LONG_CELL if is_long else "", inner)
 
 
 def _text(text: str) -> Markup:
+    if not text:
+        return Markup('<code class="none">""</code>')
     if "\n" not in text and len(text) <= _LONG:
         return Markup('<span class="text">{}</span>').format(visible_line(text))
     return Markup("<pre>{}</pre>").format(visible(text))

@@ -23,6 +23,7 @@ async function show(turn, { tab = tabName(), against = "", hash = "", entry = "p
   panel.classList.add("loading");
   panel.setAttribute("aria-busy", "true");
   slider.value = turn;
+  markBar();
   const query = new URLSearchParams({ tab, ...(against !== "" && { against }) });
   try {
     panel.replaceChildren(await load(`${base}/turns/${turn}?${query}`, signal));
@@ -40,7 +41,7 @@ async function show(turn, { tab = tabName(), against = "", hash = "", entry = "p
   await showRest(signal);
 }
 
-/** Load the tab of the current turn again, because the turn went on. */
+/** Load the tab of the current turn again, because the turn has new events. */
 async function showAgain() {
   const { signal } = (loading ??= new AbortController());
   const query = new URLSearchParams(history.state);
@@ -125,7 +126,22 @@ function reveal(row) {
   const list = row.closest(".turns");
   const head = list.querySelector("thead").offsetHeight;
   const [top, bottom] = [row.offsetTop - head, row.offsetTop + row.offsetHeight - list.clientHeight];
-  list.scrollTop = Math.min(Math.max(list.scrollTop, bottom), top);
+  if (list.scrollTop < bottom) {
+    const first = [...list.querySelectorAll("tbody tr")].find((each) => each.offsetTop - head >= bottom);
+    const [table, start] = [row.closest("table"), (first ?? row).offsetTop - head];
+    table.style.marginBottom = `${Math.max(0, start + list.clientHeight - table.offsetHeight)}px`;
+    list.scrollTop = start;
+  }
+  list.scrollTop = Math.min(list.scrollTop, top);
+}
+
+/** Place the slider's knob below the bar of its turn, and outline that bar. */
+function markBar() {
+  const turns = Number(slider.max) + 1;
+  const bars = document.querySelectorAll("#bars rect");
+  slider.parentElement.style.setProperty("--turns", turns);
+  const now = Math.floor(currentTurn() / Math.ceil(turns / (bars.length || 1)));
+  bars.forEach((bar, place) => bar.classList.toggle("now", place === now));
 }
 
 function currentTurn() {
@@ -207,6 +223,7 @@ function followAgent() {
       if (known) known.replaceWith(row);
       else if (!rows.querySelector(".more.later")) rows.append(row);
       slider.max = Math.max(Number(slider.max), Number(row.dataset.turn));
+      markBar();
       if (Number(row.dataset.turn) === currentTurn()) showAgain();
     },
     end(data) {
@@ -221,6 +238,7 @@ async function showBars() {
   const place = document.getElementById("bars");
   try {
     place.replaceChildren(await load(`${base}/bars`));
+    markBar();
   } catch (error) {
     place.title = error.message;
   }
@@ -237,6 +255,7 @@ async function showSlowParts() {
 const asked = new URLSearchParams(location.search);
 history.replaceState({ turn: currentTurn(), tab: tabName(), against: asked.get("against") ?? "" }, "");
 watchEnds();
+markBar();
 const shown = document.querySelector("#rows [aria-current]");
 if (shown) reveal(shown);
 markEvent(location.hash);

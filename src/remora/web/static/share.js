@@ -262,6 +262,7 @@
     view.dataset.turn = turn;
     view.dataset.tab = tab;
     view.querySelector("input[type=range]").value = turn;
+    markBar(view, turn);
     view.querySelector(".tabs .which").textContent = `turn ${turn}`;
     for (const link of view.querySelectorAll(".tabs a")) {
       link.hash = `#${view.id}-t${turn}-${link.dataset.tab}`;
@@ -289,9 +290,24 @@
   /** Scroll the list, and not the page, until a row is in view. */
   function scrollTo(row) {
     const list = row.closest(".turns");
-    const top = row.offsetTop - row.closest("table").tHead.offsetHeight;
+    const head = row.closest("table").tHead.offsetHeight;
     const bottom = row.offsetTop + row.offsetHeight - list.clientHeight;
-    list.scrollTop = Math.min(Math.max(list.scrollTop, bottom), top);
+    if (list.scrollTop < bottom) {
+      const first = [...list.querySelectorAll("tbody tr")].find((each) => each.offsetTop - head >= bottom);
+      const [table, start] = [row.closest("table"), (first ?? row).offsetTop - head];
+      table.style.marginBottom = `${Math.max(0, start + list.clientHeight - table.offsetHeight)}px`;
+      list.scrollTop = start;
+    }
+    list.scrollTop = Math.min(list.scrollTop, row.offsetTop - head);
+  }
+
+  /** Place the slider's knob below the bar of its turn, and outline that bar. */
+  function markBar(view, turn) {
+    const turns = Number(view.dataset.last) + 1;
+    const bars = view.querySelectorAll(".bars rect");
+    view.querySelector(".slider").style.setProperty("--turns", turns);
+    const now = Math.floor(turn / Math.ceil(turns / (bars.length || 1)));
+    bars.forEach((bar, place) => bar.classList.toggle("now", place === now));
   }
 
   function showEvents(view, turn, tab) {
@@ -324,7 +340,7 @@
       element("td", String(number), { class: "n" }),
       element("td", String(line.event?.type ?? (withheld ? "" : "not an event"))),
       cell,
-      element("td", String(line.event?.timestamp ?? "").slice(0, 19).replace("T", " ")),
+      element("td", String(line.event?.timestamp ?? "").slice(11, 23), { class: "time" }),
       element("td", (line.end - line.start).toLocaleString("en"), { class: "n" }),
     );
     return row;
