@@ -113,20 +113,20 @@ def test_a_file_that_grows_and_shrinks_is_forgotten_and_known_again(tmp_path: Pa
 
 @pytest.mark.slow
 def test_the_child_that_parses_has_a_memory_limit() -> None:
-    """It reports the file as not analysed, and analyses the next one."""
+    """It reports the file as not analyzed, and analyses the next one."""
 
-    async def analysed() -> None:
+    async def analyzed() -> None:
         pool = AnalysisPool(environment(os.environ), memory=256 * _MIB)
         try:
-            large = await pool.analyse("large.py", b"x = 1\n" * (_MIB // 6))
+            large = await pool.analyze("large.py", b"x = 1\n" * (_MIB // 6))
             assert large.partial
             assert "memory" in large.detail
-            small = await pool.analyse("small.py", b"def f(): ...\n")
+            small = await pool.analyze("small.py", b"def f(): ...\n")
             assert [node.qualname for node in small.nodes] == ["__module__", "f"]
         finally:
             await pool.close()
 
-    asyncio.run(analysed())
+    asyncio.run(analyzed())
 
 
 @pytest.mark.slow

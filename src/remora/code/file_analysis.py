@@ -60,7 +60,7 @@ def analyze_file(path: str, source: bytes) -> FileAnalysis:
 
 def _why_unread(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return "skipped: analysing it takes too much memory"
+        return "skipped: analyzing it takes too much memory"
     return f"{bug_report_line(error)}; {REPORT}"
 
 

@@ -19,8 +19,8 @@ class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeFacts, ...] = ()
 
 
-Analyse = Callable[[str, bytes, KnownFile], FileFacts]
-"""Analyse a file: raw path, bytes, stored state → facts."""
+Analyze = Callable[[str, bytes, KnownFile], FileFacts]
+"""Analyze a file: raw path, bytes, stored state → facts."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from remora.bootstrap import api
 from remora.cli.app.options import Options
+from remora.cli.app.project_context import project_of
 from remora.cli.review import verdicts
 from remora.errors import DiskError
 from remora.runs.review.review import accept_one
@@ -107,8 +109,8 @@ def test_what_was_accepted_before_an_error_is_printed(
 def test_the_findings_of_a_branch_are_not_in_the_files(
     options: Options, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = verdicts.project_of(options)
-    done = verdicts.api.accept("last", every=True, root=project)
+    project = project_of(options)
+    done = api.accept("last", every=True, root=project)
     found = replace(done, new_findings=["a.py:1: new finding F401"])
     verdicts._print_accepted(options, project, found, "fixes")
     assert "caused these findings on the branch fixes" in capsys.readouterr().err

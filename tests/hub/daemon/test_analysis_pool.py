@@ -24,7 +24,7 @@ import asyncio, os, sys
 from remora.hub.daemon.analysis_pool import AnalysisPool
 async def main():
     child = AnalysisPool({})
-    work = asyncio.create_task(child.analyse("a.py", b"x = [" + b"[1, 2], " * 3_000_000 + b"]"))
+    work = asyncio.create_task(child.analyze("a.py", b"x = [" + b"[1, 2], " * 3_000_000 + b"]"))
     while child.pid is None:
         await asyncio.sleep(0.01)
     print(child.pid, flush=True)
@@ -66,7 +66,7 @@ def test_the_facts_are_those_that_would_be_found_here(path: str, source: bytes) 
     async def asked() -> None:
         child = AnalysisPool(ENVIRONMENT)
         try:
-            assert same(await child.analyse(path, source), read_facts(path, source))
+            assert same(await child.analyze(path, source), read_facts(path, source))
         finally:
             await child.close()
 
@@ -77,12 +77,12 @@ def test_a_child_that_dies_costs_its_file_only() -> None:
     async def asked() -> None:
         child = AnalysisPool(ENVIRONMENT)
         try:
-            await child.analyse("a.py", b"x = 1\n")
+            await child.analyze("a.py", b"x = 1\n")
             assert child.pid is not None
             os.kill(child.pid, signal.SIGKILL)
-            lost = await child.analyse("b.py", b"y = 1\n")
+            lost = await child.analyze("b.py", b"y = 1\n")
             assert lost.partial or same(lost, read_facts("b.py", b"y = 1\n"))
-            assert same(await child.analyse("c.py", b"z = 1\n"), read_facts("c.py", b"z = 1\n"))
+            assert same(await child.analyze("c.py", b"z = 1\n"), read_facts("c.py", b"z = 1\n"))
         finally:
             await child.close()
 
@@ -95,7 +95,7 @@ def test_a_file_that_takes_too_long_is_partial(monkeypatch: pytest.MonkeyPatch) 
     async def asked() -> None:
         child = AnalysisPool(ENVIRONMENT)
         try:
-            facts = await child.analyse("a.py", b"x = 1\n" * 100_000)
+            facts = await child.analyze("a.py", b"x = 1\n" * 100_000)
             assert (facts.partial, facts.nodes, bool(facts.detail)) == (True, (), True)
             assert child.pid is None
         finally:
@@ -126,7 +126,7 @@ from remora.hub.daemon.analysis_pool import AnalysisPool
 os.chdir({str(tmp_path)!r})
 async def main():
     child = AnalysisPool({hostile!r})
-    await child.analyse("a.py", b"x = 1")
+    await child.analyze("a.py", b"x = 1")
     await child.close()
 asyncio.run(main())
 """

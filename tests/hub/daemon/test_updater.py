@@ -62,7 +62,7 @@ def test_of_many_changed_files_the_last_ones_too_are_read_in_one_pass(
         watcher = open_watcher(root, members, marker=tmp_path / "marker", kind="sweep")
         with HubStore.open(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
             indexer = Indexer(
-                root, store, members, analyse=by_script, clock=lambda: datetime.now(UTC)
+                root, store, members, analyze=by_script, clock=lambda: datetime.now(UTC)
             )
             upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=lambda *_: None)
             upkeep._step()  # the first look at all files

@@ -26,16 +26,16 @@ def now() -> datetime:
 
 
 class Project:
-    """A folder, its index, and what was analysed."""
+    """A folder, its index, and what was analyzed."""
 
     def __init__(self, root: Path, db: Path) -> None:
         self.root = root
-        self.analysed: list[tuple[str, KnownFile]] = []
+        self.analyzed: list[tuple[str, KnownFile]] = []
         self.store = HubStore.open(db, root=root, clock=now)
-        self.indexer = Indexer(root, self.store, Members(root), analyse=self.analyse, clock=now)
+        self.indexer = Indexer(root, self.store, Members(root), analyze=self.analyze, clock=now)
 
-    def analyse(self, path: str, source: bytes, known: KnownFile) -> FileFacts:
-        self.analysed.append((path, known))
+    def analyze(self, path: str, source: bytes, known: KnownFile) -> FileFacts:
+        self.analyzed.append((path, known))
         return read_facts(path, source)
 
     def write(self, path: str, text: str | bytes, *, age: float = 10) -> Path:
@@ -80,7 +80,7 @@ def test_a_new_project_is_read_whole_and_then_not_again(project: Project) -> Non
     assert project.names() == ["a.py:__module__", "a.py:f", "pkg/b.py:__module__", "pkg/b.py:g"]
     assert project.indexer.look() == ChangedPaths((), ())
     assert project.indexer.refresh(look.changed, source="file_change").changed == ()
-    assert [path for path, _ in project.analysed] == ["a.py", "pkg/b.py"]
+    assert [path for path, _ in project.analyzed] == ["a.py", "pkg/b.py"]
     project.check()
 
 
@@ -92,7 +92,7 @@ def test_an_edit_is_found_and_the_analysis_told_what_was_known(project: Project)
     assert project.indexer.look().changed == ("a.py",)
     assert set(project.catch_up()) == {"node:a.py:__module__", "node:a.py:f"}
 
-    _, known = project.analysed[-1]
+    _, known = project.analyzed[-1]
     assert known.file_hash == sha256(b"def f(): ...\n").hexdigest()
     assert [node.qualname for node in known.nodes] == ["__module__", "f"]
 
@@ -150,7 +150,7 @@ def test_touched_files_are_read_and_nothing_is_written(project: Project) -> None
 
     assert done.changed == ()
     assert project.store._connection.total_changes == changes
-    assert len(project.analysed) == 20
+    assert len(project.analyzed) == 20
 
 
 def test_files_that_are_gone_or_ignored_are_removed(project: Project) -> None:

@@ -189,7 +189,7 @@ def _passes(
         source: UpdateSource = "manual" if store.files() else "cold_start"
         look = indexer.look()
         paths = (*look.gone, *look.changed)
-        # a move is only recognised if both paths are in one batch
+        # a move is only recognized if both paths are in one batch
         at_once = len(paths) if look.gone else _AT_ONCE
         for first in range(0, len(paths), at_once):
             progress(first, len(paths))

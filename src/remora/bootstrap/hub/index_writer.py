@@ -62,7 +62,7 @@ def indexer_of(
 ) -> Indexer:
     """Return an indexer that also runs the project's scripts."""
     return Indexer(
-        places.root, store, members, analyse=analysis, extras=UserScripts(places.root), clock=_now
+        places.root, store, members, analyze=analysis, extras=UserScripts(places.root), clock=_now
     )
 
 

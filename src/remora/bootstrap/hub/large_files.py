@@ -37,7 +37,7 @@ class LargeFiles:
             content = None
         if content is None or content.skipped:  # the file changed: find the reason
             return self._indexer.refresh([path], source=source)
-        facts = self._runner.run(self._pool.analyse(path, content.data))
+        facts = self._runner.run(self._pool.analyze(path, content.data))
         return self._indexer.supply(path, content.file_hash, facts, source=source)
 
 

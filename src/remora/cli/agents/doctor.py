@@ -152,10 +152,10 @@ def _agents(root: Path, operations: "Operations") -> "DoctorCheck":
 
 def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
     for check in checks:
-        mark, colour = ("ok", "green") if check.ok else ("--", "yellow")
+        mark, color = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
-            mark, colour = "NO", "red"
-        yield f"{click.style(mark, fg=colour)}  {check.name:<10} {escape_line(check.detail)}"
+            mark, color = "NO", "red"
+        yield f"{click.style(mark, fg=color)}  {check.name:<10} {escape_line(check.detail)}"
         if not check.ok and check.hint:
             yield f"    {'':<10} {escape_line(check.hint)}"
 
@@ -163,9 +163,9 @@ def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
 def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[str]:
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 
-    mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
+    mark, color = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
     yield (
-        f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe_level(level)}"
+        f"{click.style(mark, fg=color)}  {'isolation':<10} subprocesses are {describe_level(level)}"
     )
     for each in better:
         yield f"    {'':<10} L{each.level}, {each.name}: {escape_line(each.problem)}"

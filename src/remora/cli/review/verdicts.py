@@ -298,9 +298,9 @@ def _rejected(options: Options, done: Verdicts) -> Iterator[str]:
         yield from _head(options, done)
 
 
-def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
+def _named(verdict: str, color: str, nodes: list[str]) -> Iterator[str]:
     if nodes:
-        yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
+        yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=color)
     for node, number in Counter(nodes).items():
         several = f" ({count(number, 'change set')})" if number > 1 else ""
         yield escape_line(f"  {display_name(node)}{several}")

@@ -84,9 +84,9 @@ def _agent_lines(replay: "AgentReplay", *, whole: bool) -> Iterator[str]:
     if shown:
         yield click.style(escape_line(replay.agent_id), bold=True)
     for script in shown:
-        word, colour = _RESULTS[script.same]
+        word, color = _RESULTS[script.same]
         head = f"turn {script.turn:>3}  {script.kind:<10}  {script.script}"
-        yield f"  {click.style(f'{word:<7}', fg=colour)}  {escape_line(head)}"
+        yield f"  {click.style(f'{word:<7}', fg=color)}  {escape_line(head)}"
         if script.detail:
             yield from wrap_text(
                 escape_line(f"           {script.detail}"), terminal_width(), " " * 11

@@ -20,7 +20,7 @@ LIMIT_S = 120.0
 """Maximum seconds for one file."""
 _GAVE_UP = "skipped: its analysis took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
-"""Address-space limit of the child in bytes. A file that needs more is recorded as not analysed."""
+"""Address-space limit of the child in bytes. A file that needs more is recorded as not analyzed."""
 _IDLE_S = 3.0  # seconds after which an idle child is ended; it holds about 50 MB
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
@@ -41,7 +41,7 @@ class AnalysisPool:
     def pid(self) -> int | None:
         return None if self._child is None else self._child.pid
 
-    async def analyse(self, path: str, source: bytes) -> FileFacts:
+    async def analyze(self, path: str, source: bytes) -> FileFacts:
         """Return the facts of the file at a raw path.
 
         If the child fails or times out, the facts contain no nodes.
@@ -54,7 +54,7 @@ class AnalysisPool:
                     return await self._ask(path, source)
             except (OSError, EOFError, TimeoutError, msgspec.DecodeError) as error:
                 await self._kill()
-                _log.warning("%r could not be analysed: %s", path, type(error).__name__)
+                _log.warning("%r could not be analyzed: %s", path, type(error).__name__)
                 digest = sha256(source).hexdigest()
                 return facts_without_nodes(path, digest, _GAVE_UP)
             except asyncio.CancelledError:

@@ -213,7 +213,7 @@ class Updater:
                 taken,
                 source=self._source,
                 defer_over=DEFER_OVER,
-                analyse=read_directly if self._many else None,
+                analyze=read_directly if self._many else None,
                 prepared=None if self._ahead is None else self._ahead.take,
             )
         except BaseException as error:
@@ -253,12 +253,12 @@ class Updater:
             before.cancel()
         sent_id = self.pending.sent_to_child(path, number, time.monotonic())
         task = asyncio.get_running_loop().create_task(
-            self._analyse_in_child(path, content.data, number, sent_id)
+            self._analyze_in_child(path, content.data, number, sent_id)
         )
         self._in_child[path] = file_hash, task
 
-    async def _analyse_in_child(self, path: str, source: bytes, number: int, sent_id: int) -> None:
-        facts = await self._analysis.analyse(path, source)
+    async def _analyze_in_child(self, path: str, source: bytes, number: int, sent_id: int) -> None:
+        facts = await self._analysis.analyze(path, source)
         del self._in_child[path]
         try:
             async with self.storing:

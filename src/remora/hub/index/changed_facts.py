@@ -33,7 +33,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class ScriptedAnalysis:
-    """An `Analyse` implementation for edited files. Rules select actions, and scripts run them.
+    """An `Analyze` implementation for edited files. Rules select actions, and scripts run them.
 
     Scripts are not run for new files, files with syntax errors, and files in which too many nodes
     changed. If a script fails, the error is logged.

@@ -18,12 +18,12 @@ from remora.hub.node import UpdateSource
 from remora.hub.store.batch import Batch, FileUpdate, pack_update
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.hub_store import HubStore
-from remora.hub.update_rules import Analyse, KnownFile
+from remora.hub.update_rules import Analyze, KnownFile
 from remora.ids import escape_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
-"""Maximum files stored together. Batches let moves be recognised; the limits bound memory."""
+"""Maximum files stored together. Batches let moves be recognized; the limits bound memory."""
 
 
 Prepared = Callable[[str, str], tuple[FileFacts, bytes] | None]
@@ -74,7 +74,7 @@ class Refreshed(NamedTuple):
 
 
 def read_directly(path: str, source: bytes, known: KnownFile) -> FileFacts:  # noqa: ARG001
-    """Analyze a file without using its stored state. This is the simplest `Analyse`."""
+    """Analyze a file without using its stored state. This is the simplest `Analyze`."""
     return read_facts(path, source)
 
 
@@ -97,14 +97,14 @@ class Indexer:
         store: HubStore,
         members: Members,
         *,
-        analyse: Analyse = read_directly,
+        analyze: Analyze = read_directly,
         extras: ScriptValues | None = None,
         clock: Callable[[], datetime],
     ) -> None:
         self._root = root
         self._store = store
         self._members = members
-        self._analyse = analyse
+        self._analyze = analyze
         self._extras = extras or NoScriptValues()
         self._clock = clock
 
@@ -139,20 +139,20 @@ class Indexer:
         *,
         source: UpdateSource,
         defer_over: int | None = None,
-        analyse: Analyse | None = None,
+        analyze: Analyze | None = None,
         prepared: Prepared | None = None,
     ) -> Refreshed:
         """Read the files at the given raw paths and store their changes.
 
         Files that cannot be read, or that do not belong to the project, are removed from the store.
         Files of more than `defer_over` bytes are returned in `deferred`, to be stored with `supply`
-        later. `analyse` overrides the default analysis. `prepared` returns files that have been
+        later. `analyze` overrides the default analysis. `prepared` returns files that have been
         analyzed already.
         """
         requested = set(paths)
         there = self._members.belonging(requested)
         work = self._work(source)
-        read = analyse or self._analyse
+        read = analyze or self._analyze
         with self._open() as reader, _collecting_nothing():
             work.remove(requested - there)
             for path in sorted(there):

@@ -69,7 +69,7 @@ class DatabaseSource:
         self._members = members
         self._root = root
         self._view: StoredSnapshot | None = None
-        self._analysed: dict[str, FileFacts] = {}
+        self._analyzed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
         self._cached: tuple[object, _TimedView, NodeQueries] | None = None
 
@@ -149,10 +149,10 @@ class DatabaseSource:
                 if (facts := self._facts(reader, path, row, budget)) is _Skipped.TOO_LONG:
                     return None
                 if isinstance(facts, FileFacts):
-                    self._analysed[facts.path] = facts  # kept even if there is no time for the rest
+                    self._analyzed[facts.path] = facts  # kept even if there is no time for the rest
                 if facts is not _Skipped.AS_STORED:
                     found[escape_path(path)] = facts
-        self._analysed = {path: facts for path, facts in found.items() if facts is not None}
+        self._analyzed = {path: facts for path, facts in found.items() if facts is not None}
         return found
 
     def _facts(
@@ -170,7 +170,7 @@ class DatabaseSource:
         digest = content.file_hash
         if row is not None and row.file_hash == digest:
             return _Skipped.AS_STORED
-        known = self._analysed.get(escape_path(path))
+        known = self._analyzed.get(escape_path(path))
         if known is not None and known.file_hash == digest:
             return known
         if not budget.affords(len(content.data) * SECONDS_PER_BYTE):

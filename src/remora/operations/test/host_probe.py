@@ -47,7 +47,7 @@ _MOST_TO_VARY = 3
 _MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
-_BEHAVIOUR = {CONDITION, CALL, STATE}
+_BEHAVIOR = {CONDITION, CALL, STATE}
 _MOST_MISSED = 1 / 3
 """Faults that show whether a test notices what a function does, and how many it may miss."""
 _MIN_LINE_SHARE = {False: 0.5, True: 0.7}
@@ -315,7 +315,7 @@ def _rank(
         why = f"{NEEDS_WRITER}known arguments reach only a small part of it"
     elif hides_outcomes(chosen):
         why = f"{NEEDS_WRITER}known arguments show one outcome of a condition"
-    elif _misses_behaviour(chosen, dead, faults):
+    elif _misses_behavior(chosen, dead, faults):
         why = f"{NEEDS_WRITER}known arguments do not show what a condition or a call is for"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
@@ -323,13 +323,13 @@ def _rank(
     return _Ranking(chosen, None, len(dead), why)
 
 
-def _misses_behaviour(chosen: list[Case], dead: frozenset[int], faults: list[Mutant]) -> bool:
+def _misses_behavior(chosen: list[Case], dead: frozenset[int], faults: list[Mutant]) -> bool:
     """Return True if the cases execute conditions and calls, and many of them make no difference.
 
     Each change of an object that they execute must make one.
     """
     run = {line for case in chosen for line in case.lines}
-    near = {n for n, one in enumerate(faults) if one.line in run and one.kind in _BEHAVIOUR}
+    near = {n for n, one in enumerate(faults) if one.line in run and one.kind in _BEHAVIOR}
     missed = near - dead
     return len(missed) > _MOST_MISSED * len(near) or any(faults[n].kind == STATE for n in missed)
 

@@ -12,7 +12,7 @@ _HEIGHT = _BOTTOM + 42
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CAP = 4.0
 """Half the width of the end of a whisker."""
-_COLOURS = 5
+_COLORS = 5
 _LABEL_WIDTH, _LABEL_HEIGHT = 18.0, 15.0
 _MOST_ROWS = 200
 
@@ -137,7 +137,7 @@ def _table(axes: Axes, curves: Sequence[Curve]) -> Table:
 
 
 def _series(number: int) -> str:
-    return f"series-{number % _COLOURS}"
+    return f"series-{number % _COLORS}"
 
 
 def _x(share: float) -> float:

@@ -136,12 +136,12 @@ def _page_row(report: SweepReport, one: RepositoryReport) -> str:
     for kind in report.kinds:
         debt = known.get(kind)
         shown = "" if debt is None else _arrow(debt)
-        cells.append(f'<td class="{_colour(debt)}">{shown}</td>')
+        cells.append(f'<td class="{_color(debt)}">{shown}</td>')
     cells += [f"<td>{one.pending:,}</td>", f"<td>{one.accepted:,}</td>"]
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _colour(debt: Debt | None) -> str:
+def _color(debt: Debt | None) -> str:
     if debt is None:
         return "quiet"
     if not debt.after:

@@ -30,7 +30,8 @@ from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
-_OF_ALL = {"parses", "no_new_findings"}
+_PARSES = "parses"
+_OF_ALL = {_PARSES, "no_new_findings"}
 """Checks that are made here for every agent, whether it lists them or not.
 
 A finding that two changes cause only together, such as an unused import, is reported. It prevents
@@ -120,7 +121,7 @@ class Recheck:
         try:
             names = self._verified_by(job, self._agent(job))
             if not is_whole:
-                names = list(dict.fromkeys(["parses", *names]))
+                names = list(dict.fromkeys([_PARSES, *names]))
             elif found := self._worse_files(changed, strict="no_new_findings" in names):
                 return found
             else:
@@ -245,6 +246,8 @@ class Recheck:
             for check in verify(names, submission, self._project.operations.checks, agent.scripts)
             if not check.ok
         ]
+        # a file that does not parse has nothing for the other checks
+        failed = [check for check in failed if check.name == _PARSES] or failed
         return "; ".join(f"fails {check.name}: {check.detail}" for check in failed)
 
     def _verified_by(self, job: JobView, agent: Agent) -> list[str]:

@@ -45,7 +45,7 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
     """Return cases that together kill the most mutants, then cases that take further branches.
 
     `killed` contains the mutants that each case kills. Examples from documentation take precedence,
-    followed by calls in the project. Invented values are added only if they show another behaviour.
+    followed by calls in the project. Invented values are added only if they show another behavior.
 
     Return an empty list if no mutant is killed, if all results are trivial, or if all cases raise
     exceptions. In one case with invented values, none of them is empty, and the result is neither
@@ -105,7 +105,7 @@ def _is_example(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bo
 
 
 def _adds(case: Case, chosen: Sequence[Case], run: Collection[tuple[int, ...]]) -> bool:
-    """Return True for examples, and for invented values that show another behaviour.
+    """Return True for examples, and for invented values that show another behavior.
 
     These take a further branch, or the result is of another sign, type or answer.
     """
@@ -193,7 +193,7 @@ def _is_worth_changing(case: Case, known: Sequence[Case]) -> bool:
     return (
         case.source == "variation"
         and not case.raises
-        and _shows_behaviour(case)
+        and _shows_behavior(case)
         and case.value not in _WEAK_ANSWERS
         and not _has_symbol_text(case.call)
         and all(_is_like(case, one) for one in known if one.setup == case.setup)
@@ -215,7 +215,7 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
     return (
         any(case.source in WRITTEN or _differs_from_input(case) for case in shown)
         or any(_shows_effect(one, other) for one in shown for other in cases)
-        or any(_shows_behaviour(case) and case.value not in _WEAK_ANSWERS for case in cases)
+        or any(_shows_behavior(case) and case.value not in _WEAK_ANSWERS for case in cases)
     )
 
 
@@ -371,7 +371,7 @@ def _differs_from_input(case: Case) -> bool:
     return _is_informative(case) and case.value not in arguments_of(case)
 
 
-def _shows_behaviour(case: Case) -> bool:
+def _shows_behavior(case: Case) -> bool:
     """Return True if no argument is empty and the result is more than one of them, as in `[x]`.
 
     A result such as `Option(None, None, 1, None)` says that the arguments are no example.

@@ -45,7 +45,7 @@ def case_drafts(
     *,
     tables: bool = True,
 ) -> list[Draft]:
-    """Return the tests of the cases, with a test for each behaviour.
+    """Return the tests of the cases, with a test for each behavior.
 
     Similar cases become a parametrized test. Otherwise, cases with other keyword arguments have
     their own test. Exceptions always do.
@@ -64,7 +64,7 @@ def case_drafts(
                 body=case_statements(group, style),
                 parameters=parameters_of(group, typed=home.typed),
             )
-            for ending, group in _by_behaviour(values).items()
+            for ending, group in _by_behavior(values).items()
         ]
     if raising:
         kinds = {case.raises for case in raising}
@@ -75,7 +75,7 @@ def case_drafts(
     return found
 
 
-def _by_behaviour(cases: Sequence[Case]) -> dict[str, list[Case]]:
+def _by_behavior(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Group cases by the ending of the test's name, which says the keyword argument.
 
     Cases with several keyword arguments are in one test with the others, and so are those with
