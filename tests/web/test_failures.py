@@ -1,5 +1,6 @@
 """What the page shows of failures: scripts, host calls, checks, conflicts, and what was dropped."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,10 @@ def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Pa
     assert text.count('<div class="trimmed">trimmed</div>') == 10
     dropped = text.partition("Dropped by the budget")[2]
     assert "line 18 of the function prints order.weekend_fee" in dropped
+    assert "<td>{&#34;line&#34;:14} Removed line 14</td>" in dropped
+    prompt = pages.get(f"/agents/{planted.agent_id}?turn=11&tab=prompt").text
+    assert re.search(r"messages [\d.,]+ (KB|bytes) \+ tools [\d.,]+ (KB|bytes)", prompt)
+    assert prompt.index("<h3>Decoding</h3>") < prompt.index("SHA-256 of the bytes")
     assert text.count("prints order.weekend_fee") == 3, (
         "in the table, as the failed check, and in its row"
     )
