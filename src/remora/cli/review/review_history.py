@@ -1,10 +1,14 @@
 """The steps of an interactive review, which may go through several runs and repositories."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from remora.cli.review.review_session import Review
+
+class TakesBack(Protocol):
+    """A review whose verdicts can be taken back."""
+
+    def take_back(self, step: "ReviewStep") -> bool:
+        """Take a verdict back. Return False if it stays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +19,7 @@ class ReviewStep:
     reviewing `review`, or only its group `only`.
     """
 
-    review: "Review"
+    review: TakesBack
     only: str | None
     kind: str
     agents: list[str]

@@ -25,8 +25,14 @@ from remora.cli.review.review_history import ReviewHistory
 from remora.cli.review.review_run import review_options, sum_up
 from remora.cli.review.review_sequence import ReviewPart, decide_parts
 from remora.cli.review.review_session import Review
-from remora.cli.review.verdict_commands import selects_changes
-from remora.cli.review.verdicts import Chosen, choice_of, conflict_lines, on_branches, skipped_lines
+from remora.cli.review.verdicts import (
+    Chosen,
+    choice_of,
+    conflict_lines,
+    on_branches,
+    selects_changes,
+    skipped_lines,
+)
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError

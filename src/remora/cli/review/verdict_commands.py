@@ -1,6 +1,5 @@
 """The `accept`, `reject` and `revert` commands and their options."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +38,6 @@ _repos = click.option(
 _trust = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-
-
-def selects_changes(chosen: Mapping[str, Any]) -> bool:
-    """Return True if the options select change sets."""
-    return any(chosen[name] for name in ("every", "rules", "conditions", "owners"))
 
 
 @command(
@@ -100,7 +94,9 @@ def accept(
     it, and must not be checked out. With --repos, {operation} in NAME is replaced, so that each
     operation has a branch.
     """
-    if hunks and (len(nodes) != 1 or git_branch or repos or selects_changes(chosen)):
+    from remora.cli.review import verdicts
+
+    if hunks and (len(nodes) != 1 or git_branch or repos or verdicts.selects_changes(chosen)):
         raise UsageError(
             "--hunk needs exactly one NODE, and cannot be combined with other options that select "
             "changes",
@@ -110,8 +106,6 @@ def accept(
         from remora.cli.review import review_sweep
 
         return review_sweep.accept(options, repos, run, nodes, git_branch, chosen)
-    from remora.cli.review import verdicts
-
     if hunks:
         return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen["trust_run"])
     return verdicts.accept(options, run, nodes, git_branch, chosen)

@@ -195,6 +195,11 @@ def _agreed(
     return view
 
 
+def selects_changes(chosen: Chosen) -> bool:
+    """Return True if the options select change sets."""
+    return any(chosen[name] for name in ("every", "rules", "conditions", "owners"))
+
+
 def choice_of(chosen: Chosen) -> dict[str, Any]:
     """Return the arguments of `api.accept` for the options shared by accept and reject."""
     return {
