@@ -191,7 +191,9 @@ def test_nodes_are_found_by_the_words_of_their_names(pages: TestClient) -> None:
 def test_two_agents_and_two_runs_are_compared(pages: TestClient, failed: Planted) -> None:
     agents = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}&turn=2").text
     assert agents.count("check()") == 6
-    assert "The packets are equal." in agents
+    assert "The packets are equal, except for the IDs" in agents
+    assert agents.count('<span class="dim">same</span>') == 4
+    assert "differs" not in agents
     runs = pages.get(f"/compare?left={failed.run_id}&right=last").text
     assert runs.count(f'href="/agents/{failed.agent_id}"') == 2
 

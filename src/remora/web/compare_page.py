@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.errors import RemoraError, UsageError
+from remora.ids import display_name
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import stream_named
 from remora.runs.records.packet_diff import PacketChange, packet_changes
@@ -14,6 +15,8 @@ from remora.web.short_numbers import query_number
 from remora.web.turn_rows import TurnRow
 
 _TURNS = 200
+_NAMES = ("/agent_id", "/run_id")
+"""Places of a packet that differ between any two agents."""
 
 
 def compare_page(records: Records, request: Request) -> Response:
@@ -34,9 +37,12 @@ def compare_page(records: Records, request: Request) -> Response:
     turn = query_number(request, "turn")
     number = 1 if turn is None else turn
     changes, problem = _packet_changes(*agents, number)
+    first = [agent.first for agent in agents if agent.first is not None]
     return page(
         "compare_agents.html",
         agents=agents,
+        runs=dict.fromkeys(event.run_id for event in first),
+        targets=dict.fromkeys(f"{e.operation} {display_name(e.node_id)}" for e in first),
         pairs=pairs,
         more=max(agent.last_turn for agent in agents) - max(pairs, default=0),
         turn=number,
@@ -71,4 +77,4 @@ def _packet_changes(
         packets = [agent.turn(turn).packet() for agent in (left, right)]
     except RemoraError as error:
         return [], error.with_hint
-    return packet_changes(*packets), ""
+    return [each for each in packet_changes(*packets) if each.path not in _NAMES], ""

@@ -32,6 +32,8 @@ _RUNS = 10
 _MOST_FOUND = 100
 _MOST_LINES = 500
 _LINKS = frozenset({"callers", "callees", "related_tests"})
+_IDENTIFIERS = frozenset({"key", "uid", "source_hash", "body_hash", "file_hash", "update_source"})
+"""Facts that identify a version of the node. They are collapsed."""
 
 
 class PastJob(NamedTuple):
@@ -50,13 +52,14 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
     if None in (node.callers, node.callees, node.related_tests):
         opened = await hub.opened()
         unknown = await asyncio.to_thread(why_unknown, opened.places) or ""
+    facts = _facts(node)
     project = await asyncio.to_thread(records.project)
     jobs = await asyncio.to_thread(lambda: [*_jobs_on(project, node.key)])
     return page(
         "node.html",
         node=node,
-        context=context,
-        facts=_facts(node),
+        facts={key: value for key, value in facts.items() if key not in _IDENTIFIERS},
+        identifiers={key: value for key, value in facts.items() if key in _IDENTIFIERS},
         source=await asyncio.to_thread(_source, project, node),
         calls=as_html(
             call_neighbourhood(node.key, node.callers or (), node.callees or (), href=node_address)
