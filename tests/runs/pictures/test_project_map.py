@@ -121,7 +121,10 @@ def test_a_large_project_has_few_cells_and_says_so(files: int) -> None:
     picture = project_map(nodes)
     assert len(boxes(picture, "debt-")) < 3500
     assert len(picture) < 1_000_000
-    assert f"{len(nodes):,} functions, classes and modules in {files:,} file" in texts(picture, "desc")[0]
+    assert (
+        f"{len(nodes):,} functions, classes and modules in {files:,} file"
+        in texts(picture, "desc")[0]
+    )
     assert "small ones share" in texts(picture, "desc")[0]
 
 
