@@ -75,10 +75,10 @@ def test_a_line_that_is_not_as_expected_is_left_and_shown(
         "a.py:2: the line is not as expected; found 'b'"
     )
     assert refusal("edit_text", "a.py", 2, "  b", "x") == (
-        "a.py:2: the line is not as expected; 'b' begins with 0 white space characters, not 2"
+        "a.py:2: the line is not as expected; it begins with 0 white space characters, not 2: 'b'"
     )
     assert refusal("edit_text", "a.py", 2, "b ", "x") == (
-        "a.py:2: the line is not as expected; 'b' ends with 0 white space characters, not 1"
+        "a.py:2: the line is not as expected; it ends with 0 white space characters, not 1: 'b'"
     )
     assert "the file has 2 lines" in refusal("edit_text", "a.py", 3, "", "x")
     assert "the file has 2 lines" in refusal("edit_text", "a.py", 0, "", "x")

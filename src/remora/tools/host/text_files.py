@@ -98,16 +98,14 @@ def _difference(current: str, expect: str) -> str:
     """Return how a line differs from the expected one. White space, which messages shorten, is
     counted.
     """
-    shown = clip(current, _SHOWN)
     if current.strip() == expect.strip():
         for what, strip in (("begins", str.lstrip), ("ends", str.rstrip)):
             has, expected = (len(text) - len(strip(text)) for text in (current, expect))
             if has != expected:
                 spaces = count(has, "white space character")
-                return (
-                    f"the line is not as expected; {shown!r} {what} with {spaces}, not {expected}"
-                )
-    return f"the line is not as expected; found {shown!r}"
+                text = clip(current.strip(), _SHOWN)
+                return f"the line is not as expected; it {what} with {spaces}, not {expected}: {text!r}"
+    return f"the line is not as expected; found {clip(current, _SHOWN)!r}"
 
 
 def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
