@@ -140,6 +140,7 @@ def verdict_text(done: Verdicts) -> str:
     parts += part if len(done.accepted) == 1 else []
     parts += [f"not written: {each['path']}: {each['detail']}" for each in done.conflicts]
     parts += [*done.notes, *done.damaged]
+    parts += [f"stopped: {done.error.with_hint}"] if done.error is not None else []
     return "; ".join(parts) or "nothing was decided"
 
 
