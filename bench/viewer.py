@@ -269,9 +269,7 @@ def _open_turns(browser: Browser, server: Server, agent: str) -> None:
         last = int(page.locator("#slider").get_attribute("max") or 0)
         for number in range(1, TURNS + 1):
             page.goto(f"{server.base}/agents/{agent}?turn={last * number // TURNS}&tab=packet")
-            page.get_by_role("heading", name="Packet shown before the call").wait_for(
-                timeout=LIMIT_MS
-            )
+            page.get_by_role("heading", name="Packet").first.wait_for(timeout=LIMIT_MS)
 
 
 def _seen_p95(browser: Browser, root: Path, environ: dict[str, str], turns: int) -> float:
