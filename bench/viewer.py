@@ -81,7 +81,7 @@ class Sizes(NamedTuple):
     large: int = 50_000_000
     small: int = 1_000_000
     jobs: int = 200
-    rounds: int = 3
+    rounds: int = 11
     live: int = 100
 
 
