@@ -137,11 +137,11 @@ def _dropped(history: AgentHistory, failure: Failure, turn: Turn, place: Place, 
 
 
 def _others(history: AgentHistory, turn: Turn, place: Place) -> str:
-    """Return what else the budget dropped, such as ` and 2 diagnostics, 9 recent actions`."""
+    """Return what else the budget dropped, such as ` and 2 of the diagnostics`."""
     parts = [part for part in dropped_parts(history, turn) if part != place]
     kinds = Counter(part.name.partition("/")[0].replace("_", " ") for part in parts)
     named = [f"{number:,} of the {kind}" for kind, number in kinds.items()]
-    return f" and {', '.join(named)}" if named else ""
+    return f" and {' and '.join(named)}" if named else ""
 
 
 def _dropped_since(history: AgentHistory, turn: Turn, name: str) -> int:
