@@ -163,7 +163,7 @@ def test_without_the_package_it_says_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="inspect-ai") as refused:
         log_of(played, tmp_path / "run.eval", everything(played))
-    assert "`inspect` extra" in refused.value.hint
+    assert "'.[inspect]'" in refused.value.hint
 
 
 @pytest.mark.slow

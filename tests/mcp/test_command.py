@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from remora.cli.agents import mcp
 from remora.errors import DiskError
-from remora.mcp.client_settings import project_token
+from remora.mcp.client_settings import CLIENTS, project_token
 from tests.cli.conftest import Remora, write
 from tests.mcp.project import invocation_in
 
@@ -108,3 +109,7 @@ def test_json_output_would_mix_with_the_protocol(project: Path, home: Path) -> N
     done = Remora(home)("mcp", "--json", cwd=project)
     assert done.code == 2
     assert done.error["hint"] == "stdout carries the protocol"
+
+
+def test_every_client_can_be_chosen() -> None:
+    assert tuple(CLIENTS) == mcp._CLIENTS

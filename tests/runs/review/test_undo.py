@@ -67,6 +67,8 @@ def test_nothing_can_be_undone_without_a_verdict(shop: Desk) -> None:
 
 def test_a_commit_on_a_branch_stays(shop: Desk) -> None:
     shop.commit()
+    shop.git("config", "user.name", "Ann")
+    shop.git("config", "user.email", "ann@example.org")
     accept_onto_branch(shop.project, shop.newest, "fixes", ChangeSetChoice(nodes=["a.py:load"]))
     with pytest.raises(UsageError, match="was committed to the branch fixes"):
         undo(shop.project, shop.newest, ["a.py:load"])

@@ -10,7 +10,8 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import note
 from remora.errors import UsageError, install_extra
-from remora.mcp.client_settings import CLIENTS, client_settings
+
+_CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remora.mcp
 
 
 @command(
@@ -27,7 +28,7 @@ from remora.mcp.client_settings import CLIENTS, client_settings
 )  # fmt: skip
 @click.option("--allow-run", is_flag=True, help="Offer the tool analyze, which runs agents.")
 @click.option(
-    "--print-config", "client", type=click.Choice(tuple(CLIENTS)),
+    "--print-config", "client", type=click.Choice(_CLIENTS),
     help="Print settings for a client, or instructions for AGENTS.md, and exit.",
 )  # fmt: skip
 def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | None) -> int:
@@ -48,6 +49,8 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
     invocation = invocation_of(options)
     address = None if http is None else http_address(http)
     if client is not None:
+        from remora.mcp.client_settings import CLIENTS, client_settings
+
         if address is not None and address[1] == 0:
             raise UsageError("settings need a port", hint="choose one, such as --http 8765")
         settings = client_settings(client, invocation, address, allow_run=allow_run)

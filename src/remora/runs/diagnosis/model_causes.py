@@ -19,18 +19,19 @@ def context_truncated(history: AgentHistory, _failure: Failure) -> Cause | None:
     turn, problem = found
     asked = turn.request
     evidence = [Evidence(turn.number, problem.seq, quoted(problem.message))]
-    sizes = ""
+    sentence = f"The model server truncated the context of turn {turn.number}"
     if asked is not None and asked.read_tokens is not None:
-        sizes = (
-            f", according to its own count: it read {asked.read_tokens:,} of about "
-            f"{asked.prompt_tokens:,} prompt tokens"
+        sentence = (
+            f"The model server says that it read only {asked.read_tokens:,} of about "
+            f"{asked.prompt_tokens:,} prompt tokens of turn {turn.number}: its context is too "
+            "small, or it counts wrongly; the answer was not used"
         )
         text = f"the request has about {asked.prompt_tokens:,} tokens"
         evidence.append(Evidence(turn.number, asked.seq, text))
     return Cause(
         kind="context_truncated",
         turn=turn.number,
-        sentence=f"The model server truncated the context of turn {turn.number}{sizes}",
+        sentence=sentence,
         evidence=tuple(evidence),
     )
 
