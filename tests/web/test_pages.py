@@ -93,6 +93,7 @@ def test_the_prompt_is_shown_with_the_hash_of_its_bytes(pages: TestClient, faile
     text = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=prompt").text
     sent = pages.get(f"/agents/{failed.agent_id}/turns/2/prompt")
     assert sha256(sent.content).hexdigest() in text
+    assert "at most" in text, "the estimate is an upper bound"
     assert sent.headers["content-disposition"].startswith("attachment")
     assert b"Checked price.py" in sent.content
 
