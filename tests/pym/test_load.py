@@ -240,7 +240,7 @@ def test_editors_find_words_that_do_nothing() -> None:
 
 def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pym")
-    with pytest.raises(NotFound, match="is not a regular file"):
+    with pytest.raises(NotFound, match="not a regular file"):
         examine(tmp_path / "pipe.pym")
 
 

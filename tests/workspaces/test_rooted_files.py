@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
+from remora.files.regular_file import open_by_parts
 from remora.workspaces import rooted_files
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -17,7 +18,7 @@ from remora.workspaces.rooted_files import RootedFiles
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root with the same files, reached by the kernel's call and by the walk part by part."""
     if request.param == "walk":
-        monkeypatch.setattr(rooted_files, "_open_folder", rooted_files.open_by_parts)
+        monkeypatch.setattr(rooted_files, "_open_folder", open_by_parts)
     root = tmp_path / "root"
     (root / "src" / "deep").mkdir(parents=True)
     (root / "a.py").write_bytes(b"a = 1\n")

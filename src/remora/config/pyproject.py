@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remora.errors import ConfigError
+from remora.files.regular_file import open_regular
 
 if TYPE_CHECKING:
     from remora.config.yaml_positions import ParsedYaml
@@ -57,11 +58,8 @@ def read_settings(root: Path) -> "ParsedYaml | None":
 def _source(root: Path) -> bytes:
     path = root / NAME
     try:
-        if not path.is_file():  # opening a pipe would wait for a writer
-            return b""
-        if not path.resolve().is_relative_to(root):
-            return b""  # an error would quote a file from outside the project
-        with path.open("rb") as file:
+        # an error would quote a file from outside the project
+        with open_regular(path, within=root) as file:
             return file.read(_SIZE_LIMIT)
     except OSError:  # other tools report it, and it may have no settings for Remora
         return b""

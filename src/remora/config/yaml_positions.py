@@ -1,5 +1,6 @@
 """YAML parser that keeps the line and column of every value for error messages."""
 
+import errno
 import stat
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from remora.errors import ConfigError, DiskError
+from remora.files.regular_file import read_regular
 
 SIZE_LIMIT = 1 << 20
 _HINT = "use UTF-8 text and plain YAML without aliases or tags"
@@ -38,15 +40,13 @@ def read_yaml_file(path: Path) -> ParsedYaml:
             raise ConfigError(
                 f"{name}: {_instead(path)}", hint="replace it with a YAML file, or remove it"
             )
-        with path.open("rb") as stream:
-            source = stream.read(SIZE_LIMIT + 1)
+        return read_yaml(read_regular(path, SIZE_LIMIT), name)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise ConfigError(
+                f"{name}: larger than 1 MiB", hint="check that this is a configuration file"
+            ) from error
         raise DiskError(f"{name}: {error.strerror}", hint="check its permissions") from error
-    if len(source) > SIZE_LIMIT:
-        raise ConfigError(
-            f"{name}: larger than 1 MiB", hint="check that this is a configuration file"
-        )
-    return read_yaml(source, name)
 
 
 def _instead(path: Path) -> str:

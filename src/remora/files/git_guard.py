@@ -10,6 +10,7 @@ from pathlib import Path
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
+from remora.files.regular_file import open_regular
 
 _READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
 _CONFIGS = ("config", "config.worktree")
@@ -82,7 +83,7 @@ def _named_files(config: Path, top: Path) -> Iterator[Path]:
     includes), and against `top` (as git does for other settings).
     """
     try:
-        with config.open("rb") as file:
+        with open_regular(config) as file:
             text = file.read(_MAX_BYTES)
     except OSError:
         return

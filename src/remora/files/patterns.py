@@ -2,7 +2,10 @@
 
 import functools
 import re
+from contextlib import suppress
 from pathlib import Path
+
+from remora.files.regular_file import read_regular
 
 _MAX_BYTES = 1 << 24  # maximum size of an ignore file in bytes
 
@@ -87,13 +90,9 @@ class IgnoreRules:
         The file is skipped if it is unreadable, a symbolic link, or larger than 16 MiB.
         """
         path = root / prefix / ".gitignore"
-        if path.is_file() and not path.is_symlink():
-            try:
-                with path.open("rb") as file:
-                    text = file.read(_MAX_BYTES + 1)
-            except OSError:
-                return
-            if len(text) <= _MAX_BYTES:
+        with suppress(OSError):
+            if not path.is_symlink():
+                text = read_regular(path, _MAX_BYTES)
                 self.add(prefix, text.decode("utf-8", "surrogateescape"))
 
     def add(self, prefix: str, text: str) -> None:

@@ -14,10 +14,10 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
+from remora.files.regular_file import open_by_parts
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
-from remora.workspaces.rooted_files import open_by_parts
 
 _TRIES = 5
 _TICK_NS = 100_000_000

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ReplayMismatch, ScriptError
+from remora.files.regular_file import open_regular
 from remora.pym.declarations import parse_declarations
 from remora.pym.execution import CallHandler, PrintedOutput, ScriptExecution
 from remora.pym.host_calls import GrantedFunctions, RecordedCalls
@@ -109,10 +110,8 @@ def examine(
     checked, which takes 1 ms instead of 25 ms. Raises NotFound if the file cannot be read.
     """
     hint = "give the path of a `.pym` file"
-    if path.exists() and not path.is_file():  # opening a pipe blocks
-        raise NotFound(f"{path} is not a regular file", hint=hint)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             raw = file.read(SOURCE_LIMIT + 1)
     except OSError as error:
         message = f"cannot read the script {path}: {error.strerror}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.files.patterns import glob_regex
+from remora.files.regular_file import open_by_parts
 from remora.workspaces.file_syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
@@ -203,23 +204,6 @@ def _has_openat2() -> bool:
 
 def _open_folder(root: int, rel: bytes, flags: int) -> int:
     return openat2(root, rel, flags) if _has_openat2() else open_by_parts(root, rel, flags)
-
-
-def open_by_parts(root: int, rel: bytes, flags: int) -> int:
-    """Open a path one component at a time, for kernels without `openat2`."""
-    handle = root
-    parts = rel.split(b"/")
-    try:
-        for count, part in enumerate(parts, 1):
-            deeper = os.open(part, flags if count == len(parts) else _FOLDER, dir_fd=handle)
-            if handle != root:
-                os.close(handle)
-            handle = deeper
-    except OSError:
-        if handle != root:
-            os.close(handle)
-        raise
-    return handle
 
 
 def _shorten(rel: str) -> str:

@@ -1,14 +1,13 @@
 """Change detection for files outside the watched tree that affect membership."""
 
-import errno
 import os
 import re
 import stat as st
 import time
 from hashlib import file_digest
-from io import BufferedReader
 from pathlib import Path
 
+from remora.files.regular_file import open_regular
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 
 _GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
@@ -16,20 +15,6 @@ _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re
 _MAX_READ = 1 << 20
 _MAX_HASHED = 1 << 28
 """Bytes; larger files, such as an index of millions of entries, are compared by stamp only."""
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
-
-def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file for reading.
-
-    Never blocks on a pipe, and never reads from a device. Raises OSError if the file cannot be
-    opened or is not a regular file.
-    """
-    file = os.open(path, _READ)
-    if not st.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise OSError(errno.EINVAL, "not a regular file")
-    return os.fdopen(file, "rb")
 
 
 class RememberedFile:

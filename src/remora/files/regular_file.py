@@ -1,0 +1,78 @@
+"""Reader of regular files that never waits, and reads no more than a limit.
+
+A file of a project may be a pipe, a device or a link to one, and reading it would wait forever.
+"""
+
+import errno
+import os
+import stat as st
+from io import BufferedReader
+from pathlib import Path
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def read_regular(path: Path, limit: int, *, within: Path | None = None) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes.
+
+    Raises OSError with EFBIG if the file is larger, and whatever `open_regular` raises.
+    """
+    with open_regular(path, within=within) as file:
+        too_large = OSError(errno.EFBIG, f"larger than {limit} bytes")
+        if os.fstat(file.fileno()).st_size > limit:  # do not read what is then thrown away
+            raise too_large
+        content = file.read(limit + 1)
+        if len(content) > limit:
+            raise too_large
+        return content
+
+
+def open_regular(path: Path, *, within: Path | None = None) -> BufferedReader:
+    """Open a regular file for reading.
+
+    Never waits for a pipe, and never opens a device. Links are followed. With `within`, they may not
+    lead out of that folder. Raises OSError with EINVAL if the path is not a regular file, with EXDEV
+    if it is outside `within`, and with another number if the file cannot be opened.
+    """
+    _check_regular(path.stat())  # opening a device can have effects
+    file = os.open(path, _READ) if within is None else _open_within(path, within)
+    try:
+        _check_regular(os.fstat(file))
+        return os.fdopen(file, "rb")
+    except OSError:
+        os.close(file)
+        raise
+
+
+def _check_regular(status: os.stat_result) -> None:
+    if not st.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _open_within(path: Path, within: Path) -> int:
+    top, real = os.path.realpath(within), Path(os.path.realpath(path))
+    if not real.is_relative_to(top):
+        raise OSError(errno.EXDEV, "a link to a file outside the project")
+    folder = os.open(top, _FOLDER)
+    try:  # a link that is created in the meantime is not followed
+        return open_by_parts(folder, os.fsencode(real.relative_to(top)), _READ | os.O_NOFOLLOW)
+    finally:
+        os.close(folder)
+
+
+def open_by_parts(root: int, rel: bytes, flags: int) -> int:
+    """Open a path one component at a time, without following links."""
+    handle = root
+    parts = rel.split(b"/")
+    try:
+        for count, part in enumerate(parts, 1):
+            deeper = os.open(part, flags if count == len(parts) else _FOLDER, dir_fd=handle)
+            if handle != root:
+                os.close(handle)
+            handle = deeper
+    except OSError:
+        if handle != root:
+            os.close(handle)
+        raise
+    return handle
