@@ -215,6 +215,8 @@ class TestCandidates:
             ('found = [{"tool": "act", "args": {"m": 1}, "reason": ""}]', "no argument 'm'"),
             ('found = [{"tool": "recall", "args": {"ref": 5, "lines": "x"}, "reason": ""}]',
              "ref must be of type string"),
+            ('found = [{"tool": "recall", "args": {"ref": "token = \\"horse12!staple\\"", "lines": [1, 2]}, '
+             '"reason": ""}]', "the arguments hold <secret:assignment:"),
             ("found = [1]", "breaks the contract"),
             ("found = 1 / 0", "ZeroDivisionError"),
         ],

@@ -113,3 +113,23 @@ def test_a_model_is_not_asked_for_lines_that_rules_keep(
     found = play(theatre, lint, source, files=files, model=scripted([]), strategy="grammar")
     assert found.payloads(ModelRequest) == []
     assert text_after(found) == (after or source)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        'price = 1\npassword = "horse12!staple" + word\n',
+        'price = 1\nlogin = {\n    "password":\n    "horse12!staple" + word\n}\n',
+    ],
+    ids=["one line", "several lines"],
+)
+def test_a_model_is_not_asked_for_a_line_with_a_secret(
+    theatre: Theatre, lint: Agent, secret: str
+) -> None:
+    source = "import os\n" + secret + "print(prize)\n"
+    found_line = {"line": len(secret.splitlines()) + 1, "expect": "print(prize)"}
+    answer = json.dumps({"tool": "edit_line", "args": {**found_line, "replace": "print(price)"}})
+    found = play(theatre, lint, source, model=scripted([answer]), strategy="grammar")
+    assert text_after(found) == secret + "print(price)\n"
+    assert found.result.status == "submitted"
+    assert "staple" not in repr(found.payloads(ModelRequest))

@@ -56,6 +56,14 @@ def test_text_without_secrets_is_returned_unchanged(redactor: Redactor) -> None:
     assert redactor.text(text) is text
 
 
+def test_lines_with_secrets_include_those_within_a_secret_of_several_lines(
+    redactor: Redactor,
+) -> None:
+    text = f'x = 1\npassword = """\n{PASSWORD}\n"""\nuse {TOKEN}\r\n'
+    assert redactor.lines_with_secrets(text) == [3, 5]
+    assert redactor.lines_with_secrets("x = 1\n") == []
+
+
 def test_every_builtin_rule_finds_something(redactor: Redactor) -> None:
     page = "\n".join(secret.context for secret in planted(1))
     page += "\nhttps://discord." + "com/api/webhooks/1234567890/" + "aB3_" * 17

@@ -19,21 +19,22 @@ _MOST_LOOKED_AT = 200
 
 def as_candidates(
     actions: Iterable[Mapping[str, Any]], base: bytes | None
-) -> tuple[Candidate, ...]:
+) -> tuple[tuple[Candidate, ...], str]:
     """Convert the actions of a candidates script (`{tool, args, reason, text}`) to candidates.
 
     Actions are dropped if their arguments contain a placeholder for a secret that is not in `base`.
+    If all are dropped, the reason is also returned, and otherwise an empty string.
     """
-    return tuple(
-        candidate(
-            action["tool"],
-            action.get("args") or {},
-            action.get("reason") or "",
-            action.get("text") or None,
-        )
-        for action in actions
-        if not placeholder_in_args(action.get("args") or {}, base)
-    )
+    found: list[Candidate] = []
+    refusal = ""
+    for action in actions:
+        args = action.get("args") or {}
+        if why := placeholder_in_args(args, base):
+            refusal = refusal or why
+            continue
+        reason, text = action.get("reason") or "", action.get("text") or None
+        found.append(candidate(action["tool"], args, reason, text))
+    return tuple(found), "" if found else refusal
 
 
 def valid_candidates(

@@ -75,9 +75,9 @@ class PacketUpdates:
             return
         execution = await self._run_script(part)
         base = self._dependencies.workspace.base_bytes(self._job.path)
-        found = as_candidates(execution.result.get("candidate_actions") or (), base)
+        found, refusal = as_candidates(execution.result.get("candidate_actions") or (), base)
         actions, problem = self._valid(found)
-        problem = execution.record["error"] or problem
+        problem = execution.record["error"] or problem or refusal
         text_place = self._context.text_place(execution.result.get("text_place"))
         delta = PacketDelta(candidate_actions=actions, text_place=text_place)
         if (place := execution.result.get("excerpt")) is not None:

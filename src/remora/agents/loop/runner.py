@@ -308,16 +308,13 @@ class AgentRunner:
 
     def _script_inputs(self) -> ScriptInputs:
         workspace = self.dependencies.workspace
-        self._target = locate_target(self.job, workspace.read(self.job.path), self._target)
+        content = workspace.read(self.job.path)
+        self._target = locate_target(self.job, content, self._target)
         return ScriptInputs(
             tree=workspace.tree,
             target=self._target,
             packet=packet_json(self.context.packet),
-            options={
-                **self.dependencies.options,
-                "open": self._may_ask_writer,
-                "unanswered": self._state.unanswered,
-            },
+            options=self._options(content),
             outputs=self._state.outputs,
             clock=self.dependencies.clock(),
             seed=self.dependencies.settings.seed or 0,
@@ -325,6 +322,18 @@ class AgentRunner:
             observed=self.dependencies.observed,
             shared=self.dependencies.shared,
         )
+
+    def _options(self, content: bytes | None) -> dict[str, Any]:
+        """Return the options of scripts. A model that writes is not asked for lines with secrets."""
+        asks = self._may_ask_writer
+        text = (content or b"").decode("utf-8", "replace") if asks else ""
+        secret_lines = self._redact.lines_with_secrets(text)
+        return {
+            **self.dependencies.options,
+            "open": asks,
+            "unanswered": self._state.unanswered,
+            **({"secret_lines": secret_lines} if secret_lines else {}),
+        }
 
     @property
     def _may_ask_writer(self) -> bool:

@@ -96,6 +96,20 @@ class Redactor:
         plain = unescape(data)
         return plain is not None and bool(self._needs.met(plain.data))
 
+    def lines_with_secrets(self, text: str) -> list[int]:
+        """Return the numbers of the lines that contain a secret, by themselves or in the text."""
+        if not self.may_contain_secret(text):
+            return []
+        data = text.encode("utf-8", "surrogatepass")
+        within: set[int] = set()
+        for finding in self._findings(data, ""):
+            first = data.count(b"\n", 0, finding.start)
+            within.update(range(first, first + data.count(b"\n", finding.start, finding.end) + 1))
+        lines = enumerate(text.split("\n"))
+        return [
+            number + 1 for number, line in lines if number in within or self.text(line) is not line
+        ]
+
     def data(self, data: bytes) -> bytes:
         """Return `data` with secrets redacted. Works with any ASCII-compatible encoding."""
         return self._clean(data, text=False)
