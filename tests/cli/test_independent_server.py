@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from remora.memory.canonical import canonical_sha256
+from remora.memory.packet import DecisionPacket
 from remora.models.embedded.weights import FILE
 from tests.cli.conftest import Remora, git, tree, write
 from tests.independent_server import independent_server
@@ -67,7 +70,7 @@ def answers(root: Path) -> int:
 
 
 def check_records(user: Remora, root: Path, jobs: list[dict[str, Any]]) -> None:
-    """Every turn with answers has trials, and the streams verify and replay."""
+    """Every turn with answers has trials and the packet that the model saw, and the streams verify and replay."""
     for job in jobs:
         seen = events(user, root, job["agent_id"])
         asked = {each["turn"] for each in seen if each["type"] == "model_response"}
@@ -78,6 +81,13 @@ def check_records(user: Remora, root: Path, jobs: list[dict[str, Any]]) -> None:
         )
         assert asked, "the model was asked"
         assert tried == dict.fromkeys(asked, 1)
+        for turn in asked:
+            words = ("trace", "packet", job["agent_id"], "--turn", str(turn))
+            shown = msgspec.convert(user(*words, cwd=root).document, DecisionPacket)
+            requests = [
+                e["data"] for e in seen if (e["type"], e["turn"]) == ("model_request", turn)
+            ]
+            assert canonical_sha256(shown) == requests[0]["packet_sha256"]
     verified = user("trace", "verify", "--all", cwd=root)
     assert verified.code == 0, verified.out
     replayed = user("trace", "replay", "--all", cwd=root)

@@ -1,12 +1,14 @@
 """A model is asked only where its answer matters, and believed only if the checks accept it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from remora.agents.definition.agent import Agent
 from remora.agents.fork_point import fork_point_at
+from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentError,
     ContextUpdate,
@@ -16,8 +18,20 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
+from remora.memory.packet import packet_json
 from remora.models.protocol import Request
+from remora.runs.diagnosis.agent_history import read_history
+from remora.runs.diagnosis.failure import arguments_at
+from remora.runs.project import Project
+from remora.runs.records.turn_record import turn_document
+from remora.trace.index.packet_reader import PacketReader
+from remora.trace.read.state_at import packet_at
+from remora.web.agent_records import AgentRecord
+from remora.web.share.redacted_records import SharedAgent
+from remora.web.tabs.candidates_tab import candidates
+from remora.web.tabs.packet_tab import packet
 from tests.agents.conftest import Play, Played, Theatre, scripted
+from tests.web.shared import records_of
 
 YAML = """
     name: own
@@ -212,6 +226,12 @@ class TestEscalation:
         assert found.after == b"x = 2\n"
 
 
+def shared_record(project: Project, _: str, path: Path) -> SharedAgent:
+    shared = SharedAgent(project, path)
+    shared.read_packets([1])
+    return shared
+
+
 def everything(agent: Agent) -> Play:
     """Two samples fail, the larger model is asked, and two of its answers pass and are scored."""
 
@@ -246,6 +266,41 @@ class TestAllSteps:
         point = fork_point_at(found.events, 1)
         assert point.decides
         assert [one.args for one in point.packet.candidate_actions] == [{}]
+
+    def test_its_packet_is_the_one_that_the_writer_saw(self, theatre: Theatre) -> None:
+        found = theatre.play(everything(own(theatre, OPEN)))
+        *written, ranked = [one.packet_sha256 for one in found.payloads(ModelRequest)]
+        (agent,) = {event.agent_id for event in found.events}
+        reader = PacketReader(found.folder)
+        shown = reader.packet_at(agent, 1)
+        assert canonical_sha256(shown) == written[-1] != ranked
+        assert shown == packet_at(found.events, 1)
+        called = reader.packet_at(agent, 1, called=True)
+        assert canonical_sha256(called) == ranked
+        assert [one.args for one in called.candidate_actions] == [{"value": "8"}, {"value": "9"}]
+        document = turn_document(reader, found.folder.blobs, agent, 1)
+        assert document["packet"] == packet_json(shown)
+        assert document["prompt_tokens"] == found.payloads(ModelRequest)[-2].prompt_tokens
+
+    def test_a_written_value_is_not_said_to_be_in_the_packet(self, theatre: Theatre) -> None:
+        found = theatre.play(everything(own(theatre, OPEN)))
+        history = read_history(found.events)
+        assert canonical_sha256(history.shown(history.turns[0])) == (
+            found.payloads(ModelRequest)[0].packet_sha256
+        )
+        (argument,) = arguments_at(history, history.turns[0])
+        assert (argument.value, argument.in_packet, argument.written) == ("9", False, True)
+
+    def test_the_page_shows_the_answers_that_were_left(self, theatre: Theatre) -> None:
+        found = theatre.play(everything(own(theatre, OPEN)))
+        (agent,) = {event.agent_id for event in found.events}
+        project = records_of(found.folder.path.parent, theatre.folder)
+        for record in (AgentRecord, shared_record):
+            turn = record(project, agent, found.folder.existing_agent(agent)).turn(1)
+            rows = candidates(turn, None)["rows"]
+            assert [row["candidate"].args["value"] for row in rows] == ["8", "9"]
+            assert [row["is_chosen"] for row in rows] == [False, True]
+            assert packet(turn, None)["packet"]["candidate_actions"][0]["args"] == {}
 
     @pytest.mark.slow
     def test_cut_after_any_event_nothing_is_asked_twice(self, theatre: Theatre) -> None:

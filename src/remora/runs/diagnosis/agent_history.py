@@ -21,12 +21,12 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.projection import apply
 from remora.runs.diagnosis.output_texts import ReadBlob, plain_text, reported_errors
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.trace.read.reader import decode_part
-from remora.trace.read.state_at import start_packet
+from remora.trace.read.state_at import ShownPackets, start_packet
 
 _BY_MODEL = frozenset({"model", "escalation", "fallback"})
 
@@ -100,13 +100,15 @@ class TurnProblem(msgspec.Struct, frozen=True, kw_only=True):
 class Turn(msgspec.Struct, kw_only=True):
     """A turn of an agent.
 
-    `packet` is the packet before the last decision, which was shown after `trimmed` trim steps. A
-    number in `set_at` is the turn in which the diagnostics, the excerpt or the Hub's facts were set.
+    `packet` is the packet that the model saw, which was shown after `trimmed` trim steps. `offered`
+    contains the candidates that its call was chosen from. A number in `set_at` is the turn in which
+    the diagnostics, the excerpt or the Hub's facts were set.
     """
 
     number: int
     packet: DecisionPacket
     trimmed: int = 0
+    offered: tuple[Candidate, ...] = ()
     set_at: dict[str, int] = {}
     request: Request | None = None
     call: Call | None = None
@@ -147,6 +149,8 @@ class AgentHistory:
         self._packet = DecisionPacket()
         self._version = "trim/1"
         self._set_at: dict[str, int] = {}
+        self._shown = ShownPackets()
+        self._is_shown = False
         self._read_blob = read_blob
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
@@ -170,14 +174,17 @@ class AgentHistory:
             self._packet = start_packet(event) or self._packet
         if event.turn and (not self.turns or self.turns[-1].number != event.turn):
             self.turns.append(Turn(number=event.turn, packet=self._packet))
+            self._shown = ShownPackets()
+        self._is_shown = self._shown.select(event)
         handler = self._handlers.get(event.type)
         if handler is not None:
             handler(event)
         self.no_change.add(event)
         self._packet = apply(self._packet, event.packet_delta)
         self._note_set(event)
-        if self.turns and self.turns[-1].call is None and self.turns[-1].problem is None:
-            self.turns[-1].packet = self._packet
+        turn = self.turns[-1] if self.turns else None
+        if turn is not None and not (turn.request or turn.call or turn.problem):
+            turn.packet = self._packet
 
     def shown(self, turn: Turn) -> DecisionPacket:
         """Return the packet of a turn as it was shown for the decision."""
@@ -204,8 +211,10 @@ class AgentHistory:
 
     def _decided(self, event: Event) -> Turn:
         turn = self.turns[-1] if self.turns else Turn(number=0, packet=self._packet)
-        shown = decode_part(event, _Shown)
-        turn.packet, turn.set_at, turn.trimmed = self._packet, self._set_at, shown.trim or 0
+        steps = decode_part(event, _Shown).trim or 0
+        turn.offered = trim(self._packet, steps, self._version).candidate_actions
+        if self._is_shown:
+            turn.packet, turn.set_at, turn.trimmed = self._packet, self._set_at, steps
         return turn
 
     def _started(self, event: Event) -> None:

@@ -89,11 +89,10 @@ def wrong_choice(history: AgentHistory, failure: Failure) -> Cause | None:
     turn, call = failure.turn, failure.turn.call
     if call is None or not turn.asked_model or failure.ends_without_error:
         return None
-    shown = history.shown(turn)
-    number = len(shown.candidate_actions) or len(history.tools)
+    number = len(turn.offered) or len(history.tools)
     if number < 2:
         return None
-    kinds = "candidate actions" if shown.candidate_actions else "tools"
+    kinds = "candidate actions" if turn.offered else "tools"
     evidence = _decision(history, failure)
     if call.decided_by == "fallback":
         margin = margin_of(call, history.margin)
@@ -226,7 +225,7 @@ def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
     if call is None:
         return ()
     found = [Evidence(turn.number, call.seq, f"{call_text(call)}, decided by {call.decided_by}")]
-    reason = _reason_of(history, failure)
+    reason = _reason_of(failure)
     if reason:
         found.append(Evidence(turn.number, None, f"the candidate's reason: {quoted(reason)}"))
     margin = margin_of(call, history.margin)
@@ -243,10 +242,10 @@ def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-def _reason_of(history: AgentHistory, failure: Failure) -> str:
+def _reason_of(failure: Failure) -> str:
     """Return the reason with which the call of the failure was offered, if it was."""
     call = failure.turn.call
-    for one in history.shown(failure.turn).candidate_actions if call is not None else ():
+    for one in failure.turn.offered if call is not None else ():
         if call is not None and (one.tool, one.args) == (call.tool, call.args):
             return one.reason
     return ""

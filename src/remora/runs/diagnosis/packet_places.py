@@ -87,9 +87,11 @@ def _facts(packet: DecisionPacket, set_at: Mapping[str, int]) -> Iterator[Place]
 def arguments_of(call: Call, turn: Turn, shown: DecisionPacket) -> tuple[Argument, ...]:
     """Return the arguments of a call, with the places of their values in the packet."""
     places = packet_places(shown, turn.set_at)
-    offered = shown.candidate_actions
-    chosen = call.choice is not None and call.choice < len(offered)
-    known = offered[call.choice or 0].args if chosen else {}
+    chosen = call.choice is not None and call.choice < len(turn.offered)
+    known = turn.offered[call.choice or 0].args if chosen else {}
+    if chosen and shown.candidate_actions != turn.offered:  # the offered calls are tried answers
+        asked = (one.args for one in shown.candidate_actions if one.tool == call.tool)
+        known = next(asked, {})
     return tuple(
         _argument(name, value, places, is_open=chosen and name not in known)
         for name, value in call.args.items()

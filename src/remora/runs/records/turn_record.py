@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
 from remora.trace.blobs import resolved_data
@@ -27,19 +28,23 @@ def turn_document(
 ) -> dict[str, Any]:
     """Return `{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
 
-    `packet` is the packet that the turn's decision was based on. `prompt_tokens` is null if no
-    model was asked. `raw_output` is the complete output of the tool. Raises NotFound if the turn
-    does not exist, and StreamDamaged if the stream is damaged.
+    `packet` is the packet that the model saw, and `prompt_tokens` the size of the last request with
+    it, or null if no model was asked. `raw_output` is the complete output of the tool. Raises
+    NotFound if the turn does not exist, and StreamDamaged if the stream is damaged.
     """
     packet = reader.packet_at(agent_id, turn)
     ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]
     results = [e["data"].get("raw_output") for e in ours if e["type"] == ToolResulted.type]
-    asked = [e["data"].get("prompt_tokens") for e in ours if e["type"] == ModelRequest.type]
+    digest = canonical_sha256(packet)
+    asked = sorted(
+        (e["data"] for e in ours if e["type"] == ModelRequest.type),
+        key=lambda data: data.get("packet_sha256") == digest,
+    )
     return {
         "agent_id": agent_id,
         "turn": turn,
         "packet": packet_json(packet),
-        "prompt_tokens": asked[-1] if asked else None,
+        "prompt_tokens": asked[-1].get("prompt_tokens") if asked else None,
         "raw_output": results[-1] if results else None,
         "events": ours,
     }

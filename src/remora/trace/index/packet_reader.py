@@ -55,7 +55,9 @@ class PacketReader:
         self._folder = folder
         self._indexed = indexed
 
-    def packet_at(self, agent_id: str, turn: int, *, shown: bool = True) -> DecisionPacket:
+    def packet_at(
+        self, agent_id: str, turn: int, *, shown: bool = True, called: bool = False
+    ) -> DecisionPacket:
         """Return the decision packet of a turn, as defined by `state_at.packet_at`.
 
         Raises NotFound if the agent is unknown, and whatever `state_at.packet_at` raises.
@@ -63,9 +65,9 @@ class PacketReader:
         path = self._folder.existing_agent(agent_id)
         near = self._snapshot_near(path, turn)
         with open_stream(path) as source:
-            state = near and _decision_from_snapshot(source, turn, *near, path)
+            state = near and _decision_from_snapshot(source, turn, *near, path, called=called)
             if state is None or not _is_confirmed(state, shown=shown):
-                full_state = decision_at(_events(complete_lines(source), path), turn)
+                full_state = decision_at(_events(complete_lines(source), path), turn, called=called)
                 if near is not None and state != full_state:
                     self._forget(path)
                 state = full_state
@@ -149,7 +151,13 @@ class PacketReader:
 
 
 def _decision_from_snapshot(
-    source: ByteSource, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
+    source: ByteSource,
+    turn: int,
+    snapshot: Snapshot,
+    packet: DecisionPacket,
+    path: Path,
+    *,
+    called: bool,
 ) -> DecisionState | None:
     """Return the decision of a turn, reading the stream from a snapshot onward.
 
@@ -158,7 +166,7 @@ def _decision_from_snapshot(
     with suppress(RemoraError):  # reading from the beginning reports the error
         if ends_with_hash(source, snapshot.offset, snapshot.hash):
             lines = complete_lines(source, snapshot.offset, piece=_PIECE)
-            return decision_at(_events(lines, path), turn, packet)
+            return decision_at(_events(lines, path), turn, packet, called=called)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Past state of an agent: the packet used for a turn's decision."""
+"""Past state of an agent: the packet that a turn's model saw, and the one its call was chosen from."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -12,9 +12,11 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentError,
     AgentStart,
+    ContextUpdate,
     Event,
     ModelRequest,
     ToolCalled,
+    TurnStart,
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
@@ -25,7 +27,7 @@ _HINT = "run `remora trace verify` for details"
 
 
 class DecisionState(NamedTuple):
-    """The untrimmed packet used for a turn's decision, and how it was trimmed.
+    """An untrimmed packet of a turn, and how it was trimmed.
 
     `trim` is the number of trim steps. `sha256` is the recorded hash of the trimmed packet, or None
     if the turn has no decision. `version` is that of the trim rules, or None if the start of the
@@ -48,29 +50,75 @@ class DecisionState(NamedTuple):
         return next((one for one in made if canonical_sha256(one) == self.sha256), made[-1])
 
 
-def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
-    """Return the packet used for the decision of a turn, untrimmed if `shown` is False.
+class ShownPackets:
+    """Selects the event of a turn before which its packet was shown.
 
-    If the turn has no decision, return the packet at the end of the turn. For turn 0, return the
-    packet at the start of the first turn. If a resumed turn contains two decisions, the later
-    decision is used.
+    That is the last request to a model, but not one that compares answers which passed their
+    trials: those are the candidates of a later packet. Without a request, it is the decision. If a
+    resumed turn was prepared twice, only the second time counts.
+    """
+
+    def __init__(self) -> None:
+        self._is_asked = self._is_answered = False
+
+    def select(self, event: Event) -> bool:
+        """Return True if the next event of the turn is shown a packet, in place of earlier ones."""
+        if event.type == ModelRequest.type:
+            self._is_asked = True
+            return not self._is_answered
+        if event.type == ContextUpdate.type and decode_part(event, _Source).source == "trials":
+            delta = event.packet_delta
+            self._is_answered = self._is_asked and delta is not None
+        elif event.type in (ContextUpdate.type, TurnStart.type):
+            self._is_asked = self._is_answered = False
+        return event.type in _DECISIONS and not self._is_asked
+
+
+class _States:
+    """The packet that was shown in a turn, and the one that its call was chosen from."""
+
+    def __init__(self) -> None:
+        self.shown: DecisionState | None = None
+        self.called: DecisionState | None = None
+        self._packets = ShownPackets()
+
+    def add(self, event: Event, packet: DecisionPacket, version: str | None) -> None:
+        """Add the next event of the turn. `packet` is the packet before it."""
+        is_shown, named = self._packets.select(event), _decision(event)
+        if named is not None:
+            self.called = DecisionState(packet, *named, version)
+            self.shown = self.called if is_shown else self.shown
+
+
+def packet_at(
+    events: Iterable[Event], turn: int, *, shown: bool = True, called: bool = False
+) -> DecisionPacket:
+    """Return the packet that the model saw in a turn, untrimmed if `shown` is False.
+
+    `ShownPackets` defines it. If `called` is true, return the packet that the call was chosen from;
+    if answers were tried, those that passed are its candidates. If the turn has no decision, return
+    the packet at the end of the turn. For turn 0, return the packet at the start of the first turn.
 
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.
     """
-    moment = decision_at(events, turn)
+    moment = decision_at(events, turn, called=called)
     return moment.shown() if shown else moment.packet
 
 
 def decision_at(
-    events: Iterable[Event], turn: int, packet: DecisionPacket | None = None
+    events: Iterable[Event],
+    turn: int,
+    packet: DecisionPacket | None = None,
+    *,
+    called: bool = False,
 ) -> DecisionState:
-    """Return the packet and hash of a turn's decision.
+    """Return the packet of a turn, as `packet_at` defines it, and its hash.
 
     If `events` start in the middle of a stream, `packet` is the packet before them, and the first
     event must start a turn. Raises whatever `packet_at` raises.
     """
-    decided: DecisionState | None = None
+    states = _States()
     version: str | None = None
     stream, first, seen = iter(events), 0, 0
     for event in stream:
@@ -82,8 +130,8 @@ def decision_at(
         if packet is None:
             packet, version = start_packet(event), trim_version(event)
             seen = max(seen, _first_turn(packet, turn))
-        elif event.turn == turn and (named := _decision(event)) is not None:
-            decided = DecisionState(packet, *named, version)
+        elif event.turn == turn:
+            states.add(event, packet, version)
         packet = packet and _applied(packet, event)
     if packet is None:
         raise StreamDamaged(
@@ -91,26 +139,32 @@ def decision_at(
         )
     if turn < 0 or seen < turn:
         raise turn_not_found(turn, [first, seen])
-    return decided or DecisionState(packet, 0, None, version)
+    found = states.called if called else states.shown
+    return found or DecisionState(packet, 0, None, version)
 
 
-def each_decision(events: Iterable[Event]) -> Iterator[tuple[int, DecisionState]]:
-    """Yield every turn with the packet and hash of its decision, in one pass over the stream.
+def each_decision(
+    events: Iterable[Event],
+) -> Iterator[tuple[int, DecisionState, DecisionState]]:
+    """Yield every turn with the packet that was shown and the one that its call was chosen from.
+
+    `packet_at` defines them. The stream is read once.
 
     Raises StreamError if the version of the fold or trim rules is unknown.
     """
     packet: DecisionPacket | None = None
     version: str | None = None
     for turn, group in groupby(events, key=lambda event: event.turn):
-        decided: DecisionState | None = None
+        states = _States()
         for event in group:
             if packet is None:
                 packet, version = start_packet(event), trim_version(event)
-            elif (named := _decision(event)) is not None:
-                decided = DecisionState(packet, *named, version)
+            else:
+                states.add(event, packet, version)
             packet = packet and _applied(packet, event)
         if packet is not None:
-            yield turn, decided or DecisionState(packet, 0, None, version)
+            last = DecisionState(packet, 0, None, version)
+            yield turn, states.shown or last, states.called or last
 
 
 def turn_not_found(turn: int, turns: list[int]) -> NotFound:
@@ -176,6 +230,10 @@ class _Started(msgspec.Struct):
     packet: DecisionPacket
     fold: str = "fold/1"
     trim: str = "trim/1"
+
+
+class _Source(msgspec.Struct):
+    source: str = ""
 
 
 class _Shown(msgspec.Struct):
