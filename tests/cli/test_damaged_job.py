@@ -61,7 +61,12 @@ def a_link(path: Path) -> None:
     path.symlink_to(elsewhere)
 
 
-@pytest.fixture(params=[no_json, no_end, no_beginning, a_link])
+def removed(path: Path) -> None:
+    """Only the run's stream says that the job was done."""
+    path.unlink()
+
+
+@pytest.fixture(params=[no_json, no_end, no_beginning, a_link, removed])
 def damaged(request: pytest.FixtureRequest, two: Ran) -> Ran:
     """The stream of `one` cannot be read."""
     request.param(stream_of(two, "one"))
@@ -112,6 +117,20 @@ def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     after = tree(damaged.root)
     assert after["one.py"] == damaged.before["one.py"]
     assert b"import re" not in after["two.py"]
+
+
+def test_a_damaged_job_that_a_glob_names_is_not_left_out_silently(damaged: Ran) -> None:
+    done = damaged("accept", "last", "*.py:*", "--json")
+    assert (done.code, done.document["accepted"]) == (1, ["node:two.py:two"])
+    assert len(done.document["damaged"]) == 1
+
+
+def test_what_reject_leaves_out_is_reported(damaged: Ran) -> None:
+    done = damaged("reject", "last", "--all", "--json")
+    assert (done.code, done.document["rejected"]) == (1, ["node:two.py:two"])
+    (why,) = done.document["damaged"]
+    assert "trace verify" in why
+    assert why in done.err
 
 
 @pytest.mark.slow

@@ -228,6 +228,17 @@ def test_review_session_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -
     assert any(line.endswith("…") for line in shown)
 
 
+def test_a_change_set_whose_stream_was_removed_is_named(desk: Desk) -> None:
+    jobs = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"]
+    (desk.root / ".agentfs" / "traces" / f"{jobs[0]['agent_id']}.jsonl").unlink()
+    with desk.review() as terminal:
+        shown = terminal.sees(ASK)
+        assert f"a.py is left out: the stream of {jobs[0]['agent_id']} was removed" in shown
+        assert "[1/3]" in shown
+        terminal.press("q")
+        assert terminal.ends()[0] == 1
+
+
 @pytest.fixture
 def strange(tmp_path: Path) -> Desk:
     """One change set of a file that would rather not be looked at."""

@@ -101,7 +101,8 @@ def test_a_record_of_an_agent_that_cannot_be_read_is_a_failure(remora: Remora, s
     lines = damaged.read_bytes().splitlines(keepends=True)
     damaged.write_bytes(b"".join([lines[0], b"damaged\n", *lines[2:]]))
 
-    for words in (("diff", "last"), ("report",), ("accept", "last", "--all")):
+    commands = ("diff last", "report", "reject last --rule F811", "accept last --all")
+    for words in map(str.split, commands):
         done = remora(*words, *REPOS, cwd=swept)
         assert done.code == 1, words
         assert "shop: " in done.out + done.err

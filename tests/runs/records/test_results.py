@@ -141,9 +141,10 @@ def test_the_diff_of_a_job(ran: Desk) -> None:
     assert "import os" not in [line[1:] for line in text.splitlines() if line[:1] == "-"]
 
 
-def test_an_agents_stream_that_is_gone_is_an_interrupted_job(ran: Desk) -> None:
+def test_an_ended_job_whose_stream_was_removed_is_damaged(ran: Desk) -> None:
     run_id = ran.newest
     job = ran.job(run_id, "load")
     ran.project.trace.agent_stream(job.agent_id).unlink()
-    assert ran.job(run_id, "load").status == "interrupted"
-    assert ran.job(run_id, "load").review == ""
+    found = ran.job(run_id, "load")
+    assert (found.status, found.review, found.damaged) == ("error", "", True)
+    assert found.error == f"the stream of {job.agent_id} was removed; see `remora trace verify`"

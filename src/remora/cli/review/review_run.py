@@ -13,8 +13,9 @@ from remora.cli.review.review_history import ReviewHistory
 from remora.cli.review.review_sequence import ReviewPart, decide_parts
 from remora.cli.review.review_session import Review
 from remora.errors import RemoraError
+from remora.ids import display_name
 from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import own_run
+from remora.runs.records.results import RunView, own_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.pending import GroupBy, grouping
 from remora.text import count
@@ -27,16 +28,17 @@ def review_run(
     project = project_of(options)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
+    has_failed = note_unread(options, view)
     review = Review(options, project, view, grouping(project, by, owners), trust_run)
     again = next_command(options, project.root, "review", run_id, *review_options(by, owners))
     _decide([review], review.history, again)
-    return 1 if review.conflicts else 0
+    return 1 if has_failed or review.conflicts else 0
 
 
 def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> int:
     """Review the runs of `remora watch` that have pending change sets, oldest first.
 
-    Runs that cannot be read are reported, and the exit code is 1.
+    Runs and streams that cannot be read are reported, and the exit code is 1.
     """
     project = project_of(options)
     group_of = grouping(project, by, owners)
@@ -52,10 +54,18 @@ def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> in
             note(options, f"run {line.run_id} is left out: {error.with_hint}")
             has_failed = True
             continue
+        has_failed |= note_unread(options, view)
         reviews.append(Review(options, project, view, group_of, False, history))
     again = next_command(options, project.root, "review", "--watched", *review_options(by, owners))
     _decide(reviews, history, again)
     return 1 if has_failed or any(each.conflicts for each in reviews) else 0
+
+
+def note_unread(options: Options, view: RunView, repository: str = "") -> bool:
+    """Report the jobs whose streams cannot be read. Return True if there are any."""
+    for job in view.damaged:
+        note(options, f"{repository}{display_name(job.node_id)} is left out: {job.error}")
+    return bool(view.damaged)
 
 
 def _decide(reviews: Sequence[Review], history: ReviewHistory, again: str) -> None:

@@ -22,7 +22,7 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
 from remora.cli.review.review_history import ReviewHistory
-from remora.cli.review.review_run import review_options, sum_up
+from remora.cli.review.review_run import note_unread, review_options, sum_up
 from remora.cli.review.review_sequence import ReviewPart, decide_parts
 from remora.cli.review.review_session import Review
 from remora.cli.review.verdicts import (
@@ -106,7 +106,8 @@ def review(
         decide_parts(found.parts(), found.history)
     finally:
         found.sum_up(["remora", "review", sweep.run_id, "--repos", str(file)])
-    return 1 if found.failed or any(part.conflicts for _, part in found.opened) else 0
+    incomplete = found.failed or found.is_incomplete
+    return 1 if incomplete or any(part.conflicts for _, part in found.opened) else 0
 
 
 @dataclass(eq=False)
@@ -115,7 +116,7 @@ class _SweepReview:
 
     `looked_at` contains the names of the repositories that were opened, `opened` those with pending
     changes, and `failed` those that could not be opened. `group` is the group whose heading was
-    printed last.
+    printed last. `is_incomplete` is True if an agent's stream could not be read.
     """
 
     options: Options
@@ -128,6 +129,7 @@ class _SweepReview:
     looked_at: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     group: str | None = None
+    is_incomplete: bool = False
 
     def parts(self) -> Iterator[ReviewPart]:
         """Yield what to review next: a repository, or a group in a repository.
@@ -189,6 +191,7 @@ class _SweepReview:
                 continue
             group_of = grouping(project, self.by, self.owners)
             self.looked_at.append(name)
+            self.is_incomplete |= note_unread(self.options, view, f"{name}: ")
             own = Options(root=project.root)
             part = Review(own, project, view, group_of, self.trusted, self.history)
             if part.pending():
@@ -225,6 +228,8 @@ def _print(
     for part in parts:
         found.append(part)
         skipped += [f"{part.name}: {text}" for text in getattr(part.done, "skipped", ())]
+        for text in getattr(part.done, "damaged", ()):
+            note(options, f"{part.name}: {text}")
         notes = getattr(part.done, "notes", [])
         for text in notes if options.verbose else notes[:_NOTES]:
             note(options, f"{part.name}: {text}")

@@ -109,12 +109,13 @@ def reject(
     if agreed is None:
         return 1
     done = api.reject(agreed, *nodes, feedback=feedback, root=project, **choice_of(chosen))
-    for text in skipped_lines(options, done.skipped):
+    for text in (*skipped_lines(options, done.skipped), *done.damaged):
         note(options, text)
     document = {
         "run_id": done.run_id,
         "rejected": done.rejected,
         "head": msgspec.to_builtins(done.head),
+        **({"damaged": done.damaged} if done.damaged else {}),
     }
     emit(options, document, _rejected(options, done))
     if feedback and done.rejected:
@@ -122,7 +123,7 @@ def reject(
         name = names[0] if len(names) == 1 else "NODE"
         again = next_command(options, project.root, "retry", done.run_id, name)
         note(options, f"`{again}` tries again with this feedback")
-    return 0
+    return _exit_code(done)
 
 
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:

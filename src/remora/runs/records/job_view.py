@@ -140,8 +140,8 @@ def read_job(
 ) -> JobView:
     """Read an attempt from its stream.
 
-    If the stream is missing, the status is `interrupted`. If the stream is damaged, the status is
-    `error`. `sound` is computed only if `hashed` is True.
+    If the attempt never began its stream, the status is `interrupted`. If the stream is damaged or
+    was removed, the status is `error`. `sound` is computed only if `hashed` is True.
     """
     view = JobView(
         agent_id=start.agent_id,
@@ -159,7 +159,10 @@ def read_job(
             fold.add(event, head)
         running = is_written and not fold.ended
     except NotFound:
-        return msgspec.structs.replace(view, status=INTERRUPTED)
+        if end is None or not end.head.count:
+            return msgspec.structs.replace(view, status=INTERRUPTED)
+        removed = StreamDamaged(f"the stream of {start.agent_id} was removed")
+        return _damaged(view, end, removed)
     except (StreamDamaged, DiskError) as error:
         return _damaged(view, end, error)
     if end is not None:

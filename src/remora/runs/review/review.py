@@ -12,7 +12,7 @@ from remora.memory.events import Head, Written
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
-from remora.runs.records.results import RunView, own_record, read_run
+from remora.runs.records.results import RunView, own_record, read_run, select_jobs
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import objections, write_change_set
@@ -121,6 +121,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
+        unread = _unread(view, nodes)
         jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
             stream.append(review_event(project, job, "rejected", feedback=reason))
@@ -130,7 +131,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
             rejected=[job.node_id for job in jobs],
             conflicts=[],
             notes=[],
-            damaged=[],
+            damaged=unread,
             view=read_run(project, stream.record, view.jobs),
             skipped=left,
         )
@@ -162,13 +163,18 @@ def select_changes(
     usable, broken = split_damaged(project, jobs)
     if broken and not usable:
         raise broken[0]
-    unread = [str(job.error) for job in view.damaged] if everything else []
     return SelectedChanges(
         view=view,
         usable=usable,
         skipped=left,
-        damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
+        damaged=_unread(view, nodes) + [f"{error.message}; {error.hint}" for error in broken],
     )
+
+
+def _unread(view: RunView, nodes: Sequence[str]) -> list[str]:
+    """Return messages about the jobs of `nodes`, or of the whole run, whose streams cannot be read."""
+    asked = select_jobs(view, nodes) if nodes else view.jobs
+    return [str(job.error) for job in asked if job.damaged]
 
 
 def accept_each(
