@@ -48,3 +48,23 @@ def test_a_writer_is_asked_about_a_function_whose_test_a_lint_rule_refuses(
         found = file_tests.write_tests(place, "doubles.py", [name])
     assert "E501" in found["reasons"][name]
     assert (found["ids"], found["open"]) == ([], [name])
+
+
+@pytest.mark.slow
+def test_all_tests_of_a_module_are_in_one_file_where_most_tests_are_elsewhere(
+    tree: Path, plain_python: ProjectPython
+) -> None:
+    code = "def double(text: str) -> str:\n    return text * 2\n"
+    more = "\n\ndef triple(text: str) -> str:\n    return text * 3\n"
+    test = "import shop\n\n\ndef test_it():\n    assert shop\n"
+    for folder in ("shop", "tests/plugins"):
+        (tree / folder).mkdir(parents=True)
+    (tree / "shop/__init__.py").touch()
+    (tree / "shop/times.py").write_text(code + more)
+    for path in ("tests/test_shop.py", *(f"tests/plugins/test_{n}.py" for n in range(20))):
+        (tree / path).write_text(test)
+    place = ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))
+    with place.within(170):
+        found = file_tests.write_tests(place, "shop/times.py", ["double", "triple"])
+    assert set(found["tests"]) == {"double", "triple"}
+    assert {each.partition("::")[0] for each in found["ids"]} == {"tests/test_times.py"}

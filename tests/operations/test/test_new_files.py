@@ -42,7 +42,8 @@ def test_tests_at_the_root_get_their_neighbours_there() -> None:
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
     tests = {"test_a.py": "def test_it(): ..."}
-    assert new_path(target, "cart", tests, files.__contains__, NewFiles()) == "test_cart.py"
+    exists = files.__contains__
+    assert new_path(target, "cart", tests, exists, NewFiles(), exists) == "test_cart.py"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,8 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     files = {"shop/__init__.py", "shop/io/__init__.py", *there}
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
-    assert new_path(target, "cart", {}, files.__contains__, NewFiles(ends=True)) == path
+    exists = files.__contains__
+    assert new_path(target, "cart", {}, exists, NewFiles(ends=True), exists) == path
 
 
 def test_the_first_test_of_a_unittest_project_is_a_method() -> None:

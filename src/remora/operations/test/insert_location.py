@@ -130,10 +130,17 @@ def test_path(
     exists: Callable[[str], bool],
     new: NewFiles,
 ) -> str:
-    """Return the path of the file for the tests of a function's module. It may not exist yet."""
+    """Return the path of the file for the tests of a function's module. It may not exist yet.
+
+    A file that an earlier test of the module created is taken again.
+    """
     stem = _module_stem(subject)
     found = _existing_path(subject, stem, tests, exists)
-    return found or new_path(subject, stem, tests, exists, new)
+
+    def is_taken(path: str) -> bool:
+        return exists(path) and not (path in tests and _is_own(subject, tests[path]))
+
+    return found or new_path(subject, stem, tests, exists, new, is_taken)
 
 
 test_path.__test__ = False  # type: ignore[attr-defined]
@@ -195,7 +202,7 @@ def _existing_path(
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
         named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
         uses = {p: _uses(subject, text) for p, text in named.items()}
-        own = [p for p in sorted(named) if uses[p] or not _imports_namesake(subject, named[p])]
+        own = [p for p in sorted(named) if _is_own(subject, named[p])]
         if own:
             return max(own, key=lambda p: uses[p])
     if len(tests) == 1:
@@ -295,6 +302,11 @@ def _imports(text: str) -> tuple[Imported, ...]:
         return ()
     found = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
     return tuple(imported_names(ast.Module(body=[*found], type_ignores=[])))
+
+
+def _is_own(subject: TargetFunction, text: str) -> bool:
+    """Return True if a test file with the module's name is not that of a namesake."""
+    return bool(_uses(subject, text)) or not _imports_namesake(subject, text)
 
 
 def _imports_namesake(subject: TargetFunction, text: str) -> bool:

@@ -61,6 +61,7 @@ def new_path(
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
     new: NewFiles,
+    is_taken: Callable[[str], bool],
 ) -> str:
     """Return a path for a new file, in the folder with the most tests that pytest looks in.
 
@@ -83,7 +84,7 @@ def new_path(
     prefix = f"{folder}/" if folder else ""
     first, second = new_stems(subject, stem)
     path = f"{prefix}{new.name(first)}"
-    return path if not exists(path) else f"{prefix}{new.name(second)}"
+    return path if not is_taken(path) else f"{prefix}{new.name(second)}"
 
 
 def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) -> str:
