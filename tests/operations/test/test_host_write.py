@@ -60,6 +60,17 @@ UNSTEADY = {
     "hashes": "def f():\n    return list({'a', 'b', 'c', 'd', 'e'})\n",
     "addresses": "def f():\n    return object()\n",
     "its place": "def f():\n    return __file__\n",
+    "the home": "import os\ndef f():\n    return os.path.expanduser('~/todo')\n",
+    "a home without the variable": "import pathlib\ndef f():\n    return pathlib.Path.home().name\n",
+    "the user": "import getpass\ndef f():\n    return getpass.getuser()\n",
+    "a folder of the desktop": "import os\nget = os.environ.get\ndef f():\n    return get('XDG_CONFIG_HOME', '~/.config')\n",
+    "the working directory": "import os\ndef f():\n    return os.path.exists('mod.py')\n",
+    "the name of the machine": "import socket\ndef f():\n    return len(socket.gethostname())\n",
+    "another name of it": "import os\ndef f():\n    return len(os.uname().nodename)\n",
+    "the language": "import os\nget = os.environ.get\ndef f():\n    return get('LANGUAGE', 'en')\n",
+    "the locale": "import locale\ndef f():\n    return locale.setlocale(locale.LC_ALL, '')\n",
+    "the terminal": "import shutil\ndef f():\n    return shutil.get_terminal_size().columns\n",
+    "temporary files": "import tempfile\ndef f():\n    return tempfile.gettempdir()\n",
     "the network": "import socket\ndef f():\n    socket.create_connection(('127.0.0.1', 9))\n    return 1\n",
 }
 HOSTILE = {

@@ -60,6 +60,13 @@ def test_a_comparison_that_does_not_hold_is_refused() -> None:
     assert chosen((case("f(1) == f(0)", "False"), {1})) == ([], refused)
 
 
+def test_a_comparison_that_holds_is_kept_as_written() -> None:
+    both = case("f('~/todo') == os.path.join(home(), 'todo')")
+    shorter = case("f('~/todo')", "'/home/ann/todo'"), {1, 2}
+    assert chosen((both, {1}), shorter) == ([both.call], "")
+    assert chosen((both, set()), (case("f('~/todo')"), {1})) == (["f('~/todo')"], "")
+
+
 def test_a_call_that_detects_nothing_is_no_test() -> None:
     assert chosen((case("f(1)"), set())) == ([], NOT_DETECTED)
     late = "it takes longer than a second"

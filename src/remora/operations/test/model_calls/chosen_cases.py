@@ -43,11 +43,14 @@ def chosen_cases(
     """Return the cases that together detect most mutants, at most eight, or why there are none.
 
     Of equal cases, those with results that are not trivial come first, and then the shortest. With
-    `is_first`, the function has no other test, so one result must not be trivial.
+    `is_first`, the function has no other test, so one result must not be trivial. A comparison that
+    holds and detects a mutant is kept as written: its sides are not compared with literals instead.
     """
     problems = [case_problem(subject, case) for case in found.cases]
     tried = zip(found.cases, found.killed, problems, strict=True)
     left = [(case, killed) for case, killed, problem in tried if not problem]
+    compared = {side for case, killed in left if killed for side in _sides(case)}
+    left = [(case, killed) for case, killed in left if case.call not in compared]
     chosen: list[Case] = []
     known: frozenset[int] = frozenset()
     while len(chosen) < _MOST_CASES and any(killed - known for _, killed in left):
@@ -83,6 +86,14 @@ def _says_little(case: Case) -> bool:
         case ast.Call(func=ast.Name("all" | "any")):
             return True
     return False
+
+
+def _sides(case: Case) -> list[str]:
+    """Return the expressions that a case compares with each other."""
+    made = ast.parse(case.call, mode="eval").body
+    if not isinstance(made, ast.Compare) or _says_little(case):
+        return []
+    return [ast.unparse(side) for side in (made.left, *made.comparators)]
 
 
 def _length(case: Case) -> int:

@@ -41,18 +41,40 @@ _GRACE = 10.0
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions that must not affect a result: the hash seed, the time and the time zone."""
+    """Conditions that must not affect a result, because they differ between machines.
+
+    `shift` is added to the clock, in seconds. The variable `HOSTNAME` replaces the name of the
+    machine. With `moved`, the working directory is not the project's root, and the folders in
+    `_MOVED` are others.
+    """
 
     hash_seed: int
-    shift: int
-    zone: str
+    shift: int = 0
+    moved: bool = False
+    variables: Mapping[str, str]
 
 
 CIRCUMSTANCES = (
-    Circumstances(hash_seed=1, shift=0, zone="UTC"),
-    Circumstances(hash_seed=20_011, shift=SHIFT, zone="XYZ-7"),
-)
+    Circumstances(
+        hash_seed=1,
+        variables={"TZ": "UTC", "USER": "ann", "LOGNAME": "ann", "TERM": "dumb", "COLUMNS": "80"},
+    ),
+    Circumstances(
+        hash_seed=20_011,
+        shift=SHIFT,
+        moved=True,
+        variables={
+            "TZ": "XYZ-7", "USER": "zoe", "LOGNAME": "zoe", "TERM": "xterm-256color", "COLUMNS": "133",
+            "HOSTNAME": "elsewhere", "LC_ALL": "C", "LANGUAGE": "de",
+        },
+    ),
+)  # fmt: skip
 """Two different circumstances for repeated runs."""
+_MOVED = {
+    "HOME": "zoe", "TMPDIR": "temporary", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "runtime",
+}  # fmt: skip
+"""Folders in `moved`, by the variable that names them. In the first run, XDG variables are unset."""
 
 Order = dict[str, Any]
 
@@ -167,8 +189,10 @@ def run_in_child(
             "away": str(python.root),
             "out": str(private / "out"),
             "scratch": str(private / "out" / "scratch"),
+            "folder": str(_moved(private) / "work" if under.moved else root),
             "paths": [str(root / path) if path else str(root) for path in paths],
             "shift": under.shift,
+            "host": under.variables.get("HOSTNAME", ""),
             "orders": list(orders),
         }
         command = Command(
@@ -182,10 +206,9 @@ def run_in_child(
             ),
             environment={
                 "PATH": f"{python.python.parent}:{PATH}",
-                "PYTHONHASHSEED": str(under.hash_seed),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "HYPOTHESIS_STORAGE_DIRECTORY": str(private / "out" / "scratch"),
-                "TZ": under.zone,
+                **_variables(under, private),
             },
         )
         finished = run_command(
@@ -207,6 +230,20 @@ def run_in_child(
             f"the project's interpreter {python.python} returned no result: {why[:200]}"
         )
     return Results(results)
+
+
+def _moved(private: Path) -> Path:
+    return private / "out" / "moved"
+
+
+def _variables(under: Circumstances, private: Path) -> dict[str, str]:
+    """Return the environment variables of the circumstances, and create the folders they name."""
+    found = {**under.variables, "PYTHONHASHSEED": str(under.hash_seed)}
+    if under.moved:
+        for folder in ("work", *_MOVED.values()):
+            (_moved(private) / folder).mkdir(mode=0o700, parents=True)
+        found |= {name: str(_moved(private) / folder) for name, folder in _MOVED.items()}
+    return found
 
 
 def require_permission(python: ProjectPython | None) -> ProjectPython:

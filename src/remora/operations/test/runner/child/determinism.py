@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import importlib
+import os
 import platform
 import socket
 import sys
@@ -31,6 +32,14 @@ def block_network() -> None:
 
     for name in ("connect", "connect_ex"):
         setattr(socket.socket, name, refuse)
+
+
+def rename_host(name: str) -> None:
+    """Replace the name of this machine, in this process only."""
+    real = os.uname()
+    renamed = os.uname_result((real.sysname, name, real.release, real.version, real.machine))
+    os.uname = lambda: renamed
+    socket.gethostname = lambda: name
 
 
 def shift_clocks(seconds: int) -> None:

@@ -74,6 +74,11 @@ class Tail(io.TextIOBase):
         return len(text)
 
 
+def locations(asked: Order, order: Order) -> list[str]:
+    """Return the tests to run as arguments that are valid in every working directory."""
+    return [os.path.join(asked["root"], each) for each in order["ids"]]
+
+
 def run_with_mutants(asked: Order, name: str, order: Order) -> None:
     """Run tests on the unchanged function and with each mutant. Tests are collected once."""
     import pytest
@@ -83,7 +88,7 @@ def run_with_mutants(asked: Order, name: str, order: Order) -> None:
     problem = ""
     with contextlib.redirect_stderr(stderr):
         try:
-            pytest.main([*words, *order["ids"]], plugins=[loop])
+            pytest.main([*words, *locations(asked, order)], plugins=[loop])
         except BaseException as error:
             problem = f"pytest does not start: {type(error).__name__}: {line_of(error)}"
     problem = problem or foreign_module_error(asked) or loop.found.get("problem", "")
@@ -99,7 +104,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
     stderr, problem = Tail(), ""
     with contextlib.redirect_stderr(stderr):
         try:
-            code = int(pytest.main([*words, *order["ids"]], plugins=[reports]))
+            code = int(pytest.main([*words, *locations(asked, order)], plugins=[reports]))
         except BaseException as error:
             code, problem = -1, f"pytest does not start: {type(error).__name__}: {line_of(error)}"
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))

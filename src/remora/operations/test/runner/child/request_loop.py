@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Callable
 
-from .determinism import block_network, shift_clocks
+from .determinism import block_network, rename_host, shift_clocks
 from .example_run import run_examples
 from .fork import Order, in_child, write
 from .function_calls import run_calls
@@ -23,9 +23,11 @@ def main() -> None:
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.chdir(asked["root"])
+    os.chdir(asked["folder"])
     if asked["shift"]:
         shift_clocks(asked["shift"])
+    if asked["host"]:
+        rename_host(asked["host"])
     block_network()
     needs_pytest = not asked["orders"] or any("ids" in order for order in asked["orders"])
     if needs_pytest and not has_pytest(asked):
