@@ -189,14 +189,13 @@ class _Fixer:
 
         If it has new findings that ruff or recipes fix, they are fixed, too.
         """
-        content = self._format.formatted(body)
-        fixed = self._mended(content, before, conventions)
-        return (fixed, self.check(fixed)) if fixed else (content, self.check(content))
+        fixed, _ = self._mended(self._format.formatted(body), before, conventions)
+        return fixed, self.check(fixed)
 
     def _mended(
         self, content: bytes, before: list[Finding], conventions: Conventions
-    ) -> bytes | None:
-        """Return a version in which all new findings are fixed, by ruff and by recipes, or None."""
+    ) -> tuple[bytes, list[Finding]]:
+        """Fix the new findings of a version, by ruff and by recipes. Also return those that stay."""
         extra = self._added(before, content)
         codes = sorted({each["code"] for each in extra if self._allows(each)})
         if codes:
@@ -211,7 +210,7 @@ class _Fixer:
             if len(more) >= len(extra):
                 content = self._format.formatted(edited(source, more))
                 extra = self._added(before, content)
-        return None if extra else content
+        return content, extra
 
     def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
         """Return the new findings of a version, without those that the user's selection permits."""
@@ -269,8 +268,8 @@ class _Fixer:
         extra = self._added(self.before, fixed)
         if not extra:
             return fixed
-        mended = self._mended(fixed, self.before, self._conventions)
-        if mended is not None:
+        mended, lasting = self._mended(fixed, self.before, self._conventions)
+        if not lasting:
             return mended
         bodies = [decode(self._path, each).body for each in (self._content, fixed)]
         extra = suspects(bodies[0], bodies[1], extra, self.check(fixed))

@@ -167,9 +167,9 @@ class LeftAlone:
         """Return why an unused import is needed, or an empty string."""
         if finding["code"] != _UNUSED_IMPORT:
             return ""
-        if is_used_elsewhere(self._path, finding["message"], self._imported):
+        if is_used_elsewhere(self._path, finding, body, self._imported):
             return "another file imports the name from here"
-        if is_used_in_examples(finding["message"], body):
+        if is_used_in_examples(finding, body):
             return "an example in a docstring uses the name"
         if runs_code(self._place, self._path, finding["message"]):
             return "the import runs code"

@@ -6,6 +6,8 @@ from contextlib import suppress
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
@@ -35,29 +37,35 @@ def names_from_modules(place: ToolTree) -> ImportedNames:
     return frozenset(found)
 
 
-def is_used_elsewhere(path: str, message: str, names: ImportedNames) -> bool:
+def is_used_elsewhere(path: str, finding: Finding, body: str, names: ImportedNames) -> bool:
     """Return True if another file may need the import that a finding calls unused."""
     *folders, name = path.split("/")
     module = name.removesuffix(".py")
     if module == "__init__":
         module = folders[-1] if folders else ""
-    bound = _bound(message)
+    bound = bound_names(finding, body)
     return bool(bound) and any((module, each) in names for each in (*bound, _ALL))
 
 
-def is_used_in_examples(message: str, body: str) -> bool:
+def is_used_in_examples(finding: Finding, body: str) -> bool:
     """Return True if a line after `>>>` has the name of an import that a finding calls unused."""
     used = {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
-    return not used.isdisjoint(_bound(message))
+    return not used.isdisjoint(bound_names(finding, body))
 
 
-def _bound(message: str) -> set[str]:
-    """Return the names by which the import that a finding calls unused may be known."""
-    unused = _UNUSED.search(message)
+def bound_names(finding: Finding, body: str) -> set[str]:
+    """Return the names by which the import that a finding calls unused may be known.
+
+    The message does not say that `from a import b as c` binds `c`, but the finding is at `c`.
+    """
+    unused = _UNUSED.search(finding["message"])
     if unused is None:
         return set()
-    imported, _, alias = unused[1].partition(" as ")
-    return {alias} if alias else {imported.split(".")[0], imported.rpartition(".")[2]}
+    imported = unused[1]
+    line = split_lines(body)[finding["line"] - 1]
+    name = line[finding["column"] - 1 : finding["end_column"] - 1]
+    is_alias = name.isidentifier() and name != imported.rpartition(".")[2]
+    return {name} if is_alias else {imported.split(".")[0], imported.rpartition(".")[2]}
 
 
 def runs_code(place: ToolTree, path: str, message: str) -> bool:
@@ -66,7 +74,7 @@ def runs_code(place: ToolTree, path: str, message: str) -> bool:
     An example is a module that changes `sys.path`.
     """
     unused = _UNUSED.search(message)
-    module = unused[1].partition(" as ")[0].replace(".", "/") if unused is not None else ""
+    module = unused[1].replace(".", "/") if unused is not None else ""
     beside = path.rpartition("/")[0]
     for folder in dict.fromkeys((beside, "", "src")):
         found = f"{folder}/{module}.py".lstrip("/")

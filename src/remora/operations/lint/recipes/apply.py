@@ -14,6 +14,7 @@ from remora.operations.lint.recipes.base import (
     parse_source,
 )
 from remora.operations.lint.recipes.imports import import_edits
+from remora.operations.lint.reverting import causes_elsewhere
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import comparison_key, new_findings
 from remora.tools.host.ruff.text_edits import Edit, apply_edits, overlap
@@ -82,7 +83,13 @@ class _Trial:
             if comparison_key(each) in keys
             for line in range(each["line"], each["end_line"] + 1)
         }
-        return [each for each, own in _placed(self.source, proposals) if not lines.isdisjoint(own)]
+        causes = causes_elsewhere(wrong, content.decode("utf-8", "replace"))
+        return [
+            each
+            for each, own in _placed(self.source, proposals)
+            if not lines.isdisjoint(own)
+            or any(causes(self.source.body[e.start : e.stop], e.content) for e in each.fix.edits)
+        ]
 
     def _lasting(self, proposals: Sequence[Proposal], found: list[Finding]) -> list[Finding]:
         """Return the findings of each rule of which fewer are fixed than there are proposals."""

@@ -114,10 +114,12 @@ def _keeps_used_names(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions differ only in imports of names that are not used."""
     used = before.once(_used_words)
     for old, new in changed_statements(before, after):
-        if not all(isinstance(each, ast.ImportFrom) for each in [*old, *new]):
+        if not all(isinstance(each, ast.Import | ast.ImportFrom) for each in [*old, *new]):
             return False
         lost = set(_imported(old)) - set(_imported(new))
-        if set(_imported(new)) - set(_imported(old)) or any(name in used for _, name in lost):
+        if set(_imported(new)) - set(_imported(old)):
+            return False
+        if any(module not in _TYPING or name in used for module, name in lost):
             return False
     return True
 
@@ -126,6 +128,8 @@ def _imported(statements: Statements) -> Iterator[tuple[str | None, str]]:
     for node in statements:
         if isinstance(node, ast.ImportFrom):
             yield from ((node.module, each.asname or each.name) for each in node.names)
+        else:
+            yield None, ast.unparse(node)
 
 
 def _is_one_line(source: PythonSource, node: ast.ImportFrom) -> bool:

@@ -1,0 +1,62 @@
+"""A fix that adds a finding elsewhere is found, so that the other fixes of the file stay."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.operations.lint.host_fix import fix_findings
+from remora.tools.host.ruff.rule_choice import selected_rules
+from remora.tools.tree import ToolTree
+
+SOURCE = '''\
+from __future__ import annotations
+
+import sys
+from typing import Type
+
+
+def make(
+    kind: Type[int],
+) -> "list[int]":
+    return [kind("%s" % sys.argv)]
+
+
+def name(kind: str) -> str:
+    return "%s is %r" % (kind, sys.argv)
+
+
+def error(kind: str) -> str:
+    return "%s is not %r" % (kind, sys.argv)
+'''
+FIXED = (
+    SOURCE.replace('"list[int]"', "list[int]")
+    .replace('"%s" % sys.argv', 'f"{sys.argv}"')
+    .replace('"%s is %r" % (kind, sys.argv)', 'f"{kind} is {sys.argv!r}"')
+    .replace('"%s is not %r" % (kind, sys.argv)', 'f"{kind} is not {sys.argv!r}"')
+)
+PACKAGE = "pkg/__init__.py"
+"""Ruff does not remove unused imports of a package."""
+
+
+def unsafely_fixed(folder: Path, source: str, *rules: str) -> str:
+    (folder / "pkg").mkdir()
+    (folder / PACKAGE).write_text(source)
+    (folder / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.9"\n')
+    with selected_rules(rules):
+        fix_findings(ToolTree(folder), PACKAGE, [], unsafe=True)
+    return (folder / PACKAGE).read_text()
+
+
+def test_the_import_of_a_name_that_a_fix_leaves_unused_is_removed(tmp_path: Path) -> None:
+    expected = FIXED.replace("from typing import Type\n", "").replace("Type", "type")
+    assert unsafely_fixed(tmp_path, SOURCE, "F", "UP") == expected
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_only_the_fix_that_leaves_a_lasting_finding_is_left_out(tmp_path: Path, count: int) -> None:
+    """A recipe does not remove the import of an alias."""
+    more = "".join(f'\n\ndef f{n}(x: int) -> str:\n    return "%r" % x\n' for n in range(count))
+    source = SOURCE.replace("import Type", "import Type as T").replace("Type[", "T[") + more
+    expected = FIXED.replace("import Type", "import Type as T").replace("Type[", "T[")
+    expected += more.replace('"%r" % x', 'f"{x!r}"')
+    assert unsafely_fixed(tmp_path, source, "F", "UP") == expected
