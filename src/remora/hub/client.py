@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 DEADLINE = 0.05
 _DAEMON_SHARE = 0.6  # the daemon's share of the deadline; the rest is for the fallbacks
-_LAZY_IMPORT_S = 5.0  # with a deadline this long or longer, the analysis is imported on demand
+_OPEN_S = 5.0
+"""Maximum seconds to open the fallbacks: the analysis, git's ignore rules and the database."""
 _ASK_AGAIN_S = 60.0  # with a deadline this long or longer, a busy daemon is asked again
 _AGAIN_S = 1.0
 _TRIED_LONG_S = 8.0
@@ -58,10 +59,11 @@ class HubClient:
     requested files. It never writes anything.
 
     `socket` and `db` default to the paths that `remora hub start` uses. `places` overrides all
-    paths. `deadline` is the time limit of a request in seconds. Facts that are not available within
-    this time are left out. A fact is null if its source cannot provide it. `files` may be a
-    function, which is called when files must be read. With `keep_connections`, connections to the
-    daemon stay open between requests, which must then come from one event loop.
+    paths. `deadline` is the time limit of a request in seconds. The first request without a daemon
+    may take 5 seconds longer, because it opens the other sources. Facts that are not available in
+    time are left out. A fact is null if its source cannot provide it. `files` may be a function,
+    which is called when files must be read. With `keep_connections`, connections to the daemon stay
+    open between requests, which must then come from one event loop.
     """
 
     def __init__(  # noqa: PLR0913 (one keyword for each setting)
@@ -82,7 +84,8 @@ class HubClient:
             self.root, places, named=socket is not None, keeps=keep_connections
         )
         self._db, self._files = places and places.db, files
-        self._opened = None if deadline >= _LAZY_IMPORT_S else self._open_fallbacks()
+        self._opened: FallbackSources | None = None
+        self._is_open = False
         # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -183,12 +186,6 @@ class HubClient:
         """Return True if a daemon answers within `seconds`, even if it is busy."""
         return isinstance(await self._from_daemon(Health(), seconds), SourceAnswer)
 
-    async def prepare(self, seconds: float) -> None:
-        """Warm up the fallback sources if no daemon answers. Takes at most `seconds`."""
-        budget = Budget(seconds)
-        if not await self.is_served(budget.left * _DAEMON_SHARE):
-            await self._run_in_thread(self._prepare_fallbacks, budget)
-
     def close(self) -> None:
         """Close the database. After that, only the daemon can answer requests."""
         self._daemon.close()
@@ -206,16 +203,15 @@ class HubClient:
     def _fallbacks(self) -> "FallbackSources":
         """The fallback sources, created on first use. Use only in the fallback thread."""
         if self._opened is None:
-            self._opened = self._open_fallbacks()
+            from remora.hub.sources.fallbacks import FallbackSources  # imports the analysis
+
+            self._opened = FallbackSources(self.root, self._db, self._file_rules())
         return self._opened
 
-    def _prepare_fallbacks(self) -> None:
-        self._fallbacks.prepare()
-
-    def _open_fallbacks(self) -> "FallbackSources":
-        from remora.hub.sources.fallbacks import FallbackSources
-
-        return FallbackSources(self.root, self._db, self._file_rules())
+    def _open_fallbacks(self) -> None:
+        if not self._is_open:
+            self._fallbacks.prepare()
+            self._is_open = True
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
         """Answer `question` from the current files. There is no deadline."""
@@ -247,6 +243,9 @@ class HubClient:
         if isinstance(answer, SourceAnswer | NotFound):
             return answer
         links = answer is None or not _has_tried(answer)
+        if (left := budget.left) and not self._is_open:
+            await self._run_in_thread(self._open_fallbacks, Budget(_OPEN_S))
+            budget = Budget(left)
         return await self._run_in_thread(
             lambda: self._fallbacks.ask(request, budget, links=links), budget
         )

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -196,7 +197,7 @@ def test_one_requests_time_out_does_not_affect_another_request(
 def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, lambda asked: b""):
-            return await house.client(deadline=1.0).refresh_context([TOTAL])
+            return await house.client(deadline=0.05).refresh_context([TOTAL])
 
     began = time.monotonic()
     found = asyncio.run(asked())
@@ -342,22 +343,47 @@ def test_the_next_question_finds_a_daemon_that_came_and_one_that_went(house: Hou
 
 
 def test_as_a_library_it_finds_the_users_hub(house: House) -> None:
-    """In a process of its own: it looks where the user's environment says."""
     house.raised_to("socket")
+    assert (
+        first_answer_in_a_new_process(house, "deadline=20") == "socket node:shop/cart.py:Cart.sum\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rung", "found"), [("sqlite", "sqlite node:shop/cart.py:Cart.sum\n"), ("file", "file None\n")]
+)
+def test_the_first_question_is_answered_without_a_daemon(
+    house: House, rung: str, found: str
+) -> None:
+    """The deadline is for the answer: importing the analysis and a slow git do not count."""
+    subprocess.run(["git", "init", "-q", str(house.root)], check=True)
+    house.raised_to(rung)
+    slow = house.folder / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\nsleep 0.3\nexec {shutil.which("git")} "$@"\n')
+    slow.chmod(0o755)
+    path = f"{slow.parent}:{os.environ['PATH']}"
+    assert first_answer_in_a_new_process(house, "deadline=0.05", PATH=path) == found
+
+
+def first_answer_in_a_new_process(house: House, options: str, **variables: str) -> str:
+    """The process looks where the user's environment says."""
     program = (
         "import asyncio, sys\n"
         "from remora.hub.client import HubClient\n"
         "async def main():\n"
-        "    async with HubClient(sys.argv[1], deadline=20) as hub:\n"
+        f"    async with HubClient(sys.argv[1], {options}) as hub:\n"
         "        found = await hub.get_context([sys.argv[2]])\n"
-        "        print(found.source, found[sys.argv[2]].callers[0].key)\n"
+        "        node = found.get(sys.argv[2])\n"
+        "        print(found.source, node and node.callers and node.callers[0].key)\n"
         "asyncio.run(main())\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, str(house.root), TOTAL],
-        env=dict(house.caller.environ), capture_output=True, text=True, timeout=50, check=False,
+        env={**house.caller.environ, **variables}, capture_output=True, text=True, timeout=50, check=False,
     )  # fmt: skip
-    assert (done.stdout, done.stderr) == ("socket node:shop/cart.py:Cart.sum\n", "")
+    assert done.stderr == ""
+    return done.stdout
 
 
 def test_without_a_home_the_file_is_asked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

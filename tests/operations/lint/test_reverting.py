@@ -8,7 +8,7 @@ from remora.operations.lint.host_fix import fix_findings
 from remora.tools.host.ruff.rule_choice import selected_rules
 from remora.tools.tree import ToolTree
 
-SOURCE = '''\
+SOURCE = """\
 from __future__ import annotations
 
 import sys
@@ -27,7 +27,7 @@ def name(kind: str) -> str:
 
 def error(kind: str) -> str:
     return "%s is not %r" % (kind, sys.argv)
-'''
+"""
 FIXED = (
     SOURCE.replace('"list[int]"', "list[int]")
     .replace('"%s" % sys.argv', 'f"{sys.argv}"')

@@ -49,7 +49,6 @@ class HubFactSource:
                     f"hub.enabled is true, but no daemon is running for {self.root}",
                     hint="run `remora hub start`, or set hub.enabled: auto to work without it",
                 )
-            await client.prepare(_READY_S)
             yield client
 
 

@@ -73,6 +73,11 @@ class DatabaseSource:
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
         self._cached: tuple[object, _TimedView, NodeQueries] | None = None
 
+    def prepare(self) -> None:
+        """Open the database and read the stored rows of all files. Raises DiskError."""
+        if (view := self._open_view()) is not None:
+            self._index(view, view.generation)
+
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """Return the answer, or None if there is no usable database or not enough time.
 

@@ -47,8 +47,9 @@ class FallbackSources:
         return None
 
     def prepare(self) -> None:
-        """Read git's ignore rules and sweep all files in advance. Never raises."""
+        """Open the database, read git's ignore rules and sweep all files. Never raises."""
         with suppress(Exception):  # `ask` repeats the error
+            self._stored.prepare()
             self._members.sweep()
 
     def close(self) -> None:
