@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 # one stamp, one virtual environment: run targets one after the other even with -j
 .NOTPARALLEL:
-.PHONY: help setup weights demo test test-all check docs site bench lock clean bubblewrap
+.PHONY: help setup weights demo test test-all check docs site bench lock clean programs
 
 # without bytecode, pytest rewrites and compiles every test module again in each of its processes
 unexport PYTHONDONTWRITEBYTECODE
@@ -69,13 +69,13 @@ demo: setup ## run all three agents on a copy of the example project
 test: check weights $(INSPECT) ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: bubblewrap check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
+test-all: programs check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
 	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
-bubblewrap:
-	@command -v bwrap >/dev/null || { \
-	  echo "make: test-all tests isolation level 3 and needs bubblewrap (Debian: apt-get install bubblewrap)" >&2; \
-	  exit 1; }
+programs:
+	@for program in bwrap zsh fish; do command -v $$program >/dev/null || { \
+	  echo "make: test-all needs $$program (Debian: apt-get install bubblewrap zsh fish)" >&2; \
+	  exit 1; }; done
 
 check: setup site ## format, lint, types, import contracts, documentation
 	$(BIN)/ruff format --check .

@@ -106,12 +106,12 @@ def test_an_address_in_the_variable_is_an_address(poor: Remora, project: Path) -
 def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
     job = ran.job
 
-    def completed(line: str, breaks: str = "") -> set[str]:
+    def completed(line: str, replaced: str = "") -> set[str]:
         environment = {
             **ran.remora.environment,
             "_REMORA_COMPLETE": "bash_complete",
             "COMP_WORDS": line,
-            "COMP_BREAKS": breaks,
+            "COMP_REPLACED": replaced or line.rpartition(" ")[2],
         }
         done = subprocess.run(
             command(()), cwd=ran.root, env=environment, capture_output=True, text=True, check=True
@@ -123,7 +123,9 @@ def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
     assert completed("remora anal") == {"analyze"}
     assert completed("remora diff ") >= {"last", ran.analyzed.document["run_id"]}
     assert node in completed("remora diff last ")
-    assert completed(f"remora diff last {node[:-1]}", ":") == {node.partition(":")[2]}
+    assert completed(f"remora diff last {node[:-1]}", node.partition(":")[2][:-1]) == {
+        node.partition(":")[2]
+    }
     assert job["agent_id"] in completed("remora trace show steps-")
     assert completed("remora analyze -o l") == {"lint"}
     assert "--unsafe-fixes" in completed("remora analyze --un")

@@ -1,5 +1,7 @@
 """The `completion` command, and the shell completions themselves."""
 
+import re
+
 import click
 from click.shell_completion import CompletionItem, FishComplete, ShellComplete, ZshComplete
 from click.shell_completion import split_arg_string as split_words
@@ -8,23 +10,47 @@ from remora.cli.app.options import Options, command
 
 _BASH = """\
 %(complete_func)s() {
-    local IFS=$'\\n' kind value
+    local line
     COMPREPLY=()
-    while IFS=',' read -r kind value; do
-        case $kind in
-            dir) compopt -o dirnames ;;
-            file) compopt -o default ;;
-            plain) COMPREPLY+=("$value") ;;
+    while IFS= read -r line; do
+        case $line in
+            dir,*) compopt -o dirnames ;;
+            file,*) compopt -o default ;;
+            plain,*) COMPREPLY+=("${line#plain,}") ;;
         esac
-    done < <(COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" \\
+    done < <(COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_REPLACED="$2" \\
         %(complete_var)s=bash_complete "$1")
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
 """
+_SPECIAL = re.compile(r"[^\w/.:,=+-]")
+"""A character that bash may treat specially outside quotes. `~` and `!` are two of them."""
+_KEPT = re.compile(r"(?:^|\s)(?P<text>(?:[\w/.:,=+@%-]|\\.)*)(?P<quote>['\"]?)$")
+"""The start of a word that bash keeps when it completes the rest, with an open quote.
+
+Anything else, such as `$'`, is not completed.
+"""
 
 
-class Bash(ShellComplete):
-    """Completion for bash, which splits words at the colons in node names."""
+class _Names(ShellComplete):
+    """Completion that leaves out names that no terminal can show and no command would accept."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Leave out names with control characters, and names that would be read as options."""
+        is_option = incomplete.startswith("-") or "--" in args
+        return [
+            item
+            for item in super().get_completions(args, incomplete)
+            if item.type != "plain"
+            or (item.value.isprintable() and (is_option or not item.value.startswith("-")))
+        ]
+
+
+class Bash(_Names):
+    """Completion for bash, which inserts what is printed here as it is: it is quoted here.
+
+    bash replaces the word from its last `:` or `=`, or from its open quote.
+    """
 
     name = "bash"
     source_template = _BASH
@@ -32,21 +58,58 @@ class Bash(ShellComplete):
     def get_completion_args(self) -> tuple[list[str], str]:
         import os
 
-        line = os.environ["COMP_WORDS"]
-        words = split_words(line)
-        last = "" if not words or line[-1:].isspace() else words.pop()
-        self._typed = last if ":" in os.environ.get("COMP_BREAKS", "") else ""
-        return words[1:], last
+        line, replaced = os.environ["COMP_WORDS"], os.environ.get("COMP_REPLACED")
+        kept = _KEPT.search(line.removesuffix(replaced or ""))
+        if replaced is None or kept is None or not line.endswith(replaced):
+            raise click.UsageError("this word cannot be completed")
+        self._quote = kept["quote"]
+        self._kept = _unquoted(kept["text"], "")
+        incomplete = self._kept + _unquoted(replaced, self._quote)
+        is_option = incomplete.startswith("-") and "=" in incomplete
+        self._option = incomplete[: incomplete.index("=") + 1] if is_option else ""
+        return split_words(line[: kept.start("text")])[1:], incomplete
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Leave out what would begin with the open quote: readline would drop one of the two."""
+        return [
+            item
+            for item in super().get_completions(args, incomplete)
+            if (self._option + item.value).startswith(self._kept)
+            and not self._quoted(item).startswith(self._quote or "\n")
+        ]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return the completion without the part that bash treats as earlier words."""
-        cut = self._typed.rfind(":") + 1
-        return f"{item.type},{item.value[cut:]}"
+        return f"{item.type},{self._quoted(item)}"
+
+    def _quoted(self, item: CompletionItem) -> str:
+        """Return the part that bash inserts, quoted for the open quote, or for none."""
+        text = f"{self._option}{item.value}"[len(self._kept) :]
+        if self._quote == "'":
+            return text.replace("'", "'\\''")
+        if self._quote:  # history is also expanded in double quotes
+            return re.sub(r"[\\$`\"]", r"\\\g<0>", text).replace("!", "\"'!'\"")
+        return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+class Fish(_Names, FishComplete):
+    """Completion for fish, which quotes names by itself. Names may contain commas."""
+
+    source_template = FishComplete.source_template.replace("split ", "split --max 1 ", 1)
+
+
+class Zsh(_Names, ZshComplete):
+    """Completion for zsh, which quotes names by itself."""
+
+
+def _unquoted(text: str, quote: str) -> str:
+    if quote == "'":
+        return text
+    return re.sub(r"\\([\\$`\"])" if quote else r"\\(.)", r"\1", text)
 
 
 VARIABLE = "_REMORA_COMPLETE"
 """Environment variable that the script sets to request completions."""
-_SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+_SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
 
 
 def print_completions(root: click.Group, asked: str) -> int:
@@ -58,7 +121,10 @@ def print_completions(root: click.Group, asked: str) -> int:
     if shell is None:
         return 2
     context = {"help_option_names": ["-h", "--help"]}
-    click.echo(shell(root, context, "remora", VARIABLE).complete())
+    try:
+        click.echo(shell(root, context, "remora", VARIABLE).complete())
+    except click.ClickException:  # such as an unknown command: nothing to complete
+        return 2
     return 0
 
 
@@ -74,8 +140,9 @@ def print_completions(root: click.Group, asked: str) -> int:
 def completion(options: Options, shell: str) -> int:
     """Print a shell completion script.
 
-    The script completes commands, options, and the names of runs, agents, operations and nodes. For
-    zsh, write it to a folder that is added to fpath before compinit runs.
+    The script completes commands, options, and the names of runs, agents, operations and nodes.
+    Names are quoted for the shell, and names with control characters are left out. For zsh, write
+    it to a folder that is added to fpath before compinit runs.
     """
     del options
     found = _SHELLS[shell](click.Group("remora"), {}, "remora", VARIABLE)
