@@ -84,8 +84,6 @@ BAD = [
     "/etc/passwd",
     "../secret",
     "src/../../secret",
-    "-rf",
-    "./-rf",
     "",
     ".",
     "a\0b",

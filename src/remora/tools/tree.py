@@ -1,6 +1,7 @@
 """Access to the project tree for tools."""
 
 import math
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -111,6 +112,8 @@ class ToolTree:
         self._writable(path, content)
         if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
             raise HostError(f"{path!r}: a new file's name must not contain control characters")
+        if re.match(r"[./]*-", path):
+            raise HostError(f"{path!r}: begins with `-`, which commands would read as an option")
         self.files.create(path, content)
 
     def _writable(self, path: str, content: bytes) -> None:

@@ -30,9 +30,8 @@ class RootedFiles:
     """Access to the regular files under `root`. Paths are POSIX paths relative to the root.
 
     Paths are resolved relative to open folders, and symbolic links are never followed. All methods
-    raise HostError if a path is absolute or empty, contains `..` or NUL, or begins with `-`. They
-    also raise it for system errors, and if the path is not a regular file. The message contains the
-    path.
+    raise HostError if a path is absolute or empty, or contains `..` or NUL. They also raise it for
+    system errors, and if the path is not a regular file. The message contains the path.
     """
 
     def __init__(self, root: Path) -> None:
@@ -220,8 +219,6 @@ def _problem(rel: str) -> str:
         return "names no file"
     if "\0" in rel:
         return "contains a NUL byte"
-    if next(part for part in parts if part not in ("", ".")).startswith("-"):
-        return "begins with `-`, which commands would read as an option"
     return ""
 
 

@@ -71,6 +71,17 @@ def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Rem
     assert poor("runs", cwd=shop).out.startswith("no runs yet")
 
 
+@pytest.mark.parametrize("given", [(), ("--", "-x.py")])
+def test_a_file_whose_name_looks_like_an_option_is_checked(
+    shop: Path, poor: Remora, given: tuple[str, ...]
+) -> None:
+    write(shop, {"a.py": FIXED, "b.py": "", "-x.py": UNUSED})
+    done = poor("check", *given, cwd=shop)
+    assert (done.code, done.err) == (1, "")
+    assert "-x.py:1: lint F401: `os` imported but unused" in done.out
+    assert ("remora analyze ./-x.py &&" in done.out) == bool(given)
+
+
 @pytest.mark.slow
 def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Remora) -> None:
     command = poor("check", cwd=shop).out.splitlines()[-1]

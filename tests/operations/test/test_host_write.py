@@ -292,6 +292,14 @@ def test_tests_that_are_not_there(tree: Path, run: Callable[..., Any]) -> None:
         run("run_tests", [])
 
 
+def test_a_file_whose_name_looks_like_an_option_is_run(tree: Path, run: Callable[..., Any]) -> None:
+    (tree / "-d").mkdir()
+    (tree / "-d" / "test_mod.py").write_text("def test_f():\n    assert True\n")
+    told = run("run_tests", ["-d/test_mod.py::test_f"])
+    assert told["passed"], told
+    assert list(told["tests"]) == ["-d/test_mod.py::test_f"]
+
+
 def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any]) -> None:
     """As where an editable installation leads back to the project."""
     project = tree.parent / "project"

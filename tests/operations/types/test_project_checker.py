@@ -170,7 +170,9 @@ def test_annotations_that_break_a_test_are_removed(
     tests += "\n\ndef test_data():\n    assert open('shop.txt').read() == 'tea'\n"
     tests += "\n\ndef test_fails():\n    assert twice() == 3\n"
     (tmp_path / "shop.txt").write_text("tea")
+    option = "from shop import twice\n\n\ndef test_fails():\n    assert twice() == 3\n"
     files = {"shop.py": shop, "tests/test_shop.py": tests, "tests/test_other.py": "1 / 0\n"}
+    files["-d/test_option.py"] = option
     python = msgspec.structs.replace(plain_python, root=tmp_path)
     with TypeChecker(files, {}, minor=11) as ty:
         inference = Inference(files, ty, weights(), Settings(minor=11))
@@ -179,7 +181,8 @@ def test_annotations_that_break_a_test_are_removed(
         assert check is not None
         assert copy_data_files(tmp_path, ty.folder)
         assert [each.rule for each in check.check(ty.folder, 60)] == [
-            "tests/test_shop.py::test_fails"
+            "-d/test_option.py::test_fails",
+            "tests/test_shop.py::test_fails",
         ]
         inference.annotations = {slots["n"]: "int", slots["k"]: "int"}
         inference.settle_with(check.check)

@@ -340,9 +340,11 @@ class TestUnreadable:
         finally:
             remove_tree(tmp_path / "d")  # pytest could not
 
-    def test_a_name_that_no_tool_may_be_given(self, shop: Desk) -> None:
-        shop.write({"-x.py": UNUSED})
-        assert shop.plan().unreadable == ({"path": "-x.py", "detail": "it cannot be read"},)
+    def test_names_that_look_like_options_are_planned(self, shop: Desk) -> None:
+        shop.write({"-x.py": UNUSED, "--fix/-y.py": UNUSED})
+        plan = shop.plan()
+        assert plan.unreadable == ()
+        assert {job.path for job in plan.jobs} >= {"-x.py", "--fix/-y.py"}
 
     def test_an_empty_project_has_no_jobs(self, desk: Desk) -> None:
         plan = desk.plan()

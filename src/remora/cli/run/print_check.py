@@ -158,6 +158,7 @@ def _paths(result: CheckResult, request: RunRequest) -> list[str]:
     fixable = {unescape_path(each.path) for each in result.problems if each.fixable}
     if given and len(fixable) <= _MOST_PATHS:
         given = sorted(relpath(result.root / path) for path in fixable)
+    given = [f"./{path}" if path.startswith("-") else path for path in given]
     return given if len(given) <= _MOST_PATHS else []
 
 

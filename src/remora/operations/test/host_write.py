@@ -283,7 +283,7 @@ def _check_ids(place: ToolTree, ids: list[str]) -> None:
         raise HostError(f"expected between 1 and {MOST_IDS} test ids, found {len(ids)}")
     for each in ids:
         path = each.partition("::")[0]
-        if path.startswith("-") or not place.files.exists(path):
+        if not place.files.exists(path):
             raise HostError(f"{path}: there is no such file")
 
 

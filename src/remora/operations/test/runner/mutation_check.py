@@ -183,7 +183,8 @@ def run_tests_once(
 def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
     root = place.seen
     words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
-    return {"ids": list(ids), "path": str(root / path), "words": words, "seconds": seconds}
+    arguments = [f"./{each}" if each.startswith("-") else each for each in ids]
+    return {"ids": arguments, "path": str(root / path), "words": words, "seconds": seconds}
 
 
 def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:

@@ -44,8 +44,9 @@ class ProjectTests(NamedTuple):
         The tests' changes of files are discarded. Raises HostError if they do not run to the end.
         """
         python = self.python
+        paths = (f"./{path}" for path in self.paths)  # a name may begin with `-`
         command = Command(
-            argv=(str(python.python), "-B", "-m", "pytest", *_OPTIONS, *self.paths),
+            argv=(str(python.python), "-B", "-m", "pytest", *_OPTIONS, *paths),
             folder=folder,
             seconds=min(_SECONDS, seconds),
             confinement=Confinement(
