@@ -23,6 +23,7 @@ Command-line options override everything.
 `model: none` is short for `model.provider: none`.
 
 A project's file cannot set addresses outside this machine, keys, or consent to run code without isolation.
+An address on this machine is only used after you have agreed to it ([models.md](../how-to/models.md#addresses-that-a-project-chooses)).
 
 `remora init` writes a commented file with all keys; `remora schema config` prints a JSON Schema.
 """

@@ -235,7 +235,8 @@ class TestKeys:
             text = f"escalation: {{enabled: true, base_url: '{models.large.address}'}}\n"
             write(cart, {"remora.yaml": text})
             own = {k: v for k, v in models.environ.items() if "ESCALATION" not in k}
-            return {**own, **FROM_ENVIRONMENT}
+            allowed = f"[{models.large.address}]"
+            return {**own, **FROM_ENVIRONMENT, "REMORA_MODEL__ALLOW_ADDRESSES": allowed}
 
         assert self.run(poor, cart, place)[1] == {None}
 

@@ -1,51 +1,34 @@
 """A key goes only to an address that its owner set: recorded by real servers on loopback."""
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.cli.test_faulty_parts import Answers, answer
+from tests.cli.listener import Listener, listening
+from tests.cli.test_faulty_parts import Answers
 
 KEY = "key-of-the-environment-1"
 FILE_KEY = "key-of-the-users-file-2"
 PATIENCE = {"REMORA_MODEL__RETRIES": "0", "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
 
 
-class Listener:
-    """A server and the Authorization header of each request that reached it."""
-
-    def __init__(self, port: int, got: list[str | None]) -> None:
-        self.address = f"http://127.0.0.1:{port}/v1"
-        self.got = got
-
-
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    got: list[str | None] = []
-
-    class Recording(Answers):
-        body = answer("I would rather not.")
-
-        def _send(self, status: int, body: Any) -> None:
-            got.append(self.headers.get("Authorization"))
-            super()._send(status, body)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Recording) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
-        thread.start()
-        yield Listener(http.server_port, got)
-        http.shutdown()
-        thread.join()
+    with listening() as found:
+        yield found
 
 
 def of_project(project: Path, listener: Listener) -> None:
     write(project, {"remora.yaml": f"model: {{base_url: '{listener.address}'}}\n"})
+
+
+def agreed(user: Remora, listener: Listener, environ: Mapping[str, str]) -> Remora:
+    """Return a user who has agreed to the address of a project."""
+    allowed = {"REMORA_MODEL__ALLOW_ADDRESSES": f"[{listener.address}]"}
+    return Remora(user.home, {**allowed, **environ})
 
 
 def of_user(user: Remora, text: str) -> None:
@@ -63,7 +46,7 @@ def test_a_projects_address_gets_no_key(
 ) -> None:
     of_project(project, listener)
     of_user(poor, f"model: {{api_key: {FILE_KEY}}}")
-    done = Remora(poor.home, {**PATIENCE, variable: KEY})(*words, "--json", cwd=project)
+    done = agreed(poor, listener, {**PATIENCE, variable: KEY})(*words, "--json", cwd=project)
     assert done.code in (0, 1, 3), done.err
     assert listener.got
     assert set(listener.got) == {None}
@@ -75,10 +58,10 @@ def test_one_line_explains_why_the_key_is_not_sent(
     poor: Remora, project: Path, listener: Listener, words: tuple[str, ...]
 ) -> None:
     of_project(project, listener)
-    with_key = Remora(poor.home, {"OPENAI_API_KEY": KEY})(*words, cwd=project)
+    with_key = agreed(poor, listener, {"OPENAI_API_KEY": KEY})(*words, cwd=project)
     (line,) = [line for line in with_key.out.splitlines() if "not sent" in line]
     assert "the project sets model.base_url" in line
-    assert "not sent" not in poor(*words, cwd=project).out
+    assert "not sent" not in agreed(poor, listener, {})(*words, cwd=project).out
 
 
 def test_a_refusal_says_that_no_key_was_sent(
@@ -86,7 +69,7 @@ def test_a_refusal_says_that_no_key_was_sent(
 ) -> None:
     of_project(project, listener)
     monkeypatch.setattr(Answers, "do_GET", lambda self: self._send(401, {"error": "no key"}))
-    refused = Remora(poor.home, {"OPENAI_API_KEY": KEY})(
+    refused = agreed(poor, listener, {"OPENAI_API_KEY": KEY})(
         "analyze", "-o", "steps", "--json", cwd=project
     )
     assert refused.code == 3
@@ -98,7 +81,7 @@ def test_a_refusal_says_that_no_key_was_sent(
 def test_runs_that_are_continued_send_no_key_either(
     poor: Remora, project: Path, listener: Listener
 ) -> None:
-    keyed = Remora(poor.home, {**PATIENCE, "REMORA_API_KEY": KEY})
+    keyed = agreed(poor, listener, {**PATIENCE, "REMORA_API_KEY": KEY})
     by_flag = keyed(
         "analyze",
         "-o",

@@ -9,6 +9,7 @@ from remora.config.forbidden_settings import is_loopback
 from remora.config.loading import load_config
 from remora.config.schema import Config
 from remora.errors import ConfigError
+from remora.models.provider import wants_none
 
 
 def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
@@ -29,7 +30,10 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("workspace:\n  allow_unsandboxed: true", "2:22", "workspace.allow_unsandboxed"),
         ("workspace: {allow_unsandboxed: 1}", "1:32", "workspace.allow_unsandboxed"),
         ("model: {base_url: 'https://example.org'}", "1:19", "model.base_url"),
+        ("model: {base_url: 'http://127.0.0.1:9/admin/delete'}", "1:19", "model.base_url"),
+        ("model: {allow_addresses: ['http://[::1]:1']}", "1:26", "model.allow_addresses"),
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
+        ("escalation: {base_url: 'http://[::1]:1/v2'}", "1:24", "escalation.base_url"),
         ("model: {base_url: ['http://[::1]:1', 'http://10.0.0.1']}", "1:19", "model.base_url"),
         ("runner: {memory: {global_events: true}}", "1:34", "runner.memory.global_events"),
         ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
@@ -93,6 +97,32 @@ def test_a_project_cannot_switch_on_what_leaves_the_machine(
     assert not off.escalation.enabled
 
 
+@pytest.mark.parametrize("user", ["model: none", "model: {provider: none}", "model: {name: none}"])
+@pytest.mark.parametrize("choice", ["provider: auto", "provider: openai", "name: m"])
+def test_a_project_cannot_switch_on_a_model_that_the_user_has_switched_off(
+    tmp_path: Path, user: str, choice: str
+) -> None:
+    config = load(tmp_path, f"model: {{{choice}, base_url: 'http://[::1]:1', margin: 2}}", user)
+    assert wants_none(config.model)
+    assert config.model.margin == 2
+
+
+def test_a_project_can_switch_models_off(tmp_path: Path) -> None:
+    for text in ("model: none", "model: {provider: none}"):
+        for user in ("model: {provider: openai}", "model: none", ""):
+            assert load(tmp_path, text, user).model.provider == "none"
+
+
+def test_a_project_uses_no_database_that_the_user_has_not_named(tmp_path: Path) -> None:
+    text = "runner: {memory: {trace_store: postgres}}"
+    with pytest.raises(ConfigError, match=r"trace_store: a project") as caught:
+        load(tmp_path, text)
+    assert "REMORA_POSTGRES__DSN" in caught.value.hint
+    load(tmp_path, text, REMORA_POSTGRES__DSN="")
+    load(tmp_path, text, "postgres: {dsn: 'postgresql://db.example.com/x'}")
+    load(tmp_path, "", text)
+
+
 @pytest.mark.parametrize(("user", "project", "level"), [(2, 0, 2), (0, 2, 2), (1, 3, 3), (3, 3, 3)])
 def test_a_project_can_only_raise_the_isolation(
     tmp_path: Path, user: int, project: int, level: int
@@ -120,6 +150,18 @@ def test_an_invalid_isolation_level_is_refused(tmp_path: Path) -> None:
         ("http://localhost:8080/v1", True),
         ("https://127.0.0.1/v1/", True),
         ("http://127.8.9.10:1", True),
+        ("http://127.8.9.10:1/", True),
+        ("http://127.0.0.256/v1", False),
+        ("http://127.0.0.01/v1", False),
+        ("http://localhost:8080/v1/../admin", False),
+        ("http://localhost:8080/v1/x", False),
+        ("http://localhost:8080/admin", False),
+        ("http://localhost:8080/v1?x=1", False),
+        ("http://localhost:8080/v1//", False),
+        ("http://LOCALHOST:8080/v1", False),
+        ("file:///v1", False),
+        ("unix:///run/docker.sock", False),
+        ("http+unix://%2Frun%2Fdocker.sock/v1", False),
         ("http://[::1]:8080/v1", True),
         ("http://localhost.example.org", False),
         ("http://127.0.0.1.example.org", False),

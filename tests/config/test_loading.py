@@ -79,6 +79,7 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
         "model": {
             "provider": "auto",
             "base_url": None,
+            "allow_addresses": [],
             "name": None,
             "renderer": "auto",
             "decoding": "auto",

@@ -127,6 +127,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     max_time: float | None = None,
     seed: int | None = None,
     allow_unsandboxed: bool = False,
+    allow_addresses: Sequence[str] = (),
     known: Operations | None = None,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
@@ -139,6 +140,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     - `model` is the name of a model or the address of a server.
     - `select` contains the ruff rules to check instead of the project's, such as `F` or `default`.
     - `max_time` is in seconds.
+    - `allow_addresses` contains addresses of model servers that the project's file may choose.
     - `known` contains all available operations, for example `BUILT_IN | MINE`. By default, only the
       built-in operations are available.
     """
@@ -154,7 +156,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_turns=positive("max_turns", max_turns),
         seed=seed,
     )
-    flags = run_flags(model, allow_unsandboxed, as_texts(select))
+    flags = run_flags(model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses))
     with planned_within(max_time):
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)
@@ -205,6 +207,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     concurrency: int | None = None,
     max_time: float | None = None,
     allow_unsandboxed: bool = False,
+    allow_addresses: Sequence[str] = (),
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
@@ -213,7 +216,8 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     `model` is the address of a server that serves the run's model.
     """
     concurrency = positive("concurrency", concurrency)
-    invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
+    flags = run_flags(model, allow_unsandboxed, allow_addresses=as_texts(allow_addresses))
+    invocation, project = open_with(root, flags)
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
     wanted = prepare_resume(invocation, project, record, concurrency=concurrency)
     wanted.check_model(model)

@@ -58,6 +58,7 @@ def run_flags(
     model: str | None,
     allow_unsandboxed: bool,
     select: Sequence[str] = (),
+    allow_addresses: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
@@ -66,6 +67,7 @@ def run_flags(
     return {
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         "operations.lint.select": _selectors(select) or None,
+        "model.allow_addresses": allow_addresses or None,
         **model_flags(model),
     }
 

@@ -35,10 +35,19 @@ class Invocation:
     config_file: Path | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
     operations: Operations = BUILT_IN
+    takes_model: bool = True
+    """False to ignore the project's settings that choose or enable a model."""
 
     @property
     def folders(self) -> UserFolders:
         return UserFolders.from_environ(self.environ)
+
+    def agreed_file(self, root: Path) -> Path:
+        """Return the file with the user's consent to addresses, which may not exist."""
+        from remora.models.agreed_addresses import FILE
+        from remora.runs.project import root_name
+
+        return self.folders.state / "roots" / root_name(root) / FILE
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
         """Return the folder given with `--root`, or the project root.
@@ -104,6 +113,7 @@ def open_config(invocation: Invocation, root: Path) -> "Config":
 def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
     """Return the configuration for `root`, and the origin of each setting that is not a default."""
     from remora.config.loading import load_with_places
+    from remora.models.agreed_addresses import with_agreed
 
     invocation.check_config_file()
     user = invocation.folders.config_file
@@ -114,11 +124,13 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
             f"{project} is a link to a file outside the project",
             hint="replace the link with the file",
         )
-    return load_with_places(
+    config, places = load_with_places(
         user_file=user if lexists(user) else None,
         project_file=project if lexists(project) else None,
         environ=invocation.environ,
         flags=invocation.flags,
         operations=invocation.operations.settings,
         project_table=None if invocation.config_file is not None else read_settings(root),
+        takes_model=invocation.takes_model,
     )
+    return with_agreed(config, places, invocation.agreed_file(root), root)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.open_trace import open_trace, open_trace_folder
 from remora.errors import ConfigError
+from remora.models.agreed_addresses import require_agreed
 from remora.runs.project import Project, RecordedProject, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
@@ -123,10 +124,12 @@ def model_flags(model: str | None) -> dict[str, Any]:
 def connect_model(invocation: Invocation, config: "Config", name: str | None = None) -> "Model":
     """Return the configured model, or another one of its server by name.
 
-    Raises ModelError if the model is not available. There is no fallback to another model.
+    Raises ModelError if the model is not available, and ConfigError if the project chooses its
+    address and the user has not agreed. There is no fallback to another model.
     """
     from remora.models.provider import open_model
 
+    require_agreed(config, name)
     return open_model(
         config.model if name is None else config.model.model_copy(update={"name": name}),
         cache=invocation.folders.cache,
@@ -151,7 +154,8 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     """Return the models that help `model`, keyed by their role.
 
     The embedded model scores texts if `model` cannot, and the larger model is asked if it is
-    enabled. Raises ModelError if the larger model is not available.
+    enabled. Raises ModelError if the larger model is not available, and ConfigError if the project
+    chooses its address and the user has not agreed.
     """
     from remora.models.no_model import NoModel
     from remora.models.provider import open_larger, open_ranker
@@ -159,6 +163,7 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
 
     if isinstance(model, NoModel):
         return {}
+    require_agreed(config, model.name)
     helpers = {}
     ranker = open_ranker(config.model, model, cache=invocation.folders.cache)
     if ranker is not None:
@@ -179,10 +184,12 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
 def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     """Return the status of the configured model without starting a server.
 
-    Raises ConfigError if the configuration is invalid.
+    Raises ConfigError if the configuration is invalid, or if the project chooses the address and
+    the user has not agreed.
     """
     from remora.models.provider import check_model
 
+    require_agreed(config)
     return check_model(
         config.model,
         cache=invocation.folders.cache,

@@ -4,37 +4,57 @@ A cloned repository must not be able to grant itself permissions.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from remora.config.key_variables import KEY_VARIABLES
-from remora.config.schema import Config
+from remora.config.schema import NO_MODEL, Config
 from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
 
 # a pattern, not a parser: whatever two parsers could read differently does not match
+_BYTE = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _LOOPBACK = re.compile(
-    r"https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/[\w.~/-]*)?", re.ASCII
+    rf"https?://(localhost|127(\.{_BYTE}){{3}}|\[::1\])(:\d{{1,5}})?(/|/v1/?)?", re.ASCII
 )
 _ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
+_CHOICES = tuple(
+    (section, key)
+    for section, keys in (
+        ("model", ("provider", "base_url", "name")),
+        ("escalation", ("enabled", "base_url", "name")),
+    )
+    for key in keys
+)
+"""Settings that choose or enable a model."""
 _SECRETS: dict[tuple[str, ...], str] = {
     (section, "api_key"): variable for section, (variable, *_) in KEY_VARIABLES.items()
 }
 """Keys of servers, and the environment variables that set them."""
-_GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
+_GRANTS = (
+    ("workspace", "allow_unsandboxed"),
+    ("runner", "memory", "global_events"),
+    ("model", "allow_addresses"),
+)
 _SIGNING = ("runner", "memory", "signing_key_file")
 _DATABASE = ("postgres", "dsn")
+_STORE = ("runner", "memory", "trace_store")
 _WHY: dict[tuple[str, ...], str] = {
-    **dict.fromkeys(_ADDRESSES, "an address on another machine"),
+    **dict.fromkeys(_ADDRESSES, "an address other than http://localhost:PORT/v1 on this machine"),
     **dict.fromkeys(_SECRETS, "a key"),
     _GRANTS[0]: "consent to run code without isolation",
     _GRANTS[1]: "an event log outside the project",
+    _GRANTS[2]: "consent to send code to an address",
     _SIGNING: "the signing key for anchors",
     _DATABASE: "the address of a database",
 }
 
 
 def is_loopback(address: str) -> bool:
-    """Return True if `address` certainly refers to this machine."""
+    """Return True if `address` certainly refers to this machine, with the path of a model server.
+
+    With another path, a project could call any HTTP service that listens on this machine.
+    """
     return _LOOPBACK.fullmatch(address) is not None
 
 
@@ -42,7 +62,7 @@ def check_project_file(layer: ParsedYaml) -> None:
     """Raise ConfigError if the project's file contains a setting that is reserved for the user."""
     for where, why in _WHY.items():
         found = _at(layer.value, where)
-        if found is None or (where in _GRANTS and found is False):
+        if found is None or (where in _GRANTS and (found is False or found == [])):
             continue
         if where in _ADDRESSES and _is_here(found):
             continue
@@ -52,16 +72,40 @@ def check_project_file(layer: ParsedYaml) -> None:
         )
 
 
-def check_escalation(config: Config, set_by: str | None) -> None:
-    """Raise ConfigError if a project's file enables escalation to another machine."""
-    if set_by != "project" or not config.escalation.enabled:
-        return
-    if not is_loopback(config.escalation.base_url or ""):
+def check_merged(config: Config, set_by: Mapping[KeyPath, str]) -> None:
+    """Raise ConfigError if a project's file enables escalation to another machine, or makes use of
+    a database that the user has not named for Remora.
+
+    `set_by` contains the layer that set each value of `config`.
+    """
+    enables = set_by.get(("escalation", "enabled")) == "project" and config.escalation.enabled
+    if enables and not is_loopback(config.escalation.base_url or ""):
         raise ConfigError(
             "escalation.enabled: a project can enable escalation only to "
             "an address on this machine",
             hint=_instead(("escalation", "enabled")),
         )
+    is_in_database = config.runner.memory.trace_store == "postgres"
+    if is_in_database and set_by.get(_STORE) == "project" and _DATABASE not in set_by:
+        raise ConfigError(
+            "runner.memory.trace_store: a project can store streams in a database "
+            "only if you have set postgres.dsn",
+            hint="set REMORA_POSTGRES__DSN (may be empty, for libpq's own variables)",
+        )
+
+
+def without_model(layer: ParsedYaml) -> ParsedYaml:
+    """Return a project's settings without those that choose or enable a model, except `none`."""
+    kept = dict(layer.value) if isinstance(layer.value, dict) else {}
+    removed = {where for where in _CHOICES if where in layer.places}
+    for section, key in removed:
+        if isinstance(kept.get(section), dict):
+            kept[section] = {name: each for name, each in kept[section].items() if name != key}
+    if _at(layer.value, ("model", "provider")) == NO_MODEL:
+        kept["model"]["provider"] = NO_MODEL
+        removed -= {("model", "provider")}
+    places = {where: place for where, place in layer.places.items() if where[:2] not in removed}
+    return layer._replace(value=kept, places=places) if removed else layer
 
 
 def _is_here(found: Any) -> bool:

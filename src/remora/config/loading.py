@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.forbidden_settings import check_escalation, check_project_file
+from remora.config.forbidden_settings import check_merged, check_project_file, without_model
 from remora.config.key_variables import KEY_VARIABLES
 from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
@@ -64,7 +64,7 @@ def load_config(
     return config
 
 
-def load_with_places(
+def load_with_places(  # noqa: PLR0913 (one keyword for each layer)
     *,
     user_file: Path | None,
     project_file: Path | None,
@@ -72,9 +72,13 @@ def load_with_places(
     flags: Mapping[str, Any],
     operations: OperationModels,
     project_table: ParsedYaml | None = None,
+    takes_model: bool = True,
 ) -> tuple[Config, dict[KeyPath, str]]:
     """Return the result of `load_config`, and the place of each setting that overrides a
     default.
+
+    If `takes_model` is false, or if the user's file disables models, the project's settings that
+    choose or enable one are ignored.
     """
     defaults = default_config(operations)
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
@@ -84,11 +88,14 @@ def load_with_places(
     if project_file is not None or project_table is not None:
         parsed = _project_layer(project_file, project_table)
         check_project_file(parsed)
-        layers = _add(layers, _raised_isolation(parsed, layers.config), "project", operations)
+        parsed = _raised_isolation(parsed, layers.config)
+        if not takes_model or NO_MODEL in (layers.config.model.provider, layers.config.model.name):
+            parsed = without_model(_with_provider(parsed))
+        layers = _add(layers, parsed, "project", operations)
     for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
         _refuse_api_keys(layer)
         layers = _add(layers, layer, name, operations)
-    check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
+    check_merged(layers.config, layers.set_by)
     return layers.config.record_layers(layers.set_by), layers.places
 
 
@@ -161,7 +168,7 @@ def _refuse_api_keys(layer: ParsedYaml) -> None:
 
 
 def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
-    layer = _without_model(layer)
+    layer = _with_provider(layer)
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
@@ -201,7 +208,7 @@ def _without_api_keys(layer: ParsedYaml) -> ParsedYaml:
     return layer
 
 
-def _without_model(layer: ParsedYaml) -> ParsedYaml:
+def _with_provider(layer: ParsedYaml) -> ParsedYaml:
     """Replace `model: none` by `model: {provider: none}`."""
     if not isinstance(layer.value, dict) or layer.value.get("model") != NO_MODEL:
         return layer

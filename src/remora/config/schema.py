@@ -100,7 +100,8 @@ class MemoryConfig(Section):
     """Maximum tokens per request; at most 600 for the embedded model."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
     """Storage of streams. jsonl uses only files, and kv uses files and a disposable index. postgres
-    uses the database of the section postgres, and files only as copies.
+    uses the database of the section postgres, and files only as copies; in a project's file, only if
+    you have set postgres.dsn.
     """
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
     """Source of tool output summaries. tool_specific uses the summarizers in the agent's
@@ -164,7 +165,12 @@ class ModelConfig(Section):
     """
     base_url: Addresses = None
     """Address of an OpenAI-compatible server, or a list of addresses with the same model. In a
-    project's file, the servers must be on this machine.
+    project's file, the servers must be on this machine, with the path /v1, and you are asked before
+    anything is sent to them.
+    """
+    allow_addresses: Annotated[tuple[Address, ...], Field(strict=False)] = ()
+    """Addresses that a project's file may choose, in addition to those that you agreed to in a
+    terminal. Not allowed in a project's file.
     """
     name: ModelName | None = None
     """Name of the model on the server at base_url. null means the model that the server provides.
@@ -206,11 +212,11 @@ class EscalationConfig(Section):
     too close."""
 
     enabled: bool = False
-    """Use the larger model. A project's file can enable this only for an address on this
-    machine."""
+    """Use the larger model. A project's file can enable this only for an address on this machine,
+    and you are asked first."""
     base_url: Address | None = None
     """Address of the larger model's server. In a project's file, the server must be on this
-    machine.
+    machine, with the path /v1, and you are asked before anything is sent to it.
     """
     name: ModelName | None = None
     """Name of the larger model on its server."""

@@ -104,15 +104,17 @@ def check_files(
 ) -> CheckResult:
     """Run the jobs of a request with records in a private folder, and remove the folder.
 
+    The project chooses no model, because hooks and CI check code before it is reviewed.
     `read_records` is called with the project and the run's ID while the records exist. Raises
     KeyboardInterrupt if the user stops it.
     """
     request = _python_files(request)
     with TemporaryDirectory(prefix="remora-check-") as folder:
         with planned_within(max_time):
-            invocation = replace(invocation, flags={**invocation.flags, **_SETTINGS})
+            flags = {**invocation.flags, **_SETTINGS}
+            invocation = replace(invocation, flags=flags, takes_model=False)
             project = _private_project(invocation, request, Path(folder))
-            prepared = _without_commit(prepare(invocation, request, project))
+            prepared = _for_check(prepare(invocation, request, project))
         try:
             done = execute(
                 invocation, prepared, watching=watching, observer=observer, max_time=max_time
@@ -149,10 +151,17 @@ def _private_project(invocation: Invocation, request: RunRequest, folder: Path) 
     )
 
 
-def _without_commit(prepared: PreparedRun) -> PreparedRun:
-    """Return the run without the commit of its base, for which git would get a ref."""
+def _for_check(prepared: PreparedRun) -> PreparedRun:
+    """Return the run without the commit of its base, for which git would get a ref, and without
+    the models that the project's agents choose.
+    """
     assert prepared.base is not None, "a new run has a base"
-    return replace(prepared, base=replaced(prepared.base, commit=None, differing={}))
+    agents = {
+        name: replace(agent, definition=agent.definition.model_copy(update={"model": None}))
+        for name, agent in prepared.agents.items()
+    }
+    base = replaced(prepared.base, commit=None, differing={})
+    return replace(prepared, base=base, agents=agents)
 
 
 def _result(

@@ -20,7 +20,8 @@ _TOOLS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini")
 _CONFIGURATION = ("remora.yaml", ".remora", *(f":(top,glob)**/{name}" for name in _TOOLS))
 """Files and folders that change what is proposed for unchanged code. Tools also read files of
 folders above and below the project's root."""
-_NOT_RECORDED = frozenset({"model.base_url", "workspace.allow_unsandboxed"})
+_RECORDED = frozenset({"model.name", "model.provider", "operations.lint.select"})
+"""Flags that a sweep records, without consent and addresses."""
 _TO_REPEAT = frozenset({"error", "interrupted", "failed"})
 
 
@@ -54,9 +55,14 @@ def sweep_settings(task: PlanTask, operations: Sequence[str]) -> dict[str, Any]:
         "operations": list(operations),
         "code": code_digest() if whole else "",
         "request": dict(request),
-        "flags": {name: value for name, value in task.flags.items() if name not in _NOT_RECORDED},
+        "flags": recorded_flags(task.flags),
         "full": task.full,
     }
+
+
+def recorded_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flags that are recorded. A record of another user could contain others."""
+    return {name: value for name, value in flags.items() if name in _RECORDED}
 
 
 def find_earlier_sweep(

@@ -11,6 +11,7 @@ import click
 from remora.bootstrap import api
 from remora.bootstrap.fork_and_retry import prepare_retry
 from remora.bootstrap.review import review_parts
+from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import (
@@ -208,6 +209,7 @@ class Review:
     def retry(self, job: JobView) -> bool:
         advice = click.prompt("  what to do differently", default="", show_default=False)
         invocation = invocation_of(self.options)
+        self.project = ask_for_addresses(self.options, self.project, invocation)
         wanted, models = prepare_retry(
             invocation, self.project, self.view, job.agent_id, feedback=advice or None
         )

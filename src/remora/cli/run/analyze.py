@@ -62,6 +62,10 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
     "--allow-unsandboxed", is_flag=True,
     help="Run the project's code even below isolation level 2.",
 )  # fmt: skip
+@click.option(
+    "--allow-address", "allow_addresses", metavar="URL", multiple=True,
+    help="Let the project's file choose the model server at URL; repeatable.",
+)  # fmt: skip
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job.")
 @click.option(
     "--max-time", type=SECONDS, metavar="S",
@@ -99,6 +103,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     model: str | None,
     select: tuple[str, ...],
     allow_unsandboxed: bool,
+    allow_addresses: tuple[str, ...],
     max_time: float | None,
     repos: Path | None,
     full: bool,
@@ -114,7 +119,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     Each function, class and module under PATH (default: the whole project) that needs work becomes
     a job. An agent works on a private copy, and `remora accept` writes its changes to your files.
     It is safe to press Ctrl-C at any time. --resume RUN continues the run with the same settings,
-    except --model, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
+    except --model, --allow-address, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.bootstrap.api_arguments import run_flags
     from remora.cli.app.json_lines import LinePrinter
@@ -124,7 +129,7 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
     from remora.runs.planning.run_request import RunRequest
 
-    flags = run_flags(model, allow_unsandboxed, select)
+    flags = run_flags(model, allow_unsandboxed, select, allow_addresses)
     if json_lines and (options.json or report_only or repos is not None or resume is not None):
         raise UsageError(
             "--json-lines cannot be combined with --json, --report-only, --repos or --resume"

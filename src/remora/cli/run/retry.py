@@ -2,6 +2,7 @@
 
 import click
 
+from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
@@ -48,7 +49,7 @@ def retry(
     from remora.runs.records.results import own_run
 
     invocation = invocation_of(options, model_flags(model))
-    project = open_project(invocation)
+    project = ask_for_addresses(options, open_project(invocation), invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)

@@ -11,6 +11,7 @@ from remora.bootstrap.open_project import measured_operations, open_project
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.project_interpreter import python_for
 from remora.bootstrap.run_limits import planned_within
+from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
@@ -28,6 +29,7 @@ from remora.cli.views.plan_view import (
 from remora.cli.views.progress import run_progress
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
+from remora.models.agreed_addresses import require_agreed
 from remora.models.model_settings import addresses_in
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
@@ -65,6 +67,9 @@ def start_run(
     project = open_project(invocation, request.paths)
     _note_other_project(options, project.root)
     complete_journals_of(options, project)
+    if not dry_run:
+        project = ask_for_addresses(options, project, invocation)
+        require_agreed(project.config)
     with planned_within(max_time):
         prepared = prepare(
             invocation,

@@ -2,6 +2,7 @@
 
 import click
 
+from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import Options, command
@@ -59,9 +60,11 @@ def watch(
     twice. The command works with low priority until Ctrl-C, which ends it with exit code 0.
     """
     from remora.bootstrap.api_arguments import run_flags
+    from remora.bootstrap.open_project import open_project
     from remora.bootstrap.watch.watch_project import watch as watch_project
     from remora.bootstrap.watch.watch_settings import WatchSettings
     from remora.cli.run.watch_output import JsonOutput, TextOutput
+    from remora.models.agreed_addresses import require_agreed
 
     if options.json:
         raise UsageError("--json cannot be combined with watch", hint="use --json-lines")
@@ -72,6 +75,8 @@ def watch(
         concurrency=int(numbers["concurrency"]),
     )
     invocation = invocation_of(options, run_flags(model, False, select))
+    project = ask_for_addresses(options, open_project(invocation), invocation)
+    require_agreed(project.config)
     observer = JsonOutput() if json_lines else TextOutput(options)
     try:
         watch_project(invocation, settings, observer)

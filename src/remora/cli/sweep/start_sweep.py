@@ -13,6 +13,7 @@ import click
 
 from remora.bootstrap.prepare_run import new_run_id
 from remora.bootstrap.run_limits import planning_limit, planning_timeout, run_to_end
+from remora.bootstrap.sweep.earlier_sweep import recorded_flags
 from remora.bootstrap.sweep.plan_processes import plan_all
 from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 from remora.bootstrap.sweep.run_repositories import RepositoryEnd, SweepRun
@@ -98,7 +99,10 @@ def resume_sweep(options: Options, arguments: SweepArguments, run: str) -> int:
     recorded, run_id = own_settings(sweep, trusted=arguments.trusted), sweep.run_id
     left = [each for each in repositories if each.name not in done]
     arguments = arguments._replace(
-        flags={**recorded["flags"], **{k: v for k, v in arguments.flags.items() if v is not None}}
+        flags={
+            **recorded_flags(recorded["flags"]),
+            **{k: v for k, v in arguments.flags.items() if v is not None},
+        }
     )
     tasks = _tasks(
         arguments, left, recorded["request"], run_id, full=recorded.get("full", False), records=True

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command
@@ -53,7 +54,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     from remora.runs.records.name_lookup import stream_named
 
     invocation = invocation_of(options, model_flags(asked["model"]))
-    project = open_project(invocation)
+    project = ask_for_addresses(options, open_project(invocation), invocation)
     complete_journals_of(options, project)
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),

@@ -1,0 +1,286 @@
+"""A project's settings send no code to any address before the user has agreed to it."""
+
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Remora, git, lint_project, write
+from tests.cli.listener import Listener, listening
+from tests.cli.review.terminal import Terminal
+from tests.openai_server import answer as answered
+from tests.openai_server import openai_server, send_json
+
+ANALYZE = ("analyze", "-o", "steps", "--node", "read")
+PATIENCE = {"REMORA_MODEL__RETRIES": "0", "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
+QUESTION = r"Send this project's code to \S+, now and later\? \[y/N\]: "
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with listening() as found:
+        yield found
+
+
+@pytest.fixture
+def user(poor: Remora) -> Remora:
+    return replace(poor, environ=PATIENCE)
+
+
+def choose(project: Path, listener: Listener) -> str:
+    write(project, {"remora.yaml": f"model: {{base_url: '{listener.address}'}}\n"})
+    return listener.address
+
+
+def answer(user: Remora, project: Path, key: str, *words: str) -> tuple[int, str]:
+    """Run a command on a terminal, answer its question, and return its exit code and the question."""
+    terminal = Terminal(user, project, *(words or ANALYZE), size=(40, 200))
+    asked = terminal.sees(QUESTION)
+    terminal.types(key)
+    return terminal.ends()[0], asked
+
+
+COMMANDS = [
+    ANALYZE,
+    (*ANALYZE, "--json-lines"),
+    (*ANALYZE, "--model", "odd"),
+    ("watch",),
+    ("model", "status"),
+    ("eval", "restore", "-o", "docstring", "--arm", "rules", "--arm", "configured"),
+]
+SETTINGS = {
+    "remora.yaml": ("remora.yaml", "model: {base_url: URL}\n"),
+    "a list": ("remora.yaml", "model: {base_url: [URL]}\n"),
+    "pyproject.toml": ("pyproject.toml", '[tool.remora.model]\nbase_url = "URL"\n'),
+    "the larger model": ("remora.yaml", "escalation: {enabled: true, base_url: URL}\n"),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_without_consent_nothing_is_sent(
+    user: Remora, project: Path, listener: Listener, words: tuple[str, ...]
+) -> None:
+    address = choose(project, listener)
+    done = user(*words, cwd=project)
+    assert done.code == 2, done.err
+    assert f"send its code to {address}, and you have not agreed" in " ".join(done.err.split())
+    assert listener.got == []
+    assert not (project / ".agentfs").exists()
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_each_place_that_names_a_server_needs_consent(
+    user: Remora, project: Path, listener: Listener, kind: str
+) -> None:
+    name, text = SETTINGS[kind]
+    write(project, {name: text.replace("URL", listener.address)})
+    done = replace(user, environ={**PATIENCE, "REMORA_MODEL__PROVIDER": "openai"})(
+        *ANALYZE, *(["--model", listener.address] if "larger" in kind else []), cwd=project
+    )
+    assert (done.code, listener.got) == (2, []), done.err
+
+
+def test_doctor_reports_the_missing_consent(
+    user: Remora, project: Path, listener: Listener
+) -> None:
+    choose(project, listener)
+    done = user("doctor", cwd=project)
+    assert done.code == 1
+    assert "you have not agreed" in done.out
+    assert listener.got == []
+
+
+def test_a_retry_and_a_resumed_run_need_consent(
+    user: Remora, project: Path, listener: Listener
+) -> None:
+    begun = user(*ANALYZE, "--model", listener.address, "--json", cwd=project)
+    (job,) = begun.document["jobs"]
+    forked = user("trace", "fork", job["agent_id"], "--turn", "1", cwd=project)
+    assert forked.code == 0, forked.err
+    listener.got.clear()
+    choose(project, listener)
+    for words in (
+        ("analyze", "--resume", "last"),
+        ("retry", "last", "read"),
+        ("trace", "fork", job["agent_id"], "--turn", "1", "--continue"),
+    ):
+        done = user(*words, cwd=project)
+        assert done.code == 2, (words, done.err)
+        assert "you have not agreed" in done.err
+    assert listener.got == []
+
+
+class TestCheck:
+    def test_it_takes_no_server_from_the_project(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        text = f"{{enabled: true, base_url: '{listener.address}'}}"
+        write(
+            project,
+            {"remora.yaml": f"model: {{base_url: '{listener.address}'}}\nescalation: {text}\n"},
+        )
+        done = user("check", "-o", "steps", cwd=project)
+        assert done.code == 1, done.err
+        assert listener.got == []
+
+    def test_it_takes_no_model_from_an_agent_of_the_project(
+        self, user: Remora, project: Path
+    ) -> None:
+        file = project / ".remora/agents/steps/agent.yaml"
+        file.write_text(file.read_text() + "model: another\n")
+        with openai_server(lambda handler, *_: send_json(handler, answered(text="no"))) as server:
+            server.models = ["m", "another"]
+            named = ("--model", server.address)
+            for words, asked in ((ANALYZE, "another"), (("check", "-o", "steps"), "m")):
+                server.requests.clear()
+                environ = {**PATIENCE, "REMORA_MODEL__NAME": "m"}
+                replace(user, environ=environ)(*words, *named, cwd=project)
+                assert {request["model"] for request in server.requests} == {asked}
+
+    def test_it_still_takes_the_users_server(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        choose(project, Listener(9, []))
+        named = replace(user, environ={**PATIENCE, "REMORA_MODEL": listener.address})
+        assert named("check", "-o", "steps", cwd=project).code != 2
+        assert listener.got
+
+
+class TestQuestion:
+    def test_it_says_what_would_be_sent_and_where_and_is_asked_once(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        address = choose(project, listener)
+        code, asked = answer(user, project, "y")
+        assert code != 2
+        words = " ".join(asked.split())
+        assert f"project {project} name a model server on this machine: {address}" in words
+        assert "Source code of the project" in words
+        assert set(listener.got) == {None}
+        listener.got.clear()
+        assert user(*ANALYZE, cwd=project).code != 2
+        assert user("model", "status", cwd=project).code in (0, 3)
+        assert listener.got
+
+    def test_the_consent_is_private_and_shown(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        address = choose(project, listener)
+        answer(user, project, "y")
+        (file,) = (user.home / "state").rglob("agreed_addresses.json")
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        shown = user("config", "show", "model.allow_addresses", "--json", cwd=project)
+        (setting,) = shown.document["settings"]
+        assert setting["value"] == [address]
+        assert setting["from"] == f"your consent in {file}"
+
+    def test_no_sends_nothing(self, user: Remora, project: Path, listener: Listener) -> None:
+        choose(project, listener)
+        assert answer(user, project, "n")[0] == 2
+        assert listener.got == []
+        assert not list((user.home / "state").rglob("agreed_addresses.json"))
+
+    def test_another_address_is_asked_about_again(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        choose(project, Listener(9, []))
+        answer(user, project, "y")
+        choose(project, listener)
+        assert user(*ANALYZE, cwd=project).code == 2
+        assert listener.got == []
+
+    def test_another_root_is_asked_about_again(
+        self, user: Remora, project: Path, listener: Listener, tmp_path: Path
+    ) -> None:
+        choose(project, listener)
+        answer(user, project, "y")
+        listener.got.clear()
+        (tmp_path / "link").symlink_to(project)
+        assert user(*ANALYZE, cwd=tmp_path / "link").code != 2, "the same root"
+        assert listener.got
+        listener.got.clear()
+        (tmp_path / "second").mkdir()
+        choose(lint_project(tmp_path / "second"), listener)
+        assert user(*ANALYZE, cwd=tmp_path / "second").code == 2
+        project.rename(tmp_path / "moved")
+        assert user(*ANALYZE, cwd=tmp_path / "moved").code == 2
+        assert listener.got == []
+
+    def test_a_fork_and_a_retry_ask_too(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        user(*ANALYZE, "--model", listener.address, cwd=project)
+        choose(project, listener)
+        assert answer(user, project, "n", "retry", "last", "read")[0] == 2
+        assert answer(user, project, "n", "watch")[0] == 2
+
+
+def test_a_flag_allows_an_address_for_one_command(
+    user: Remora, project: Path, listener: Listener
+) -> None:
+    address = choose(project, listener)
+    assert user(*ANALYZE, "--allow-address", "http://127.0.0.1:9/v1", cwd=project).code == 2
+    assert listener.got == []
+    keyed = replace(user, environ={**PATIENCE, "REMORA_API_KEY": "a-key-of-mine"})
+    assert keyed(*ANALYZE, "--allow-address", address, cwd=project).code != 2
+    assert set(listener.got) == {None}, "an address of the project gets no key"
+    listener.got.clear()
+    assert user(*ANALYZE, cwd=project).code == 2
+    assert listener.got == []
+
+
+@contextmanager
+def redirecting_server(target: str) -> Iterator[str]:
+    class Redirects(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(307)
+            self.send_header("Location", target + self.path.removeprefix("/v1"))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirects) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}/v1"
+        http.shutdown()
+        thread.join()
+
+
+def test_a_server_cannot_send_the_code_on(user: Remora, project: Path, listener: Listener) -> None:
+    with redirecting_server(listener.address) as address:
+        write(project, {"remora.yaml": f"model: {{base_url: '{address}'}}\n"})
+        done = user(*ANALYZE, "--allow-address", address, cwd=project)
+        assert done.code == 3, done.err
+        named = user(*ANALYZE, "--allow-address", address, "--model", "odd", cwd=project)
+        assert named.code == 3
+    assert listener.got == []
+
+
+def test_a_repository_of_a_sweep_needs_consent(
+    user: Remora, project: Path, listener: Listener, tmp_path: Path
+) -> None:
+    address = choose(project, listener)
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "settings")
+    write(tmp_path, {"repos.yaml": f"repositories:\n- path: {project}\n"})
+    sweep = ("analyze", "--repos", "repos.yaml", "-o", "steps")
+    refused = user(*sweep, cwd=tmp_path)
+    assert refused.code != 0
+    assert "you have not agreed" in " ".join((refused.out + refused.err).split())
+    assert listener.got == []
+    allowed = user(*sweep, "--allow-address", address, cwd=tmp_path)
+    assert "you have not agreed" not in allowed.out + allowed.err
+    assert listener.got

@@ -1,0 +1,108 @@
+"""The user's consent to addresses: what needs it, and a file that nobody else can write."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.bootstrap.invocation import Invocation, open_with_places
+from remora.config.schema import Config
+from remora.errors import ConfigError
+from remora.models.agreed_addresses import keep_agreed, require_agreed, unagreed_addresses
+
+ADDRESS, OTHER = "http://127.0.0.1:8080/v1", "http://127.0.0.1:8081/v1"
+REMOTE = "https://models.example.com/v1"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def load(root: Path, project: str, **environ: str) -> Config:
+    (root / "remora.yaml").write_text(project)
+    named = {"HOME": str(root.parent), **environ}
+    return open_with_places(Invocation(environ=named, folder=root), root)[0]
+
+
+def consent(root: Path) -> Path:
+    return Invocation(environ={"HOME": str(root.parent)}, folder=root).agreed_file(root)
+
+
+@pytest.mark.parametrize(
+    ("project", "environ", "needed"),
+    [
+        (f"model: {{base_url: '{ADDRESS}'}}", {}, (ADDRESS,)),
+        (f"model: {{base_url: ['{ADDRESS}', '{OTHER}']}}", {}, (ADDRESS, OTHER)),
+        (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": "m"}, (ADDRESS,)),
+        (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": OTHER}, ()),
+        (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": "none"}, ()),
+        (f"model: {{base_url: '{ADDRESS}', provider: embedded}}", {}, ()),
+        ("model: {provider: openai}", {"REMORA_MODEL__BASE_URL": REMOTE}, (REMOTE,)),
+        ("model: {margin: 2}", {"REMORA_MODEL__BASE_URL": REMOTE}, ()),
+        (f"escalation: {{enabled: true, base_url: '{ADDRESS}'}}", {}, (ADDRESS,)),
+        ("escalation: {enabled: true}", {"REMORA_ESCALATION__BASE_URL": ADDRESS}, (ADDRESS,)),
+        (
+            f"escalation: {{base_url: '{ADDRESS}'}}",
+            {"REMORA_ESCALATION__ENABLED": "true"},
+            (ADDRESS,),
+        ),
+        (f"escalation: {{base_url: '{ADDRESS}'}}", {}, ()),
+        ("", {"REMORA_MODEL": ADDRESS, "REMORA_ESCALATION__ENABLED": "false"}, ()),
+        (
+            f"model: {{base_url: '{ADDRESS}'}}",
+            {"REMORA_MODEL__ALLOW_ADDRESSES": f"[{ADDRESS}]"},
+            (),
+        ),
+    ],
+)
+def test_what_the_project_chooses_needs_consent(
+    root: Path, project: str, environ: dict[str, str], needed: tuple[str, ...]
+) -> None:
+    config = load(root, project, **environ)
+    assert unagreed_addresses(config) == needed
+
+
+def test_a_model_that_is_named_later_needs_it_too(root: Path) -> None:
+    config = load(root, f"model: {{base_url: '{ADDRESS}', name: none}}")
+    require_agreed(config)
+    with pytest.raises(ConfigError, match="you have not agreed"):
+        require_agreed(config, "m")
+
+
+def test_consent_holds_for_its_root_and_its_addresses(root: Path) -> None:
+    text = f"model: {{base_url: ['{ADDRESS}', '{OTHER}']}}"
+    keep_agreed(consent(root), root, [ADDRESS])
+    assert unagreed_addresses(load(root, text)) == (OTHER,)
+    keep_agreed(consent(root), root, [OTHER])
+    assert unagreed_addresses(load(root, text)) == ()
+    moved = root.rename(root.with_name("moved"))
+    assert unagreed_addresses(load(moved, text)) == (ADDRESS, OTHER)
+
+
+def test_consent_for_another_root_in_this_file_does_not_count(root: Path) -> None:
+    keep_agreed(consent(root), root / "other", [ADDRESS])
+    assert unagreed_addresses(load(root, f"model: {{base_url: '{ADDRESS}'}}")) == (ADDRESS,)
+
+
+@pytest.mark.parametrize("damage", ["others may write", "no JSON", "a folder", "a pipe"])
+def test_a_file_that_cannot_be_trusted_is_no_consent(root: Path, damage: str) -> None:
+    import os
+
+    file = consent(root)
+    keep_agreed(file, root, [ADDRESS])
+    if damage == "others may write":
+        file.chmod(0o622)
+    elif damage == "no JSON":
+        file.write_text("yes")
+    else:
+        file.unlink()
+        os.mkfifo(file) if damage == "a pipe" else file.mkdir()
+    assert unagreed_addresses(load(root, f"model: {{base_url: '{ADDRESS}'}}")) == (ADDRESS,)
+
+
+def test_a_root_whose_name_is_not_utf_8_can_be_agreed_to(tmp_path: Path) -> None:
+    root = tmp_path / "caf\udce9"
+    root.mkdir()
+    keep_agreed(consent(root), root, [ADDRESS])
+    assert unagreed_addresses(load(root, f"model: {{base_url: '{ADDRESS}'}}")) == ()
