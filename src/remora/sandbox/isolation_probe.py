@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 _NAMESPACES = 2
 _AF_VSOCK = 40  # not defined in the socket module on macOS
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
+_GET_KEYRING_ID, _USER_KEYRING = 0, -4
 
 
 def main(words: list[str]) -> None:
@@ -21,6 +23,7 @@ def main(words: list[str]) -> None:
         ("reads other files", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),
         ("writes other files", lambda: _write_into(f"{outside}/new", os.O_WRONLY | os.O_CREAT)),
         ("truncates other files", lambda: os.truncate(f"{outside}/secret", 0)),
+        ("uses kernel keyrings", _find_keyring),
     ]
     if int(level) >= _NAMESPACES:
         tries += [
@@ -60,6 +63,14 @@ def _connect(address: object) -> None:
         end.connect(address)  # type: ignore[arg-type]
     finally:
         end.close()
+
+
+def _find_keyring() -> None:
+    import ctypes
+
+    call = ctypes.CDLL(None).syscall
+    if call(_KEYCTL[os.uname().machine], _GET_KEYRING_ID, _USER_KEYRING, 0) < 0:
+        raise PermissionError
 
 
 def _make_vsock() -> None:

@@ -2,7 +2,7 @@
 
 import os
 
-from remora.sandbox.child import mount_view, namespaces, socket_filter, syscalls
+from remora.sandbox.child import mount_view, namespaces, syscall_filter, syscalls
 from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
 _ALWAYS = (
@@ -30,7 +30,7 @@ def bubblewrap_argv(record: CommandRecord) -> list[str]:
         words += [option, path, path]
     # root can write some files in /proc even without capabilities
     words += ["--remount-ro", "/proc", "--remount-ro", "/"]
-    words += ["--seccomp", str(socket_filter.filter_file())]
+    words += ["--seccomp", str(syscall_filter.filter_file())]
     return [*words, "--chdir", record.folder, "--", *record.command]
 
 

@@ -19,7 +19,8 @@ def reap() -> dict[int, int]:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
-            exit_codes[pid] = os.waitstatus_to_exitcode(status)
+            if not os.WIFSTOPPED(status):  # a child can make this process its tracer
+                exit_codes[pid] = os.waitstatus_to_exitcode(status)
     except ChildProcessError:
         pass
     return exit_codes

@@ -12,7 +12,7 @@ from remora.sandbox.child import (
     landlock,
     mount_view,
     namespaces,
-    socket_filter,
+    syscall_filter,
     syscalls,
 )
 from remora.sandbox.child.command_record import (
@@ -116,9 +116,19 @@ def _steps(
         yield "no new privileges", lambda: syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         network = record.level == NAMESPACES  # it has its own network namespace
         yield "Landlock", lambda: landlock.restrict(_rules(record), network=network)
-    if record.level == NAMESPACES:
-        yield "a socket filter", socket_filter.install
+        yield "a system call filter", syscall_filter.install
+    if record.level == LIMITS_ONLY:
+        yield "", _try_filter
     yield "", lambda: _run(record, places)
+
+
+def _try_filter() -> None:
+    """Filter system calls, but not sockets, if this system can do it without privileges."""
+    try:
+        syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+        syscall_filter.install(sockets=False)
+    except OSError:
+        pass  # not Linux, or a machine type without a filter
 
 
 def _start_session(problem_writer: int) -> None:
