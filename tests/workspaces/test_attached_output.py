@@ -1,5 +1,7 @@
 """run_attached passes output on at once and ends the process tree like `run`."""
 
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -82,6 +84,73 @@ def test_output_can_go_elsewhere(tmp_path: Path, level: int) -> None:
         ended = run_attached(command, stdout=file.fileno(), level=level)
     assert ended == ProcessExit(returncode=0, timed_out=False, isolation=f"L{level}")
     assert (tmp_path / "out").read_text() == "1\n"
+
+
+HARM = """
+import fcntl, os, termios
+def attempt(call, *arguments):
+    try:
+        return call(*arguments)
+    except OSError:
+        pass
+for number in (0, 1, 2):
+    for letter in b"id":
+        attempt(fcntl.ioctl, number, termios.TIOCSTI, bytes([letter]))
+    attempt(os.ftruncate, number, 0)
+    attempt(os.lseek, number, 0, 0)
+    attempt(os.pwrite, number, b"forged", 0)
+    again = attempt(os.open, f"/proc/self/fd/{number}", os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY)
+    if again is not None:
+        attempt(os.ftruncate, again, 0)
+    stolen = [attempt(os.pread, at, 100, 0) for at in (number, again) if at is not None]
+    assert not any(stolen), stolen
+    assert not os.isatty(number)
+print("end")
+"""
+
+
+def test_a_command_cannot_truncate_or_read_the_file_that_its_output_goes_to(
+    tmp_path: Path, level: int
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("what was there before\n")
+    with log.open("r+") as file:
+        file.seek(0, 2)
+        argv = driver(30, level, HARM)
+        subprocess.run(argv, cwd=tmp_path, stdout=file, stderr=file, stdin=file, check=True)
+    assert log.read_text() == f"what was there before\nend\n0 False L{level}\n"
+
+
+def test_a_command_does_not_get_the_terminal(tmp_path: Path, level: int) -> None:
+    master, slave = pty.openpty()
+    argv = driver(30, level, HARM)
+    subprocess.run(argv, cwd=tmp_path, stdin=slave, stdout=slave, stderr=slave, check=True)
+    assert os.read(master, 1000).decode().split() == ["end", "0", "False", f"L{level}"]
+    os.set_blocking(slave, False)
+    with pytest.raises(BlockingIOError):  # nothing was typed
+        os.read(slave, 1)
+    os.close(master)
+    os.close(slave)
+
+
+def test_a_reader_that_leaves_does_not_stop_the_command(tmp_path: Path) -> None:
+    code = "print('x' * 10_000_000); open('done', 'w').close()"
+    with subprocess.Popen(driver(30, 0, code), cwd=tmp_path, stdout=subprocess.PIPE) as done:
+        assert done.stdout
+        assert done.stdout.read(1) == b"x"
+        done.stdout.close()
+    assert (tmp_path / "done").exists()
+
+
+def test_output_waits_for_a_slow_reader_even_if_it_must_not_block(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    code = "print('x' * 1_000_000)"
+    with subprocess.Popen(driver(30, 0, code), cwd=tmp_path, stdout=writer) as done:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as output:
+            assert output.read().startswith(b"x" * 1_000_000 + b"\n")
+        done.wait()
 
 
 def test_a_missing_command_is_an_error(tmp_path: Path, level: int) -> None:

@@ -65,24 +65,52 @@ def run_command(
     )
 
 
-def run_attached(
-    command: Command, *, stdout: int | None = None, level: int | None = None
-) -> ProcessExit:
-    """Run a command like `run_command`, but without input and without capturing output.
+def run_attached(command: Command, *, stdout: int = 1, level: int | None = None) -> ProcessExit:
+    """Run a command like `run_command`, but without input, and copy its output at once.
 
-    Raises HostError if the command cannot be isolated or started.
+    Its output goes to the file descriptor `stdout`, and its errors to standard error. The command
+    gets pipes instead of these files, which it could otherwise read, truncate or control. Raises
+    HostError if the command cannot be isolated or started.
     """
     used = best_level() if level is None else level
-    report = bytearray()
-    with start_supervised(command, used, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
+    streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
+    with start_supervised(command, used, streams) as (child, lifeline):
+        assert child.stdout
+        assert child.stderr
+        targets = {child.stdout.fileno(): stdout, child.stderr.fileno(): 2}
         until = time.monotonic() + command.seconds + GRACE_SECONDS
-        while (seconds := until - time.monotonic()) > 0:
-            if select.select([lifeline.report_reader], [], [], seconds)[0]:
-                if not (chunk := os.read(lifeline.report_reader, _CHUNK)):
-                    break
-                report += chunk
-    code, timed_out = read_report(command, used, bytes(report))
+        report = _copy_output(targets, lifeline.report_reader, until)
+    code, timed_out = read_report(command, used, report)
     return ProcessExit(returncode=code, timed_out=timed_out, isolation=f"L{used}")
+
+
+def _copy_output(targets: dict[int, int], report_reader: int, until: float) -> bytes:
+    """Copy from the descriptors in `targets` until the command has ended, and return the report.
+
+    Each descriptor is copied to its value. If that fails, the rest of the output is discarded.
+    """
+    report, reading = b"", {report_reader, *targets}
+    while reading and (seconds := until - time.monotonic()) > 0:
+        for descriptor in select.select(reading, [], [], seconds)[0]:
+            if not (chunk := os.read(descriptor, _CHUNK)):
+                reading.remove(descriptor)
+            elif descriptor == report_reader:
+                report += chunk
+            elif not _write_all(targets[descriptor], chunk):
+                targets[descriptor] = -1
+    return report
+
+
+def _write_all(target: int, chunk: bytes) -> bool:
+    """Write to a descriptor, and return False if it is negative or cannot be written."""
+    while target >= 0 and chunk:
+        try:
+            chunk = chunk[os.write(target, chunk) :]
+        except BlockingIOError:  # another program has made the terminal non-blocking
+            select.select([], [target], [])
+        except OSError:  # such as a pipe whose reader has exited
+            return False
+    return target >= 0
 
 
 class _Pump:

@@ -1,6 +1,7 @@
 """`remora hub observe`: consent first; then pytest's own output and code, and links that are kept."""
 
 import json
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from remora.hub.observe.observation_queue import spool_folder
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Remora, git, write
+from tests.cli.test_terminal import on_terminal
 
 APP = """
 def total():
@@ -96,6 +98,29 @@ def test_what_was_seen_is_kept_until_the_caller_changes(active: Remora, root: Pa
     assert callees(active, root) == [{**seen_call, "lines": [9]}]
     write(root, {"app.py": APP.replace('"to"', '"t"')})
     assert callees(active, root) == []
+
+
+def test_tests_do_not_get_the_file_that_shows_their_output(active: Remora, root: Path) -> None:
+    empties = "import os\n\n\ndef test_it():\n    os.ftruncate(1, 0)\n"
+    write(root, {"tests/test_app.py": empties})
+    log = root.parent / "log"
+    log.write_text("before\n")
+    with log.open("a") as file:
+        environ, line = active.environment, [active.program, "hub", "observe", *WORDS, "-s"]
+        code = subprocess.run(line, check=False, cwd=root, env=environ, stdout=file).returncode
+    assert code == 1
+    assert log.read_text().startswith("before\n")
+    assert "Invalid argument" in log.read_text()  # a pipe
+
+
+def test_a_terminal_shows_colored_output_that_tests_did_not_write_to_it(
+    active: Remora, root: Path
+) -> None:
+    no_terminal = "import os\n\n\ndef test_it():\n    assert not any(map(os.isatty, range(3)))\n"
+    write(root, {"tests/test_app.py": no_terminal})
+    shown = on_terminal(active, root, "hub", "observe", *WORDS, "-s")
+    assert "\x1b[32m" in shown
+    assert "1 passed" in shown
 
 
 def test_pytests_own_code_passes_through(active: Remora, root: Path) -> None:

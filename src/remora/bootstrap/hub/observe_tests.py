@@ -33,13 +33,13 @@ _ANSWER_S = 10.0
 class ObserveOptions:
     """The command-line options of `hub observe`.
 
-    `stdout` is the file descriptor to which the tests write their output.
+    `stdout` is the file descriptor to which the output of the tests is copied.
     """
 
     hub: HubTarget
     words: Sequence[str]
     seconds: float = SECONDS
-    stdout: int | None = None
+    stdout: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,5 @@
 """The `hub observe` command, which runs tests and records calls between nodes."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +68,7 @@ def observe(
         hub=HubTarget(db=db, socket=socket),
         words=words,
         seconds=max_time,
-        stdout=sys.stderr.fileno() if options.json else None,
+        stdout=2 if options.json else 1,
     )
     prepared = PreparedTests(invocation_of(options, flags), request)
     note(options, f"the tests are {describe_level(prepared.level)}")

@@ -1,5 +1,6 @@
 """Test runs with Remora's pytest plugin in the project's interpreter."""
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,14 +31,14 @@ _USAGE_ERROR = 4  # pytest's exit code
 class PytestOptions:
     """Options of a test run.
 
-    `words` starts with `pytest` or `python -m pytest`. `stdout` is a file descriptor for the tests'
-    output. `trusted` turns isolation off.
+    `words` starts with `pytest` or `python -m pytest`. `stdout` is the file descriptor to which the
+    tests' output is copied. `trusted` turns isolation off.
     """
 
     words: Sequence[str]
     folder: Path
     seconds: float = SECONDS
-    stdout: int | None = None
+    stdout: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = False
     is_secret: Callable[[str], bool] = field(default=lambda _: False)
@@ -93,10 +94,12 @@ def run_tests(
         out.mkdir(mode=0o700)
         plugins.mkdir(mode=0o700)
         copy_plugin(plugins)
-        extra = ["-p", "remora_observe"]
+        # the tests write to a pipe, so pytest does not find out that a terminal shows it
+        unbuffered, color = (["-u"], ["--color=yes"]) if os.isatty(options.stdout) else ([], [])
         at = 3  # after `-c …` or `-m pytest`
+        extra = [*command[1:at], "-p", "remora_observe", *color]
         ran = Command(
-            argv=(*command[:at], *extra, *command[at:]),
+            argv=(command[0], *unbuffered, *extra, *command[at:]),
             folder=options.folder if options.folder.is_relative_to(root) else root,
             seconds=options.seconds,
             confinement=Confinement(
