@@ -316,6 +316,38 @@ def test_the_password_is_nowhere(own: Project) -> None:
             assert PASSWORD not in row
 
 
+class TestStreamsWithInvalidNames:
+    """In tables of an older version, a worker's role could write any name."""
+
+    @pytest.fixture
+    def forged(self, own: Project) -> Project:
+        own.analyze()
+        own.change(
+            "ALTER TABLE remora.streams DROP CONSTRAINT IF EXISTS streams_name; "
+            "INSERT INTO remora.streams (project, name) "
+            "SELECT DISTINCT project, 'traces/../../x\x1b' || n "
+            "FROM remora.streams, generate_series(1, 6) n"
+        )
+        return own
+
+    def test_the_list_names_one_and_has_the_others(self, forged: Project) -> None:
+        done = forged("trace", "list")
+        assert done.code == 0
+        assert "has 6 streams with an invalid name, such as 'traces/../../x" in done.err
+        assert "\x1b" not in done.err
+        assert "src/settings.py" in done.out
+
+    def test_verify_reports_them_and_verifies_the_others(self, forged: Project) -> None:
+        done = forged("trace", "verify", "--all", "--json")
+        assert done.code == 1
+        damaged = [stream for stream in done.document["streams"] if not stream["ok"]]
+        assert len(damaged) == 6
+        assert all("is invalid" in each["problems"][0]["detail"] for each in damaged)
+        assert len(done.document["streams"]) == 8
+        for words in ("runs", "show last", "accept last --all"):
+            assert forged(*words.split()).code == 0
+
+
 class TestErrors:
     READS = ("runs",)
     WRITES = ("analyze", "src", "-o", "lint")

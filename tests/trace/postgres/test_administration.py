@@ -21,7 +21,7 @@ from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.folder_check import verify_all
 from tests.clock import ticking
 from tests.postgres_server import PostgresServer
-from tests.trace.postgres.written_stream import LINES, Writer, write
+from tests.trace.postgres.written_stream import LINES, Writer, allow_any_row, write
 from tests.trace.stream.store.conformance import STREAM
 
 OpensStore = Callable[[], PostgresTraceStore]
@@ -95,7 +95,7 @@ class TestInstallation:
 
     def test_another_version_is_refused(self, database: Database) -> None:
         query(database, "UPDATE info SET version = 99")
-        with pytest.raises(DatabaseError, match=r"have version 99, but .* uses version 3") as error:
+        with pytest.raises(DatabaseError, match=r"have version 99, but .* uses version 4") as error:
             database.open()
         assert error.value.hint == "use the same version of Remora on all machines"
 
@@ -136,6 +136,32 @@ class TestInstallation:
         assert query(database, f"SELECT count(*) FROM events_{now:%Y_%m}") == [(12,)]
         assert [line + b"\n" for line in opens().lines(STREAM)] == LINES
 
+    def test_tables_with_rows_of_any_form_are_upgraded(
+        self, database: Database, opens: OpensStore
+    ) -> None:
+        write(opens(), LINES)
+        allow_any_row(database)
+        query(database, "UPDATE info SET version = 3")
+        query(database, "INSERT INTO streams (project, name, head) VALUES ('shop', '../x', '')")
+        for month in ("now()", "'2020-01-01'", "now() + interval '3 years'"):
+            query(
+                database, "INSERT INTO contents (kind, digest, content, month) "
+                f"VALUES ('objects', sha256('a'), 'b', {month})"
+            )  # fmt: skip
+        DatabaseOwner(database).install()
+        assert query(database, "SELECT version FROM info") == [(4,)]
+        assert query(database, "SELECT name FROM streams ORDER BY id") == [(STREAM,), ("../x",)]
+        assert query(database, "SELECT extract(year FROM month) FROM contents") == [(2020,)]
+        with pytest.raises(psycopg.errors.CheckViolation):
+            query(database, "INSERT INTO streams (project, name) VALUES ('shop', '../y')")
+        query(database, f"DROP TABLE contents_{datetime.now(UTC):%Y_%m}")
+        DatabaseOwner(database).install()  # new partitions have the checks, too
+        with pytest.raises(psycopg.errors.CheckViolation):
+            query(
+                database, "INSERT INTO contents (kind, digest, content) "
+                "VALUES ('objects', sha256('a'), 'b')"
+            )  # fmt: skip
+
     def test_the_status_counts_runs_and_streams(
         self, database: Database, opens: OpensStore
     ) -> None:
@@ -157,6 +183,29 @@ class TestInstallation:
 
 @pytest.mark.usefixtures("roles")
 class TestRights:
+    @pytest.mark.parametrize(
+        "name",
+        ["", "x", "traces/../x", "traces/A", "traces/a/b", "traces/a\n", "notes/x", "traces/é",
+         "traces/" + "a" * 65, "runs/" + "a" * 3000],
+    )  # fmt: skip
+    def test_a_worker_stores_no_stream_whose_name_is_not_an_id(
+        self, name: str, worker: Database
+    ) -> None:
+        with pytest.raises(psycopg.errors.CheckViolation, match="streams_name"):
+            query(worker, "INSERT INTO streams (project, name) VALUES ('shop', %s)", name)
+        worker.close()
+
+    @pytest.mark.parametrize(
+        "values",
+        ["updated = 'infinity'", "ended = '-infinity'", "lease_until = '200000-01-01'",
+         "next_seq = -1", "bytes = -1", "turn = -1", "head = 'x'", "owner = repeat('x', 10001)",
+         "node_id = repeat('x', 100001)"],
+    )  # fmt: skip
+    def test_nor_values_that_no_reader_understands(self, values: str, worker: Database) -> None:
+        with pytest.raises(psycopg.errors.CheckViolation, match="streams_values"):
+            query(worker, f"UPDATE streams SET {values}")
+        worker.close()
+
     @pytest.fixture
     def worker(self, dsn: str, database: Database, copies: CopiedTraceFolder) -> Database:
         """The worker's role, in a database with a stream and a content."""
@@ -372,6 +421,14 @@ class TestPrune:
         query(database, "UPDATE streams SET lease_until = now() + interval '30 s'")
         assert history.prune() == []
         assert history.runs == ["runs/old"]
+
+    def test_a_time_without_end_is_not_waited_for(
+        self, history: History, database: Database
+    ) -> None:
+        history.run("old", 5, 5)
+        allow_any_row(database)
+        query(database, "UPDATE streams SET updated = 'infinity'")
+        assert history.prune() == []
 
     def test_this_month_is_kept_even_if_nothing_is_kept(self, history: History) -> None:
         history.run("young", 0, 0)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from remora.errors import NotFound, StreamDamaged, StreamWriteFailed
+from remora.errors import DatabaseError, NotFound, StreamDamaged, StreamWriteFailed
 from remora.memory.events import ToolResulted, TurnStart
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
@@ -15,6 +15,7 @@ from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from tests.clock import ticking
 from tests.trace.conftest import agent_identity
 from tests.trace.postgres.conftest import OpensCopies
+from tests.trace.postgres.written_stream import allow_any_row
 from tests.trace.stream.store.conformance import STREAM
 
 CONTENT = "é\x00\r\n".encode() * 3000
@@ -31,6 +32,13 @@ def stored(database: Database) -> list[tuple[str, str]]:
 
 def change(database: Database, query: str) -> None:
     database.run(lambda connection: connection.execute(query))
+
+
+def store_bytes(database: Database, kind: str, content: bytes, month: str) -> None:
+    """Store bytes under a hash that is not theirs, as a worker's role could."""
+    query = f"INSERT INTO contents (kind, digest, content, month) VALUES (%s, %s, %s, {month})"
+    values = [kind, bytes.fromhex(DIGEST), content]
+    database.run(lambda connection: connection.execute(query, values))
 
 
 @pytest.mark.parametrize("kind", ["blobs", "objects"])
@@ -77,6 +85,7 @@ class TestStoring:
         contents = getattr(copies, kind)
         contents.put(CONTENT)
         contents.sync()
+        allow_any_row(database)
         change(database, "UPDATE contents SET content = 'x'")
         assert contents.get(DIGEST) == CONTENT  # the copy
         assert contents.problem(DIGEST) == "does not match its hash"
@@ -84,6 +93,24 @@ class TestStoring:
             contents.get(DIGEST)
         contents.sync()
         assert stored(database) == [(kind, DIGEST)]
+
+    def test_bytes_that_do_not_match_are_not_stored(self, kind: str, database: Database) -> None:
+        with pytest.raises(DatabaseError, match="contents_digest"):
+            store_bytes(database, kind, b"x", "now()")
+        assert stored(database) == []
+
+    @pytest.mark.parametrize("month", ["'2020-01-01'", "'2999-01-01'"])
+    def test_wrong_bytes_of_another_month_do_not_hide_the_right_ones(
+        self, kind: str, month: str, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        allow_any_row(database)
+        contents = getattr(copies, kind)
+        contents.put(CONTENT)
+        contents.sync()
+        store_bytes(database, kind, b"x", month)
+        contents.drop_copy(DIGEST)
+        assert contents.get(DIGEST) == CONTENT
+        assert contents.problem(DIGEST) is None
 
     def test_a_damaged_copy_is_replaced_when_it_is_verified(
         self, kind: str, copies: CopiedTraceFolder

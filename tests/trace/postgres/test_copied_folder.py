@@ -16,9 +16,11 @@ from remora.memory.events import AgentEnd, TurnStart
 from remora.trace.import_streams import ImportTarget, import_streams
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
+from remora.trace.postgres.owner import Owner, this_machine
 from remora.trace.postgres.store import PostgresTraceStore
+from remora.trace.postgres.stream_lines import read_streams
 from remora.trace.read.follow import StreamFollower
-from remora.trace.read.reader import is_being_written
+from remora.trace.read.reader import is_being_written, list_streams
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.verify.folder_check import verify_all
 from tests.clock import ticking
@@ -27,13 +29,14 @@ from tests.trace.postgres.conftest import Connects, OpensCopies
 from tests.trace.postgres.written_stream import (
     LINES,
     Writer,
+    allow_any_row,
     change_line,
     delete_lines,
     lose_lines,
     lose_streams,
     write,
 )
-from tests.trace.stream.store.conformance import STREAM
+from tests.trace.stream.store.conformance import STREAM, head_of
 
 WHOLE = b"".join(LINES)
 END = AgentEnd(status="no_change", stop_reason="no_change")
@@ -68,6 +71,19 @@ def replaced(number: int) -> bytes:
     lines = WHOLE.splitlines(keepends=True)
     lines[number - 1] = lines[number - 1].replace(b"run-1", b"run-2", 1)
     return b"".join(lines)
+
+
+def forge(database: Database, name: str) -> None:
+    """Write a stream of any name, as a worker's role could."""
+    values = {"project": "shop", "name": name, "lines": b"".join(LINES), "size": len(WHOLE)}
+    query = """
+    WITH forged AS (
+        INSERT INTO streams (project, name, next_seq, bytes)
+        VALUES (%(project)s, %(name)s, 12, %(size)s) RETURNING id, month
+    )
+    INSERT INTO events (stream, month, seq, lines) SELECT id, month, 0, %(lines)s FROM forged
+    """
+    database.run(lambda connection: connection.execute(query, values))
 
 
 def emitter(store: PostgresTraceStore, copies: CopiedTraceFolder) -> JsonlEventEmitter:
@@ -185,6 +201,33 @@ class TestDamagedCopies:
     ) -> None:
         copy_of(copies).write_bytes(damaged)
         assert found(copies) == WHOLE
+
+    @pytest.mark.parametrize("strange", [b"notes", b"my notes\n", WHOLE + b"my notes\n"])
+    def test_a_file_that_is_not_a_copy_is_kept(
+        self, strange: bytes, copies: CopiedTraceFolder
+    ) -> None:
+        copy_of(copies).write_bytes(strange)
+        assert found(copies) == WHOLE
+        assert [path.read_bytes() for path in copies.traces.glob("*.replaced")] == [strange]
+
+    @pytest.mark.parametrize("torn", [LINES[0][:30], WHOLE[:-40]])
+    def test_a_copy_that_was_cut_off_is_completed(
+        self, torn: bytes, copies: CopiedTraceFolder
+    ) -> None:
+        copy_of(copies).write_bytes(torn)
+        assert found(copies) == WHOLE
+        assert [path.name for path in copies.traces.iterdir()] == [f"{AGENT}.jsonl"]
+
+    def test_a_folder_that_became_a_link_is_not_followed(
+        self, copies: CopiedTraceFolder, tmp_path: Path
+    ) -> None:
+        copies.traces.rename(tmp_path / "elsewhere")
+        copies.traces.symlink_to(tmp_path / "elsewhere")
+        copied = tmp_path / "elsewhere" / f"{AGENT}.jsonl"
+        copied.write_bytes(b"my notes\n")
+        with pytest.raises(DiskError, match="is a link"):
+            found(copies)
+        assert copied.read_bytes() == b"my notes\n"
 
     def test_verify_reads_the_database_and_not_a_changed_copy(
         self, copies: CopiedTraceFolder
@@ -304,6 +347,128 @@ class TestDamagedDatabases:
         (problem,) = copy_problems(copies)
         assert "should have 12 lines in" in problem
         assert "but only 9 can" in problem
+
+
+NAMES = [
+    "", "x", "traces/", "traces/..", "traces/.", "traces/-x", "traces/A", "traces/a b", "traces/a/b",
+    "traces/a\n", "traces/é", "traces/\x1b[31m", "runs/..", "notes/x", "traces/" + "a" * 65,
+    "runs/" + "a" * 3000, "TRACES/x", "/traces/x", "traces/x/../../../notes",
+]  # fmt: skip
+_COLUMNS = [
+    "lease_until = 'infinity', owner = 'x'",
+    "lease_until = '200000-01-01', owner = 'x'",
+    "lease_until = '-infinity', owner = 'x'",
+    "lease_until = now() + interval '1 h', owner = '{\"x\":' || repeat('[', 200000)",
+    "next_seq = -1",
+    "next_seq = 2147483647",
+    "bytes = -1, head = repeat('x', 1000000)",
+    "head = ''",
+]
+
+
+class TestRowsOfWorkers:
+    """What a worker's role can write, in tables that did not check it."""
+
+    @pytest.fixture(autouse=True)
+    def _written(self, opens: OpensStore, database: Database) -> None:
+        write(opens(), LINES)
+        allow_any_row(database)
+
+    @pytest.fixture
+    def notes(self, copies: CopiedTraceFolder) -> Path:
+        """A file of the reader, and the stream whose name leads to it."""
+        copies.path.parent.joinpath("x").mkdir()
+        return copies.path.parent / "x" / "notes.jsonl"
+
+    @pytest.mark.parametrize("kind", ["traces", "runs"])
+    @pytest.mark.parametrize("path", ["../../x/notes", "{}/notes"])
+    def test_a_name_never_leads_out_of_the_folder(
+        self, kind: str, path: str, notes: Path, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        notes.write_bytes(b"my notes\n")
+        name = f"{kind}/{path.format(notes.parent)}"
+        forge(database, name)
+        assert list(copies.agent_streams()) == [copy_of(copies)]
+        assert list(copies.run_streams()) == []
+        copies.refresh(copies.path / f"{name}.jsonl")
+        verify_all(copies)
+        assert notes.read_bytes() == b"my notes\n"
+        assert [path.name for path in notes.parent.iterdir()] == ["notes.jsonl"]
+
+    def test_streams_with_invalid_names_are_reported_and_others_are_read(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        for name in NAMES:
+            forge(database, name)
+        assert [each.agent_id for each in list_streams(copies)] == [AGENT]
+        assert copies.invalid_names() == (len(NAMES), [name[:100] for name in NAMES])
+        report = verify_all(copies)
+        ours, *others = report.streams
+        assert ours.head == head_of(LINES)
+        assert [stream.name for stream in others if not stream.ok] == [name[:100] for name in NAMES]
+
+    def test_of_many_only_the_first_are_named(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        query = (
+            "INSERT INTO streams (project, name) "
+            "SELECT 'shop', 'traces/' || repeat('Z', 2000) || n FROM generate_series(1, 1000) n"
+        )
+        database.run(lambda connection: connection.execute(query))
+        report = verify_all(copies)
+        assert len(report.streams) == 201
+        (problem,) = report.streams[-1].problems
+        assert problem.detail.endswith("; 800 more are not listed")
+
+    @pytest.mark.parametrize("columns", _COLUMNS)
+    def test_strange_values_do_not_end_the_list(
+        self, columns: str, copies: CopiedTraceFolder, database: Database, opens: OpensStore
+    ) -> None:
+        write(opens(), LINES[:3], "traces/lint-forged")
+        query = f"UPDATE streams SET {columns} WHERE name = 'traces/lint-forged'"
+        database.run(lambda connection: connection.execute(query))
+        assert [each.agent_id for each in list_streams(copies)] == [AGENT, "lint-forged"]
+        ours = next(each for each in verify_all(copies).streams if each.name == AGENT)
+        assert ours.head == head_of(LINES)
+
+    def test_an_owner_with_an_impossible_process_id_has_died(self) -> None:
+        owner = Owner("build1", 2**62, "1", this_machine(), "x")
+        assert owner.has_died
+
+    def test_a_stream_without_its_lines_is_listed_as_damaged(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        delete_lines(database, 9)
+        (listed,) = list_streams(copies)
+        assert listed.status == "damaged"
+
+    def test_verify_leaves_no_file_behind_if_a_stream_cannot_be_copied(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        found(copies)
+        delete_lines(database, 9)
+        verify_all(copies)
+        assert [path.name for path in copies.traces.iterdir()] == [f"{AGENT}.jsonl"]
+
+    def test_streams_that_claim_to_be_small_are_not_read_at_once(
+        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
+    ) -> None:
+        names = [f"lint-{number}" for number in range(5)]
+        for name in names:
+            write(opens(), LINES, f"traces/{name}")
+        query = (
+            "UPDATE streams SET bytes = 0; "
+            "UPDATE events SET lines = lines || decode(repeat('0a', 5000000), 'hex') WHERE seq = 11"
+        )
+        database.run(lambda connection: connection.execute(query))
+        month, ids = database.run(
+            lambda connection: connection.execute(
+                "SELECT month, array_agg(id) FROM streams GROUP BY month"
+            ).fetchone()
+        ) or (None, [])
+        assert len(read_streams(database, month, ids)) == 3
+        assert len(list_streams(copies)) == 6
+        assert copies.agent_stream(names[4]).stat().st_size == len(WHOLE) + 5_000_000
 
 
 class TestExpiredStreams:

@@ -55,6 +55,15 @@ def test_reading_begins_at_any_line_of_a_row(store: PostgresTraceStore) -> None:
         assert stored(store, start) == LINES[start:]
 
 
+def test_a_row_that_is_too_large_is_not_read(
+    database: Database, key: StreamKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_lines, "_ROW_BYTES", 1_000_000)
+    query = "UPDATE events SET lines = lines || decode(repeat('0a', 1000000), 'hex') WHERE seq = 4"
+    database.run(lambda connection: connection.execute(query))
+    assert b"".join(read_pages(database, key, 0, len(LINES))) == b"".join(LINES[:4])
+
+
 @pytest.mark.parametrize("size", [1, 1_000, 400_000])
 def test_a_page_has_whole_rows_up_to_a_size(
     size: int, database: Database, key: StreamKey, monkeypatch: pytest.MonkeyPatch

@@ -36,6 +36,15 @@ def write(store: PostgresTraceStore, lines: Sequence[bytes], stream: str = STREA
     writer.release()
 
 
+def allow_any_row(database: Database) -> None:
+    """Remove the checks of rows, which tables of an older version did not have."""
+    query = (
+        "ALTER TABLE streams DROP CONSTRAINT IF EXISTS streams_name, DROP CONSTRAINT IF EXISTS streams_values; "
+        "ALTER TABLE contents DROP CONSTRAINT IF EXISTS contents_digest"
+    )
+    database.run(lambda connection: connection.execute(query))
+
+
 def change_line(database: Database, number: int) -> None:
     database.run(lambda connection: connection.execute(_CHANGE, [number]))
 

@@ -11,6 +11,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
     clip_start,
     emit,
+    note,
     table,
     terminal_width,
 )
@@ -90,6 +91,10 @@ def list_(options: Options, **asked: str | None) -> int:
         found = [StreamMatch(stream=stream) for stream in list_streams(folder)]
     else:
         found = queries_of(options, folder).find(query)
+    number, names = folder.invalid_names()
+    if number:
+        left_out = f"{count(number, 'stream')} with an invalid name"
+        note(options, f"{folder.place} has {left_out}, such as {names[0]!r}; left out")
     of_turns = query.of_turns()
     document = {"streams": [_document(one, of_turns=of_turns) for one in found]}
     if of_turns:

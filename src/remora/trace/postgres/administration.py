@@ -42,7 +42,7 @@ WITH young AS (
     WHERE updated > now() - make_interval(days => %(days)s) OR lease_until > now()
 )
 SELECT DISTINCT to_char(needed, 'YYYY-MM') FROM streams,
-    generate_series(month, updated AT TIME ZONE 'UTC', interval '1 month') AS needed
+    generate_series(month, least(updated, now()) AT TIME ZONE 'UTC', interval '1 month') AS needed
 WHERE id IN (SELECT id FROM young)
     OR (project, run_id) IN (SELECT project, run_id FROM young)
 """

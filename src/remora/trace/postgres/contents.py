@@ -21,7 +21,11 @@ SELECT DISTINCT encode(digest, 'hex') FROM contents WHERE kind = %s AND digest =
 _STORE = """
 INSERT INTO contents (kind, digest, content) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
 """
-_FETCH = "SELECT content FROM contents WHERE kind = %s AND digest = %s ORDER BY month DESC LIMIT 1"
+# Another month may have the right bytes, because workers could once store others.
+_FETCH = """
+SELECT content FROM contents WHERE kind = %s AND digest = %s
+ORDER BY sha256(content) = digest DESC, month DESC LIMIT 1
+"""
 
 
 class PostgresObjectStore(ObjectStore):

@@ -5,32 +5,49 @@ All readers work on files. Before a stream is read, its new lines are copied.
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.config.user_folders import make_private
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import AgentEnd, Event, Head
+from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.content.byte_source import FileSource
 from remora.trace.content.line_format import newline_before, valid_hash
-from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
+from remora.trace.content.private_files import (
+    disk_errors,
+    open_file,
+    open_folder,
+    open_subfolder,
+    write_all,
+)
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner
+from remora.trace.postgres.schema import STREAM_NAME
 from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
 from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import STREAM_SUFFIX, TraceFolder, stream_id, stream_paths
+from remora.trace.verify.verify_report import MAX_PROBLEMS
 
 _BATCH_BYTES = 8 << 20
+# A worker may write any value into most columns, so each of them is limited here.
 _ROWS = """
-SELECT id, name, month, next_seq, head, bytes, owner,
+SELECT id, name, month, next_seq, left(head, 64), bytes, left(owner, 10000),
     CASE WHEN owner IS NOT NULL AND lease_until > clock_timestamp()
-    THEN extract(epoch FROM lease_until - clock_timestamp())::float ELSE 0 END
-FROM streams WHERE project = %(project)s
+    THEN extract(epoch FROM
+        least(lease_until, clock_timestamp() + interval '1 day') - clock_timestamp()
+    )::float ELSE 0 END
+FROM streams WHERE project = %(project)s AND name COLLATE "C" ~ %(form)s
+"""
+_INVALID = """
+SELECT left(name, 100), count(*) OVER () FROM streams
+WHERE project = %s AND name COLLATE "C" !~ %s ORDER BY id LIMIT %s
 """
 _NAMED = "AND name = %(name)s"
 _PRUNED = "SELECT name, count, head FROM expired WHERE project = %s ORDER BY removed"
@@ -128,7 +145,8 @@ class CopiedTraceFolder(TraceFolder):
             for row in self._rows(_NAMED, _name(each)):
                 with self._noted(each):
                     self._copy(row, each)
-                    self._replace(row, each)
+                    with self._locked(each) as folder:
+                        self._replace(row, each, folder)
 
     def copy_problem(self, path: Path) -> str | None:
         return self._problems.get(path)
@@ -139,6 +157,13 @@ class CopiedTraceFolder(TraceFolder):
         )
         return {name: Head(count=count, hash=head) for name, count, head in rows}
 
+    def invalid_names(self) -> tuple[int, list[str]]:
+        values = [self._project, STREAM_NAME, MAX_PROBLEMS]
+        rows = self._database.run(
+            lambda connection: connection.execute(_INVALID, values).fetchall()
+        )
+        return (rows[0][1] if rows else 0), [row[0] for row in rows]
+
     def wait(self, seconds: float) -> None:
         """Wait until the database announces new events. At most, wait ten times as long, because an
         announcement can get lost.
@@ -147,7 +172,7 @@ class CopiedTraceFolder(TraceFolder):
 
     def _refresh_all(self, kind: str) -> None:
         rows = self._rows("AND starts_with(name, %(name)s)", f"{kind}/")
-        paths = {row.id: self.path / f"{row.name}{STREAM_SUFFIX}" for row in rows}
+        paths = {row.id: self._path(row.name) for row in rows}
         for batch in _batches(rows):
             new = [row.id for row in batch if not paths[row.id].exists()]
             read = read_streams(self._database, batch[0].month, new) if len(new) > 1 else {}
@@ -168,9 +193,15 @@ class CopiedTraceFolder(TraceFolder):
             self._problems[path] = f"{error.message}; {error.hint}"
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
-        query, values = f"{_ROWS} {condition}", {"project": self._project, "name": name}
+        query = f"{_ROWS} {condition}"
+        values = {"project": self._project, "name": name, "form": STREAM_NAME}
         rows = self._database.run(lambda connection: connection.execute(query, values).fetchall())
         return [_Row(*row) for row in rows]
+
+    def _path(self, name: str) -> Path:
+        """Return the path of the copy of a stream. Raises UsageError if the name is not valid."""
+        kind, _, found = name.partition("/")
+        return self.run_stream(found) if kind == "runs" else self.agent_stream(found)
 
     def _remove_expired(self, path: Path) -> None:
         values = {"project": self._project, "name": _name(path)}
@@ -194,29 +225,36 @@ class CopiedTraceFolder(TraceFolder):
             with suppress(FileNotFoundError):
                 if path.stat().st_size == row.bytes:
                     return
-        self._append_new(row, path, read)
+        with self._locked(path) as folder:
+            if not self._append_new(row, path, folder, read):
+                self._replace(row, path, folder)
 
-    def _replace(self, row: _Row, path: Path) -> None:
+    def _replace(self, row: _Row, path: Path, folder: int) -> None:
         """Copy a stream from its first line, and compare the copies."""
         new = path.with_name(f"{path.name}.{os.getpid()}")
-        with disk_errors(path):
-            new.unlink(missing_ok=True)
-            self._append_new(row, new, None)
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(new.name, dir_fd=folder)
+            self._append_new(row, new, folder, None)
             line = _first_difference(path, new)
             if line is not None:
                 kept = _unused(path.with_name(f"{path.name}.replaced"))
-                path.rename(kept)
+                os.rename(path.name, kept.name, src_dir_fd=folder, dst_dir_fd=folder)
                 self._problems[path] = (
                     f"line {line} in {self._database.address} is not the one that was copied "
                     f"before, which is kept in {kept}"
                 )
-            new.replace(path)
+            os.rename(new.name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(new.name, dir_fd=folder)
 
-    def _append_new(self, row: _Row, path: Path, read: bytes | None) -> None:
-        with _opened_copy(path) as file:
+    def _append_new(self, row: _Row, path: Path, folder: int, read: bytes | None) -> bool:
+        """Append the new lines to a copy. Return False if it does not end with an event."""
+        with _opened_copy(path, folder) as file:
             last = _last_copied(path) if os.fstat(file).st_size else None
-            if last is None:
-                os.ftruncate(file, 0)
+            if last is None and os.fstat(file).st_size:
+                return False
             count, head = (0, None) if last is None else (last.seq + 1, last.hash)
             if row.next_seq < count:  # perhaps another process has copied lines since
                 row = next(iter(self._rows(_NAMED, row.name)), row)
@@ -234,6 +272,18 @@ class CopiedTraceFolder(TraceFolder):
                 count += page.count(b"\n")
             if count < row.next_seq and self._rows(_NAMED, row.name):
                 raise self._unreadable(row, count)
+        return True
+
+    @contextmanager
+    def _locked(self, path: Path) -> Iterator[int]:
+        """Open the folder of a copy, locked against other processes that copy."""
+        with disk_errors(path), ExitStack() as stack:
+            top = open_folder(self.path)
+            stack.callback(os.close, top)
+            folder = open_subfolder(top, path.parent.name)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield folder
 
     def _lost(self, row: _Row, path: Path, count: int) -> StreamDamaged:
         return StreamDamaged(
@@ -271,17 +321,28 @@ def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 
 
 def _first_difference(path: Path, other: Path) -> int | None:
-    """Return the number of the first line that differs, or None if one file begins the other."""
+    """Return the number of the first line that differs, or None if one file begins the other.
+
+    Lines of `path` that are no events are different from missing ones.
+    """
+    if not path.exists():
+        return None
     with path.open("rb") as lines, other.open("rb") as others:
-        for number, (line, found) in enumerate(zip(lines, others, strict=False), 1):
-            if line != found:
+        for number, (line, found) in enumerate(zip_longest(lines, others, fillvalue=b""), 1):
+            is_torn = not line.endswith(b"\n") and found.startswith(line)
+            if line != found and not is_torn and (found or not _is_event(line)):
                 return number
     return None
 
 
+def _is_event(line: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        return bool(decode_event(line))
+    return False
+
+
 def _unused(path: Path) -> Path:
-    names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 1000)))
-    return next((name for name in names if not name.exists()), path)
+    return path.with_name(f"{path.name}-{secrets.token_hex(4)}") if os.path.lexists(path) else path
 
 
 def _name(path: Path) -> str:
@@ -296,21 +357,17 @@ def _kept(path: Path) -> str:
 
 
 @contextmanager
-def _opened_copy(path: Path) -> Iterator[int]:
-    """Open a copy for appending, locked against other processes that copy, and without an
-    unfinished last line.
-    """
-    with disk_errors(path), ExitStack() as stack:
-        folder = open_folder(path.parent)
-        stack.callback(os.close, folder)
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-        file = open_file(path.name, flags, folder=folder)
-        stack.callback(os.close, file)
+def _opened_copy(path: Path, folder: int) -> Iterator[int]:
+    """Open a copy in an opened folder for appending, without an unfinished last line."""
+    file = open_file(path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=folder)
+    try:
         source = FileSource(file)
-        if size := source.size():
-            os.ftruncate(file, newline_before(source, size) + 1)
+        end = newline_before(source, source.size()) + 1
+        if _last_copied(path) is not None:  # otherwise it is not a copy
+            os.ftruncate(file, end)
         yield file
+    finally:
+        os.close(file)
 
 
 def _last_copied(path: Path) -> Event | None:

@@ -32,7 +32,7 @@ class Owner(msgspec.Struct, frozen=True):
         """Return the owner in the database's text, or None if it cannot be read."""
         try:
             return msgspec.json.decode(text, type=Owner)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return None
 
     def encode(self) -> str:
@@ -64,7 +64,7 @@ def _exists(pid: int) -> bool:
     """Return True if there is such a process, also if it is hidden from this user."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # the database can hold any number
         return False
     except PermissionError:
         return True

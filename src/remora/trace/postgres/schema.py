@@ -6,7 +6,7 @@ from typing import Any
 from psycopg import Connection, sql
 
 SCHEMA = "remora"
-VERSION = 3
+VERSION = 4
 _MONTHS_AHEAD = 12
 _LOCK = 0x52454D4F5241
 """Advisory lock that is held while tables are created."""
@@ -86,7 +86,28 @@ ALTER TABLE streams ADD COLUMN ended timestamptz;    -- time of agent_end
 UPDATE streams SET ended = updated WHERE closed;
 CREATE INDEX streams_ended ON streams (run_id, ended) WHERE ended IS NOT NULL;
 """
-_UPGRADES = {1: _MODEL_TABLES, 2: _ENDED}
+STREAM_NAME = "^(traces|runs)/[a-z0-9][a-z0-9._-]{0,63}$"
+"""Regular expression of PostgreSQL for the names of streams: a folder, and a valid ID.
+
+Readers copy streams to files of these names."""
+# Workers write these columns and contents. Rows from before are kept, and readers check them, too.
+_CHECKS = """
+ALTER TABLE streams
+    ADD CONSTRAINT streams_name CHECK (name COLLATE "C" ~ '{name}') NOT VALID,
+    ADD CONSTRAINT streams_values CHECK (
+        next_seq >= 0 AND turn >= 0 AND bytes >= 0 AND octet_length(head) = 64
+        AND octet_length(owner) <= 10000 AND octet_length(run_id) <= 10000
+        AND octet_length(operation) <= 10000 AND octet_length(node_id) <= 100000
+        AND octet_length(status) <= 10000
+        AND updated BETWEEN '2000-01-01' AND '9000-01-01'
+        AND ended BETWEEN '2000-01-01' AND '9000-01-01'
+        AND lease_until BETWEEN '2000-01-01' AND '9000-01-01'
+    ) NOT VALID;
+DELETE FROM contents WHERE digest <> sha256(content)
+    AND month >= date_trunc('month', now() AT TIME ZONE 'UTC')::date;
+ALTER TABLE contents ADD CONSTRAINT contents_digest CHECK (digest = sha256(content)) NOT VALID;
+""".replace("{name}", STREAM_NAME)
+_UPGRADES = {1: _MODEL_TABLES, 2: _ENDED, 3: _CHECKS}
 """Statements that turn a version into the next one."""
 _WORKERS = """
 SELECT DISTINCT grantee FROM information_schema.role_table_grants

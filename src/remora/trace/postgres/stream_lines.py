@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from remora.trace.content.line_format import MAX_LINE
 from remora.trace.postgres.database import Connection, Database
 
 _PAGE_BYTES, _PAGE_ROWS = 8 << 20, 1000
+_ROW_BYTES = 4 * MAX_LINE
+"""Maximum bytes of a row. A larger one is not read, because it was not written by Remora."""
 # The size of a compressed value is known without reading it.
 _ROWS = """
-SELECT seq, lines FROM (
+SELECT seq, CASE WHEN octet_length(lines) <= %(row_bytes)s THEN lines ELSE '' END FROM (
     SELECT seq, lines, sum(octet_length(lines)) OVER (ORDER BY seq) - octet_length(lines) AS before
     FROM events
     WHERE month = %(month)s AND stream = %(id)s AND seq >= coalesce((
@@ -22,8 +25,10 @@ SELECT seq, lines FROM (
 ) AS page WHERE before < %(bytes)s ORDER BY seq
 """
 _STREAMS = """
-SELECT stream, lines FROM events
-WHERE month = %(month)s AND stream = ANY (%(ids)s) ORDER BY stream, seq
+SELECT stream, lines FROM (
+    SELECT stream, seq, lines, sum(octet_length(lines)) OVER (ORDER BY stream) AS size
+    FROM events WHERE month = %(month)s AND stream = ANY (%(ids)s)
+) AS page WHERE size <= %(bytes)s ORDER BY stream, seq
 """
 
 
@@ -40,7 +45,8 @@ def read_pages(database: Database, key: StreamKey, start: int, end: int) -> Iter
     A page has many lines. The last one may contain later lines, too. Raises DatabaseError.
     """
     while start < end:
-        wanted = {**key._asdict(), "start": start, "rows": _PAGE_ROWS, "bytes": _PAGE_BYTES}
+        limits = {"rows": _PAGE_ROWS, "bytes": _PAGE_BYTES, "row_bytes": _ROW_BYTES}
+        wanted = {**key._asdict(), "start": start, **limits}
         rows = database.run(partial(_fetch, values=wanted))
         page, first = b"".join(lines for _, lines in rows), rows[0][0] if rows else 0
         count = page.count(b"\n")
@@ -51,8 +57,11 @@ def read_pages(database: Database, key: StreamKey, start: int, end: int) -> Iter
 
 
 def read_streams(database: Database, month: Any, ids: Sequence[int]) -> dict[int, bytes]:
-    """Return all lines of streams that were begun in the same month. Raises DatabaseError."""
-    values = {"month": month, "ids": list(ids)}
+    """Return all lines of streams that were begun in the same month.
+
+    Streams that are too large together are left out. Raises DatabaseError.
+    """
+    values = {"month": month, "ids": list(ids), "bytes": 2 * _PAGE_BYTES}
     rows = database.run(
         lambda connection: connection.execute(_STREAMS, values, binary=True).fetchall()
     )
@@ -63,4 +72,5 @@ def read_streams(database: Database, month: Any, ids: Sequence[int]) -> dict[int
 
 
 def _fetch(connection: Connection, values: dict[str, Any]) -> list[tuple[int, bytes]]:
-    return connection.execute(_ROWS, values, binary=True).fetchall()
+    rows = connection.execute(_ROWS, values, binary=True).fetchall()
+    return list(takewhile(itemgetter(1), rows))  # a row that is too large is empty

@@ -179,10 +179,10 @@ def list_streams(folder: TraceFolder) -> list[StreamInfo]:
     Reads only the end of each stream. An unreadable stream has the status `damaged`, and any fields
     that could not be read are empty or 0.
     """
-    return [_info(path) for path in folder.agent_streams()]
+    return [_info(path, folder.copy_problem(path)) for path in folder.agent_streams()]
 
 
-def _info(path: Path) -> StreamInfo:
+def _info(path: Path, problem: str | None) -> StreamInfo:
     size, last, status = 0, None, DAMAGED
     try:
         size = path.lstat().st_size
@@ -192,6 +192,7 @@ def _info(path: Path) -> StreamInfo:
             status = _agent_status(last, path)
     except (DiskError, NotFound, StreamDamaged, OSError):
         status = DAMAGED
+    status = status if problem is None else DAMAGED
     return StreamInfo(
         agent_id=stream_id(path),
         run_id=last.run_id if last else "",
