@@ -1,7 +1,7 @@
 """Share files in a real browser, opened from the disk."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.shared import change_lines, lines_in, records_of, shared_agent
 from tests.web.test_damage import PAYLOADS
+from tests.web.test_share_file import tell_secret
 
 TABS = ("Why", "Raw | Packet", "Prompt", "Candidates", "Files", "Events")
 Open = Callable[[str], Page]
@@ -172,6 +173,109 @@ def test_one_changed_character_of_the_file_is_found(
             assert 1 <= int(line[1]) <= recorded.count(b"\n")
 
 
+def stubs(data: bytes, kept: Collection[int]) -> bytes:
+    """Return lines of which all but those with these numbers are replaced as if withheld."""
+    return b"".join(
+        line if number in kept else b'{"turn":1,"withheld":300,"hash":"%s"}\n' % line[-67:-3]
+        for number, line in enumerate(data.splitlines(keepends=True), 1)
+    )
+
+
+@pytest.mark.slow
+def test_lines_with_secrets_are_counted_apart(
+    show: Open, failed: Planted, copied: Path, tmp_path: Path
+) -> None:
+    rewrite(stream_of(copied, failed.agent_id), tell_secret)
+    html = shared_agent(copied, tmp_path, failed.agent_id)
+    lines = lines_in(html, failed.agent_id).splitlines()
+    left_out = [n for n, line in enumerate(lines, 1) if b'"withheld"' in line]
+    page = show(re.sub(r' data-problem="[^"]*"', "", html))
+    shown = badge(page, failed.agent_id)
+    expect(shown).to_have_class("badge part")
+    numbers = ", ".join(map(str, left_out))
+    expect(shown).to_contain_text(
+        f"{len(lines) - len(left_out)} of {len(lines)} lines checked in this browser · left out: "
+        f"lines {numbers}; lines before {left_out[-1]} are not bound to the head"
+    )
+    expect(page.locator(".badge.good")).to_have_count(0)
+    colors = "each => [getComputedStyle(each).color, getComputedStyle(each).backgroundColor]"
+    unlike = shown.evaluate(colors)
+    shown.evaluate("each => { each.className = 'badge good'; }")
+    assert all(one != other for one, other in zip(unlike, shown.evaluate(colors), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replaced", ["one", "all but one", "all"])
+def test_lines_that_are_marked_as_left_out_later_are_red(
+    replaced: str, show: Open, html: str, failed: Planted
+) -> None:
+    """Also lines before them that were changed with new hashes, which the marks would hide."""
+    count = lines_in(html, failed.agent_id).count(b"\n")
+    every = {*range(1, count + 1)}
+    kept = {"one": every - {4}, "all but one": {count}, "all": set[int]()}[replaced]
+    forged = change_lines(html, failed.agent_id, lambda data: stubs(data, kept))
+    page = show(forged)
+    expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+    first = min(every - kept)
+    expect(badge(page, failed.agent_id)).to_contain_text(f"line {first}: the line was removed")
+    numbers = " ".join(map(str, sorted(every - kept)))
+    show(forged.replace(" data-head=", f' data-withheld="{numbers}" data-head='))
+    expect(badge(page, failed.agent_id)).to_have_class("badge part")
+    expect(badge(page, failed.agent_id)).to_contain_text(f"{len(kept)} of {count} lines checked")
+    expect(page.locator(".badge.good")).to_have_count(0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more", ['"note":"passed",', '"type":null,', '"seq":3,', '"hash":"{hash}","x":{{}},']
+)
+def test_a_line_that_is_left_out_has_nothing_else(
+    more: str, show: Open, html: str, failed: Planted
+) -> None:
+    def change(data: bytes) -> bytes:
+        lines = data.splitlines(keepends=True)
+        text = lines[3][-67:-3].decode()
+        added = more.format(hash=text)
+        lines[3] = f'{{"turn":1,"withheld":300,{added}"hash":"{text}"}}\n'.encode()
+        return b"".join(lines)
+
+    forged = change_lines(html, failed.agent_id, change)
+    page = show(forged.replace(" data-head=", ' data-withheld="4" data-head='))
+    expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+    expect(badge(page, failed.agent_id)).to_contain_text("line 4:")
+
+
+@pytest.mark.slow
+def test_what_the_file_says_of_its_own_proof_is_replaced(
+    show: Open, html: str, failed: Planted
+) -> None:
+    """The badges and the head are those of the lines that the browser read."""
+    head = re.search(r'data-head="([0-9a-f]{64})"', html)
+    assert head is not None
+    forged = html.replace(f"<code>{head[1]}</code>", f"<code>{'0' * 64}</code>")
+    forged = forged.replace("<footer>", '<span class="badge good" id="x">14 lines checked</span>')
+    page = show(forged)
+    expect(badge(page, failed.agent_id)).to_have_class("badge good")
+    expect(page.locator("#x")).to_have_class("badge wait")
+    expect(page.locator("#x")).to_have_text("not checked")
+    expect(page.locator(".proof dl")).to_contain_text(head[1])
+    expect(page.locator(".proof dl")).not_to_contain_text("0" * 64)
+
+
+@pytest.mark.slow
+def test_only_a_checked_badge_is_green(show: Open, html: str, failed: Planted) -> None:
+    page = show(html)
+    expect(badge(page, failed.agent_id)).to_have_class("badge good")
+    green = badge(page, failed.agent_id).evaluate("each => getComputedStyle(each).color")
+    colored = page.evaluate(
+        """color => [...document.querySelectorAll("main *")]
+            .filter((each) => getComputedStyle(each).color === color && each.textContent.trim())
+            .map((each) => each.closest(".badge, .diff, .packet-changes")?.className ?? each.outerHTML)""",
+        green,
+    )
+    assert set(colored) <= {"badge good", "diff", "packet-changes"}
+
+
 @pytest.mark.slow
 def test_a_run_compares_the_heads_of_its_agents(
     show: Open, failed: Planted, tmp_path: Path
@@ -224,7 +328,8 @@ def test_without_scripts_all_turns_can_be_read(
         page.goto(file.as_uri())
         expect(page.locator(".sentence")).to_be_visible()
         expect(page.locator("details.one-turn[open]")).to_have_count(1)
-        expect(page.locator(".proof .badge.good")).to_contain_text("verified")
+        expect(page.locator(".badge.good")).to_have_count(0)
+        expect(page.locator(".proof .badge.wait")).to_contain_text("not checked")
         for turn in (0, 1, 3):
             page.locator(f"details[data-turn='{turn}'] > summary").click()
         expect(page.locator("section.tab.packet:visible")).to_have_count(4)

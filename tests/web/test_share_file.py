@@ -141,7 +141,7 @@ def test_secrets_are_not_in_it(place: str, failed: Planted, copied: Path, tmp_pa
     if place == "file":
         _add_change(copied, failed.agent_id, f'token = "{SECRET}"\n'.encode())
     else:
-        change = _tell_secret if place == "line" else _tell_secret_without_blob
+        change = tell_secret if place == "line" else tell_secret_without_blob
         rewrite(stream_of(copied, failed.agent_id), change)
     made = share_agent(records_of(copied, tmp_path), failed.agent_id)
     lines = lines_in(made.html, failed.agent_id)
@@ -165,12 +165,12 @@ def test_a_redacted_prompt_has_no_hash(failed: Planted, copied: Path, tmp_path: 
     assert "A secret in the request is not shown" in html
 
 
-def _tell_secret(event: dict[str, Any]) -> None:
+def tell_secret(event: dict[str, Any]) -> None:
     if event["type"] == "tool_result":
         event["data"]["raw_output"] = f"found {SECRET}"
 
 
-def _tell_secret_without_blob(event: dict[str, Any]) -> None:
+def tell_secret_without_blob(event: dict[str, Any]) -> None:
     """Add a secret beside a text that is stored elsewhere and was removed."""
     if event["type"] == "tool_result":
         event["data"] |= {

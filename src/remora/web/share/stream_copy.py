@@ -27,8 +27,8 @@ MOST_BYTES = 64_000_000
 class StreamCopy(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of a stream for a share file.
 
-    `packed` is their bytes, compressed by gzip and written in base64. `withheld` is how many lines
-    are replaced by their size and hash, because they contain a secret. `anchor` is the line of the
+    `packed` is their bytes, compressed by gzip and written in base64. `withheld` are the
+    numbers of lines that are replaced by their size and hash, because they contain a secret. `anchor` is the line of the
     run's stream that has the head, if one does. `turn_of_problem` is the turn of the first line
     that is not what was recorded.
     """
@@ -36,7 +36,7 @@ class StreamCopy(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     packed: str
     size: int
-    withheld: int
+    withheld: tuple[int, ...]
     anchor: int | None
     report: StreamReport
     turn_of_problem: int | None
@@ -71,7 +71,7 @@ def copy_stream(
         name=report.name,
         packed=b64encode(packed.getvalue()).decode(),
         size=len(data),
-        withheld=check.withheld,
+        withheld=tuple(check.withheld),
         anchor=ends[-1] if ends else None,
         report=report,
         turn_of_problem=check.turns.get(min(wrong)) if wrong else None,
@@ -82,7 +82,7 @@ class _Check:
     """Checks the lines of a stream while they are copied."""
 
     def __init__(self, data: bytes, *, is_written: bool) -> None:
-        self.withheld = 0
+        self.withheld: list[int] = []
         self.turns: dict[int, int] = {}
         self._data = data
         self._is_written = is_written
@@ -98,7 +98,7 @@ class _Check:
             self.turns[line.number] = turn = turn_of(line.raw, turn)
             event = self._see(line)
             if _has_secret(line, event, redact):
-                self.withheld += 1
+                self.withheld.append(line.number)
                 yield _stub(line, turn)
             else:
                 yield self._data[line.offset : line.offset + line.size + line.ended]

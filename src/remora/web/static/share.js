@@ -4,6 +4,7 @@
   const GENESIS = "0".repeat(64);
   const TAIL = 75; // ,"hash":"…"} ends each line and is not hashed
   const SHOWN = 20000; // characters of a line
+  const STUB = /^\{"turn":\d+,"withheld":\d+,"hash":"[0-9a-f]{64}"\}$/; // of a line that was left out
   const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu; // as in visible_text.py
   const streams = new Map();
   const views = [...document.querySelectorAll("[data-view]")];
@@ -48,7 +49,8 @@
       this.packed = element.textContent;
       this.lines = []; // {start, end, turn, event, stated, isBad}
       this.problems = []; // {line, detail}
-      this.withheld = 0;
+      this.declared = new Set((element.dataset.withheld ?? "").split(" ").map(Number));
+      this.withheld = []; // numbers of the lines that were left out, which cannot be checked
     }
 
     async read() {
@@ -61,6 +63,7 @@
       for (let start = 0; start < this.bytes.length;) {
         const end = this.bytes.indexOf(10, start);
         const line = { start, end: end < 0 ? this.bytes.length : end, isWhole: end >= 0 };
+        line.isWithheld = line.end - start < 200 && STUB.test(this.text(line));
         line.event = parsed(this.text(line));
         const stated = /,"hash":"([0-9a-f]{64})"\}$/.exec(latin(this.bytes.subarray(Math.max(start, line.end - TAIL), line.end)));
         line.stated = stated ? stated[1] : "";
@@ -81,9 +84,13 @@
         }));
       }
       for (const [place, line] of whole.entries()) {
-        if (isWithheld(line)) {
-          this.withheld += 1;
-          line.stated = line.computed = line.event.hash;
+        if (line.isWithheld !== this.declared.has(place + 1)) {
+          this.add(place + 1, line.isWithheld ? "the line was removed after the file was written" : "the line was not in the file when it was written");
+          continue;
+        }
+        if (line.isWithheld) {
+          this.withheld.push(place + 1);
+          line.computed = line.stated;
           continue;
         }
         const before = whole[place - 1];
@@ -129,11 +136,6 @@
     }
   }
 
-  /** Return whether a line was left out when the file was written. Only its size and hash are here. */
-  function isWithheld(line) {
-    return line.event !== null && "withheld" in line.event && !("type" in line.event);
-  }
-
   /** Return the beginning of an event's data. */
   function beginning(text) {
     const data = text.slice(Math.max(0, text.indexOf('"data":') + 7));
@@ -156,7 +158,7 @@
       if (!head) continue;
       const last = stream.lines.filter((line) => line.isWhole).at(-1);
       const count = stream.lines.filter((line) => line.isWhole).length;
-      if (head.count === count && head.hash === last?.stated) stream.anchor = head.line;
+      if (head.count === count && head.hash === last?.stated) stream.anchor = run.problems.length ? 0 : head.line;
       else stream.add(Math.max(1, Math.min(count, head.count)), `line ${head.line} of the run's stream has another head`);
     }
   }
@@ -190,15 +192,17 @@
   function showBadge(stream) {
     if (!stream.problems.length && stream.found.problem) stream.add(Number(stream.found.problem), stream.found.detail);
     const [first] = stream.problems.sort((one, other) => one.line - other.line);
+    const withheld = stream.withheld.length;
     let text = `not what was recorded: line ${first?.line}: ${first?.detail}`;
     if (!first) {
       const anchor = stream.anchor ? ` · anchored in line ${stream.anchor} of the run` : "";
-      const withheld = stream.withheld ? ` · ${plural(stream.withheld, "line")} withheld` : "";
-      text = `${plural(stream.count, "line")} checked in this browser · head ${stream.head.slice(0, 12)}${anchor}${withheld}`;
+      const checked = withheld ? `${stream.count - withheld} of ${plural(stream.count, "line")}` : plural(stream.count, "line");
+      text = `${checked} checked in this browser${withheld ? ` · ${leftOut(stream)}` : ""} · head ${stream.head.slice(0, 12)}${anchor}`;
+      showHead(stream);
     } else if (stream.problems.length > 1) {
       text += ` and ${plural(stream.problems.length - 1, "more problem")}`;
     }
-    say(stream.name, text, first ? "bad" : "good");
+    say(stream.name, text, first ? "bad" : withheld ? "part" : "good");
     for (const problem of stream.problems) {
       const turn = stream.lines[problem.line - 1]?.turn;
       const row = document.getElementById(`${stream.name}-row-${turn}`);
@@ -207,6 +211,24 @@
         row.querySelector(".call")?.append(element("div", `line ${problem.line} is not what was recorded`, { class: "cause" }));
       }
     }
+  }
+
+  /** Return which lines were left out, and which lines the head does not prove therefore. */
+  function leftOut({ withheld }) {
+    const numbers = withheld.slice(0, 10).join(", ") + (withheld.length > 10 ? ", …" : "");
+    const last = withheld.at(-1);
+    const before = last > withheld.length ? `; lines before ${last} are not bound to the head` : "";
+    return `left out: line${withheld.length === 1 ? "" : "s"} ${numbers}${before}`;
+  }
+
+  /** Show the head that was computed, in place of the one that the file states. */
+  function showHead(stream) {
+    const list = document.getElementById(`${stream.name}-proof`)?.querySelector("dl");
+    const anchor = `${stream.ofRun ? "run" : "agent"} ${stream.name} ${stream.count} ${stream.head}`;
+    list?.replaceChildren(
+      element("dt", "head"), element("dd", `${plural(stream.count, "line")}, ${stream.head}`),
+      element("dt", "compare with"), element("dd", `the output of remora trace anchor where the stream was recorded, or what it printed then and was kept elsewhere: ${anchor}`),
+    );
   }
 
   function say(name, text, kind) {
@@ -221,6 +243,10 @@
 
   async function checkAll() {
     const found = [...document.querySelectorAll("script[data-stream]")];
+    for (const badge of document.querySelectorAll(".badge, [data-badge]")) {
+      badge.replaceChildren("not checked");
+      badge.className = "badge wait";
+    }
     if (typeof DecompressionStream === "undefined" || !globalThis.crypto?.subtle) {
       for (const each of found) say(each.dataset.stream, "this browser cannot check the lines", "bad");
       return;
@@ -329,8 +355,7 @@
     const row = element("tr", "", line.isBad ? { class: "tampered" } : {});
     const details = element("details");
     let text = stream.text(line);
-    const withheld = isWithheld(line);
-    const says = line.isBad ? `line ${number + 1} is not what was recorded` : withheld ? "left out, because it has a secret" : beginning(text);
+    const says = line.isBad ? `line ${number + 1} is not what was recorded` : line.isWithheld ? "left out, because it has a secret" : beginning(text);
     if (text.length > SHOWN) text = `${text.slice(0, SHOWN)} … and ${plural(text.length - SHOWN, "more character")}`;
     else if (line.event) text = indented(text);
     details.append(element("summary", says), element("pre", text));
@@ -338,7 +363,7 @@
     cell.append(details);
     row.append(
       element("td", String(number), { class: "n" }),
-      element("td", String(line.event?.type ?? (withheld ? "" : "not an event"))),
+      element("td", String(line.event?.type ?? (line.isWithheld ? "" : "not an event"))),
       cell,
       element("td", String(line.event?.timestamp ?? "").slice(11, 23), { class: "time" }),
       element("td", (line.end - line.start).toLocaleString("en"), { class: "n" }),
