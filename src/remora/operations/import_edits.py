@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.parsed_text import Edit, ParsedText
 
 CHECKING = "TYPE_CHECKING"
@@ -70,10 +71,12 @@ def import_edits(
 ) -> list[Edit]:
     """Return the edits that add imports to a file, `lazy` ones in a `TYPE_CHECKING` block.
 
-    A name is added to the import of its module, if there is one.
+    A name is added to the import of its module, if there is one. Regions that a build tool cuts out
+    stay as they are.
     """
-    top = [each for each in _head(source.tree.body) if _is_import(each)]
-    block, lazy = _checking_block(source.tree), list(lazy)
+    body = _outside_regions(source)
+    top = [each for each in _head(body) if _is_import(each)]
+    block, lazy = _checking_block(body), list(lazy)
     bound = {each.bound for each in imported_names(source.tree)}
     if lazy and block is None and CHECKING not in bound:
         needed = [*needed, Imported("typing", CHECKING, CHECKING)]
@@ -92,6 +95,12 @@ def is_type_checking(test: ast.expr) -> bool:
     return False
 
 
+def _outside_regions(source: ParsedText) -> list[ast.stmt]:
+    """Return the statements of a file that are not in a marked region."""
+    inside = {line for region in marked_regions(source.text) for line in region}
+    return [each for each in source.tree.body if each.lineno not in inside]
+
+
 def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements before the first function or class."""
     for node in body:
@@ -104,10 +113,10 @@ def _is_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 
-def _checking_block(tree: ast.Module) -> ast.If | None:
+def _checking_block(body: Sequence[ast.stmt]) -> ast.If | None:
     blocks = (
         each
-        for each in tree.body
+        for each in body
         if isinstance(each, ast.If)
         and is_type_checking(each.test)
         and each.body[0].lineno > each.lineno
@@ -266,7 +275,7 @@ def _apart(
 
 
 def _after_docstring(source: ParsedText, text: str) -> Edit:
-    body = source.tree.body
+    body = _outside_regions(source)
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         return _after(source, body[0], f"\n{text}")
     if not body:

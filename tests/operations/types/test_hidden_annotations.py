@@ -58,6 +58,7 @@ def test_annotations_of_parameters_and_results_are_found_but_not_those_of_tests(
     [
         "def f(a: int): ...  # noqa: ANN201\n",
         "from typing import overload\n@overload\ndef f(a: int) -> int: ...\n",
+        "###{copied\ndef f(a: int): ...\n###}\n",
     ],
 )
 def test_annotations_that_the_operation_would_not_write_are_not_found(text: str) -> None:
@@ -91,6 +92,8 @@ def test_some_annotations_leave_those_of_attributes() -> None:
         ("from m import A as A\n", ""),
         ("from m import A\n", "from a import A\n"),
         ("from m import A\n__all__ = ['A']\n", ""),
+        ("from m import A\nx = []  # type: list[A]\n", ""),
+        ("###{copied\nfrom m import A\n###}\n", ""),
     ],
 )
 def test_imports_that_may_be_needed_elsewhere_stay(text: str, other: str) -> None:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 from remora.operations.import_edits import is_type_checking
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
@@ -37,6 +38,7 @@ def without_needless_imports(
         return after
     source = ParsedText(after)
     needless = _used_names(ParsedText(before).tree) - _used_names(source.tree)
+    needless -= hidden_uses(after, source.tree)
     needless -= {name for module, name in imported if module == stem}
     text = apply_edits(after, _edits(source, needless))
     return text if text == after else without_needless_imports(path, before, text, imported)

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from remora.code.syntax.definitions import find_definitions
+from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.parsed_text import Edit, ParsedText
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -53,6 +54,11 @@ class SourceText(ParsedText):
     def slots(self) -> "list[Slot]":
         """The result of `find_slots`."""
         return find_slots(self)
+
+    @cached_property
+    def regions(self) -> list[range]:
+        """The result of `marked_regions`."""
+        return marked_regions(self.text)
 
     @cached_property
     def tokens(self) -> list[tokenize.TokenInfo]:
@@ -123,7 +129,8 @@ def parameters_of(
 def find_slots(source: SourceText) -> list[Slot]:
     """Return the missing annotations of a file, in source order.
 
-    Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`.
+    Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`, or
+    in regions that a build tool cuts out.
     """
     found = []
     for number, (name, node, owner) in enumerate(source.functions):
@@ -141,7 +148,9 @@ def find_slots(source: SourceText) -> list[Slot]:
 
 
 def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
-    """Return True if a comment says that a function's annotations are left out on purpose."""
+    """Return True if a comment says that a function stays as it is."""
+    if any(node.lineno in region for region in source.regions):
+        return True
     header = source.lines[node.lineno - 1 : node.body[0].lineno]
     return any("#" in line and _LEFT_ALONE.search(line) for line in header)
 
