@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -22,7 +23,11 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.host_docstring import exception_classes, related_texts
+from remora.operations.docstring.host_docstring import (
+    exception_classes,
+    folder_texts,
+    related_texts,
+)
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
 
@@ -56,13 +61,13 @@ class Place(NamedTuple):
 def places(root: Path) -> Iterator[Place]:
     """Yield the functions and classes of a package that have a docstring."""
     tree = ToolTree(root)
-    classes = exception_classes(tree)
+    classes, texts_of = exception_classes(tree), partial(folder_texts, tree)
     for file in sorted(root.rglob("*.py")):
         path = file.relative_to(root).as_posix()
         content = file.read_bytes()
         try:
             module = parse_module(path, content)
-            related = related_texts(tree, path, classes)
+            related = related_texts(path, content, texts_of, classes)
         except (HostError, RecursionError):
             continue
         if isinstance(module, Module):

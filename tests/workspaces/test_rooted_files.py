@@ -149,6 +149,16 @@ def test_list_is_sorted_and_leaves_links_out(root: Path) -> None:
     assert files.glob("none/*") == []
 
 
+@pytest.mark.parametrize(
+    ("pattern", "folders"), [("src/deep/*.py", 1), ("./src/*.py", 1), ("*/c.py", 3), ("a.py", 1)]
+)
+def test_only_folders_that_can_match_are_listed(root: Path, pattern: str, folders: int) -> None:
+    (root / "other" / "deep").mkdir(parents=True)
+    looks: list[None] = []
+    RootedFiles(root).glob(pattern, look=lambda: looks.append(None))
+    assert len(looks) == folders
+
+
 def test_odd_names_round_trip(root: Path) -> None:
     name = os.fsdecode(b"caf\xe9 \n.py")
     files = RootedFiles(root)

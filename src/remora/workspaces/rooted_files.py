@@ -7,6 +7,7 @@ import secrets
 import stat as st
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from remora.errors import HostError
@@ -22,6 +23,8 @@ _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_SHOWN = 200
+_SPECIAL = frozenset("*?[\\")
+"""Characters of globs that may not stand for themselves."""
 _Names = list[str]
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
@@ -104,11 +107,13 @@ class RootedFiles:
 
         `look` is called before each folder is read, and may raise an exception to stop the search.
         """
-        pattern_regex = glob_regex("/".join(_parts(pattern)))
+        parts = _parts(pattern)
+        pattern_regex = glob_regex("/".join(parts))
         deep = "**" in pattern
-        depth = pattern.count("/")
+        depth = len(parts) - 1
         found: _Names = []
-        waiting = [""]
+        fixed = takewhile(_SPECIAL.isdisjoint, parts[:-1])
+        waiting = ["".join(f"{part}/" for part in fixed)]
         while waiting:
             prefix = waiting.pop()
             if look is not None:

@@ -1,6 +1,8 @@
 """Files whose docstrings are corrected."""
 
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -16,6 +18,56 @@ OUTDATED = '''def total(price):
     """
     return 2 * price
 '''
+
+
+CURRENT = '''def total_{0}(price):
+    """Return the total.
+
+    Args:
+        price: What one costs, {0}.
+    """
+    return 2 * price
+
+
+def other_{0}(price): ...
+'''
+
+
+def calls_of_planning(root: Path, files: dict[str, str]) -> int:
+    """Return how many calls of functions it takes to plan some files."""
+    modules = []
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+        modules.append(parse_module(path, text.encode()))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        amount = docstring_work(root, [], {"open": True})
+        for module in modules:
+            assert isinstance(module, Module)
+            assert [amount(module, node) for node in module.nodes][:3] == [1, 0, 1]
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("form", ["{0}/a.py", "folder/{0:03}.py", "one.py"])
+def test_planning_grows_with_the_project(tmp_path: Path, form: str) -> None:
+    def measured(number: int) -> int:
+        files: dict[str, str] = {}
+        for each in range(number):
+            path = form.format(each)
+            files[path] = files.get(path, "") + CURRENT.format(f"{number}_{each}")
+        return calls_of_planning(tmp_path / str(number), files)
+
+    measured(10)
+    assert measured(80) < 2.5 * measured(40)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Nodes of a Python file, which are its functions, its classes and the module itself."""
 
-from bisect import bisect_right
-from collections.abc import Container, Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Mapping
+from functools import cached_property
+from itertools import takewhile
 from typing import Literal
 
 import msgspec
@@ -39,7 +41,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     skip: bool
 
 
-class Module(msgspec.Struct, frozen=True, kw_only=True):
+class Module(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A file without syntax errors. `nodes` are in source order and start with the module."""
 
     path: str
@@ -49,9 +51,13 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
     line_count: int
     encoding: str
 
+    @cached_property
+    def by_key(self) -> Mapping[str, Node]:
+        return {node.key: node for node in self.nodes}
+
 
 def find_node(module: Module, key: str) -> Node | None:
-    return next((node for node in module.nodes if node.key == key), None)
+    return module.by_key.get(key)
 
 
 def own_lines(
@@ -65,7 +71,9 @@ def own_lines(
     if (node := find_node(module, key)) is None:
         raise NotFound(f"{module.path} has no node {key}")
     lines = set(range(node.line_start, node.line_end + 1))
-    for inner in module.nodes:
+    first = bisect_left(module.nodes, node.line_start, key=lambda each: each.line_start)
+    inside = takewhile(lambda each: each.line_start <= node.line_end, module.nodes[first:])
+    for inner in inside:
         if inner.parent == key and (known is None or inner.key in known):
             lines.difference_update(range(inner.line_start, inner.line_end + 1))
     return frozenset(lines)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,14 @@ from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
-from remora.ids import NodeKey
 from remora.operations.base import NEEDS_WRITER, Amount, ReportedFinding
 from remora.operations.docstring.docstring_writer import is_writable
-from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.host_docstring import (
-    documented,
     exception_classes,
+    folder_texts,
     related_texts,
+    with_related,
 )
 from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.related_texts import RelatedTexts
@@ -28,6 +29,8 @@ _UNDOCUMENTED_DECORATORS = re.compile(
 _ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
 _WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
+_FOLDERS = 64
+"""Folders whose texts are kept: files are planned in the order of their paths, nested ones between."""
 
 
 def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
@@ -77,13 +80,15 @@ def reported_contradictions(
 
 
 class _Nodes:
-    """Finds the documented nodes of a tree. The related texts of a file are read once."""
+    """Finds the documented nodes of a tree. A file and the related texts of a folder are read once."""
 
     def __init__(self, tree: Path) -> None:
         self._place = ToolTree(tree)
         self._path = ""
+        self._content = b""
         self._related = RelatedTexts()
         self._classes = exception_classes(self._place)
+        self._folders = lru_cache(_FOLDERS)(partial(folder_texts, self._place))
 
     def find(self, module: Module, node: Node) -> DocumentedNode | None:
         """Return a node with its docstring, or None if it has none or its file is unreadable."""
@@ -91,9 +96,14 @@ class _Nodes:
             return None
         try:
             if self._path != module.path:
-                self._related = related_texts(self._place, module.path, self._classes)
+                self._content = self._place.read(module.path)
+                self._related = related_texts(
+                    module.path, self._content, self._folders, self._classes
+                )
                 self._path = module.path
-            return documented(self._place, module.path, node.qualname, self._related)
+            return with_related(
+                find_documented(module.path, self._content, node.qualname), self._related
+            )
         except HostError:  # such as a file that is too large
             return None
 
@@ -102,13 +112,12 @@ def lacks_docstring(module: Module, node: Node) -> bool:
     """Return True if the node has no docstring but should have one."""
     if node.docstring is not None or is_of_tests(module.path):
         return False
-    by_key = {each.key: each for each in module.nodes}
     if node.node_type == "module":
-        return any(_is_public(each, by_key) for each in module.nodes[1:])
-    return _is_public(node, by_key)
+        return any(_is_public(each, module.by_key) for each in module.nodes[1:])
+    return _is_public(node, module.by_key)
 
 
-def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
+def _is_public(node: Node, by_key: Mapping[str, Node]) -> bool:
     """Return True for public nodes outside functions, unless another docstring covers them."""
     if any(_UNDOCUMENTED_DECORATORS.match(decorator) for decorator in node.decorators):
         return False
@@ -123,12 +132,12 @@ def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
     return above is None or above.node_type == "module"
 
 
-def _inherits(node: Node, holder: Node, by_key: Mapping[NodeKey, Node]) -> bool:
+def _inherits(node: Node, holder: Node, by_key: Mapping[str, Node]) -> bool:
     """Return True if a base class in the same file documents a method with the same name."""
     if node.node_type != "function" or holder.node_type != "class":
         return False
     bases = _WORD.findall((holder.signature or "").partition("(")[2])
     name = node.qualname.rpartition(".")[2]
     path = node.key.rpartition(":")[0]
-    methods = (by_key.get(NodeKey(f"{path}:{base}.{name}")) for base in bases)
+    methods = (by_key.get(f"{path}:{base}.{name}") for base in bases)
     return any(method is not None and method.docstring is not None for method in methods)

@@ -1,9 +1,9 @@
 """Host functions of the docstring agent, which plan and write docstrings."""
 
 import dataclasses
-import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -102,19 +102,19 @@ def docstring_plan(
     }
 
 
-def documented(
-    place: ToolTree, path: str, node: str, related: RelatedTexts | None = None
-) -> DocumentedNode:
+def documented(place: ToolTree, path: str, node: str) -> DocumentedNode:
     """Find a node by its qualname, with the texts that are related to it.
 
-    `related` is the result of `related_texts`, if the caller has it. Raises HostError if the file
-    does not parse or does not contain the node.
+    Raises HostError if the file does not parse or does not contain the node.
     """
-    found = find_documented(path, place.read(path), node)
+    content = place.read(path)
+    related = related_texts(path, content, partial(folder_texts, place), exception_classes(place))
+    return with_related(find_documented(path, content, node), related)
+
+
+def with_related(found: DocumentedNode, related: RelatedTexts) -> DocumentedNode:
     owner = getattr(found.parent, "name", "")
-    return dataclasses.replace(
-        found, related=replace(related or related_texts(place, path), owner=owner)
-    )
+    return dataclasses.replace(found, related=replace(related, owner=owner))
 
 
 def write_docstring(
@@ -231,7 +231,8 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
         raise HostError(f"{style!r} is not a docstring style; use {', '.join(STYLES)}")
     chosen: Style | None = style or convention_of(place, path)  # type: ignore[assignment]
     own = _texts_of_content(place.read(path))
-    habits = [own[1], *(found[1] for found in _sibling_files(place, path))] if own else []
+    near_files = _siblings(path, partial(folder_texts, place))
+    habits = [own[1], *(found[1] for found in near_files)] if own else []
     near = StyleCounts()
     for each in habits[1:]:
         near.add(each)
@@ -241,14 +242,14 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
 
 
 def related_texts(
-    place: ToolTree, path: str, classes: ExceptionClasses | None = None
+    path: str, content: bytes, texts_of: "TextsOfFolder", classes: ExceptionClasses
 ) -> RelatedTexts:
     """Return what the docstrings of a file and of the other files in its folder say."""
-    own = _texts_of_content(place.read(path))
+    own = _texts_of_content(content)
     return RelatedTexts(
         own=own[0] if own else FileTexts(),
-        near=tuple(each[0] for each in _sibling_files(place, path)),
-        classes=classes or exception_classes(place),
+        near=tuple(each[0] for each in _siblings(path, texts_of)),
+        classes=classes,
     )
 
 
@@ -266,13 +267,20 @@ def _python_files(place: ToolTree) -> Iterable[bytes]:
 
 
 _FileSummary = tuple[FileTexts, StyleCounts]
+TextsOfFolder = Callable[[str], list[tuple[str, _FileSummary | None]]]
+"""The result of `folder_texts` for a folder."""
 
 
-def _sibling_files(place: ToolTree, path: str) -> list[_FileSummary]:
-    folder = path.rpartition("/")[0]
-    pattern = f"{folder}/*.py" if folder else "*.py"
-    others = [each for each in place.files.glob(pattern) if each != path][:MAX_SIBLINGS]
-    return [seen for each in others if (seen := _texts_of_file(place, each)) is not None]
+def folder_texts(place: ToolTree, folder: str) -> list[tuple[str, _FileSummary | None]]:
+    """Return the paths of the first files in a folder, with their texts or None."""
+    paths = place.files.glob(f"{folder}/*.py" if folder else "*.py")[: MAX_SIBLINGS + 1]
+    return [(path, _texts_of_file(place, path)) for path in paths]
+
+
+def _siblings(path: str, texts_of: TextsOfFolder) -> list[_FileSummary]:
+    """Return the texts of the first other files in the folder of a file."""
+    others = [seen for each, seen in texts_of(path.rpartition("/")[0]) if each != path]
+    return [seen for seen in others[:MAX_SIBLINGS] if seen is not None]
 
 
 def _texts_of_file(place: ToolTree, path: str) -> _FileSummary | None:
@@ -282,7 +290,7 @@ def _texts_of_file(place: ToolTree, path: str) -> _FileSummary | None:
         return None
 
 
-@functools.lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)
 def _texts_of_content(content: bytes) -> _FileSummary | None:
     source = read_source("", content)
     if isinstance(source, Unreadable):

@@ -113,12 +113,11 @@ def make_plan(
     planner = _FilePlanner(run_id, tree, every, wanted, amounts, frozenset(counting))
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
+    room = selection.max_nodes
     for module in with_wanted:
-        room = None
-        if selection.max_nodes is not None:
-            room = selection.max_nodes - sum(part.nodes for part in parts)
         try:
             parts.append(planner.plan_file(module, room))
+            room = None if room is None else room - parts[-1].nodes
         except (RemoraError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
@@ -249,7 +248,7 @@ class _FilePlanner:
         left: list[_Left] = []
         for node in (node for node in module.nodes if node.key in self.wanted):
             for agent in self.agents:
-                left_out = room is not None and len(chosen | {node.key}) > room
+                left_out = room is not None and node.key not in chosen and len(chosen) >= room
                 full = full or left_out
                 amount = 0 if left_out else self._amount(agent, module, node, scripts)
                 if isinstance(amount, str):
