@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Remora, command, step_agent, tree, write
+from tests.cli.conftest import SETTINGS, Ran, Remora, command, step_agent, tree, write
 
 SECONDS = 30.0
 FUNCTION = """
@@ -178,6 +178,36 @@ def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) 
     process.wait(timeout=SECONDS)
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("review", "last"), "review requires a terminal"),
+        (("clean",), "nothing was removed"),
+        (("trace", "verify", "--anchors", "-"), ""),
+        (("mcp",), ""),
+    ],
+)
+def test_input_that_is_closed_is_empty(ran: Ran, words: tuple[str, ...], message: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&-', "sh", *command(words)],
+        cwd=ran.root, env=ran.remora.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "this is a bug" not in done.stderr
+    assert message in done.stderr
+
+
+def test_too_little_memory_is_no_bug(poor: Remora, project: Path) -> None:
+    for kilobytes in (60_000, 90_000, 100_000):
+        line = f'ulimit -v {kilobytes}; exec "$@"'
+        done = subprocess.run(
+            ["sh", "-c", line, "sh", *command(("check",))],
+            cwd=project, env=poor.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode
+        assert "this is a bug" not in done.stderr
+        assert "reinstall" not in done.stderr
 
 
 @pytest.mark.parametrize("words", [("--help",), ("runs",), ("runs", "--json"), ("schema", "event")])

@@ -1,6 +1,7 @@
 """Worker that takes shards from a queue until it is stopped."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -26,6 +27,7 @@ from remora.config.schema import PostgresConfig
 from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
 
+_log = logging.getLogger("remora.worker")
 _TRIES = 50
 """Number of workers that may die or be stopped with a shard. A job ends with an error before."""
 _FAILURES = 4
@@ -64,6 +66,7 @@ async def work_on_queue(
     its shard is given to another worker. Raises UsageError if its code is not the driver's.
     """
     dsn, lease_s = database.dsn or "", database.lease_s
+    asyncio.get_running_loop().set_exception_handler(_log_lost_shard)
     refusals: list[UsageError] = []
     async with opened_queue(dsn) as app:
 
@@ -117,6 +120,16 @@ async def _record_failure(context: JobContext, work: Coroutine[Any, Any, None]) 
         assert context.job.id is not None
         reason = f"{socket.gethostname()}: {error.message}"
         raise _ShardFailed(await add_failure(context.app, context.job.id, reason)) from error
+
+
+def _log_lost_shard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log in a line that the end of a shard could not be recorded. Procrastinate ignores it."""
+    if isinstance(context.get("exception"), ConnectorException):
+        _log.warning(
+            "the end of a shard was not recorded: another worker has it, or the database is away"
+        )
+    else:
+        loop.default_exception_handler(context)
 
 
 async def _retry_stalled_often(app: App, lease_s: int) -> None:

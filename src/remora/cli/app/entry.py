@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import ENOMEM
 
 import click
 
@@ -14,6 +15,7 @@ from remora.errors import RemoraError
 
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
 _REINSTALL_HINT = "a required package cannot be imported: reinstall Remora with its dependencies"
+_MEMORY_HINT = "free memory, or raise the limit (see `ulimit -v`), and try again"
 _BUG_HINT = "this is a bug in Remora; please report it, with the traceback from -v"
 
 
@@ -42,10 +44,10 @@ def output_lost(error: OSError) -> int:
 
 
 def _open_missing() -> None:
-    """Use /dev/null for streams closed at startup (`>&-`), which Python sets to None."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    """Use /dev/null for streams closed at startup (`<&-`), which Python sets to None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # in this order each gets its own number
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _interrupt(*_: object) -> None:
@@ -98,13 +100,27 @@ def _show_tracebacks() -> None:
 
 
 def _bug(args: Sequence[str], error: Exception) -> int:
+    if isinstance(error, MemoryError) or _may_lack_memory(error):
+        return _print_error(args, 3, "out_of_memory", str(error) or "out of memory", _MEMORY_HINT)
     if isinstance(error, ImportError):  # a dependency may be missing
         return _print_error(args, 3, "broken_installation", str(error), _REINSTALL_HINT)
     return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)
 
 
+def _may_lack_memory(error: Exception) -> bool:
+    """Return True for the errors of a library that is not loaded, or a thread that does not start,
+    if the memory of this process is limited.
+    """
+    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+
+    is_limited = getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
+    return is_limited and type(error) in (ImportError, RuntimeError)
+
+
 def _disk_error(args: Sequence[str], error: OSError) -> int:
     with suppress(OSError):  # stderr itself may fail
+        if error.errno == ENOMEM:
+            return _print_error(args, 3, "out_of_memory", str(error), _MEMORY_HINT)
         _print_error(args, 3, "disk_error", str(error), "check the disk and its permissions")
     return 3
 
