@@ -115,7 +115,7 @@ def test_the_next_call_for_that_folder_fails_at_once(
     pipe(root / ".git/packed-refs")
     with pytest.raises(OutsideError, match="git rev-parse is blocked by a pipe") as caught:
         git_output(root, "rev-parse", "HEAD~0")
-    assert "find .git -type p" in caught.value.hint
+    assert "find . -type p" in caught.value.hint
     (root / ".git/packed-refs").unlink()
     with pytest.raises(OutsideError, match="git is blocked by a pipe"):
         git_output(root, "rev-parse", "HEAD")

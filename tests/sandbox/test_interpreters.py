@@ -1,6 +1,7 @@
 """The interpreter of a project: which one it is, and whose."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from remora.sandbox.interpreters import (
     ProjectPython,
     environment_digest,
     find_interpreter,
+    interpreter_paths,
     is_activated,
 )
+from tests.odd_files import ODD
 
 
 def test_an_environment_is_another_once_a_package_is_installed(tmp_path: Path) -> None:
@@ -48,3 +51,18 @@ def test_the_interpreter_is_the_configured_the_roots_or_the_active_one(tmp_path:
     assert find_interpreter(root, None, str(active)) == active / "bin" / "python"
     with pytest.raises(ConfigError, match="missing"):
         find_interpreter(root, "missing", str(active))
+
+
+@pytest.mark.parametrize("make", ODD)
+def test_what_is_not_a_text_file_of_an_environment_is_ignored(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    packages = tmp_path / "env" / "lib" / "python3.12" / "site-packages"
+    packages.mkdir(parents=True)
+    (tmp_path / "env" / "bin").mkdir()
+    python = tmp_path / "env" / "bin" / "python"
+    python.symlink_to(sys.executable)
+    (tmp_path / "env" / "pyvenv.cfg").touch()
+    make(packages / "odd.pth")
+    found = interpreter_paths(python, trusted=True)
+    assert tmp_path / "env" / "bin" in found

@@ -19,6 +19,7 @@ from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.stream.trace_store import TraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
+from tests.odd_files import ODD
 from tests.postgres_server import PostgresServer
 from tests.trace.conftest import AGENT, RUN, Recorder, play_agent, play_run, rechained
 from tests.trace.stream.store.conformance import chained
@@ -288,3 +289,37 @@ def tree(folder: TraceFolder) -> dict[str, bytes]:
         path.relative_to(folder.path).as_posix(): path.read_bytes()
         for path in sorted(folder.path.glob("*/*.jsonl"))
     }
+
+
+class TestOddFiles:
+    @pytest.mark.parametrize("make", ODD)
+    @pytest.mark.parametrize("name", ["traces/odd.jsonl", "runs/odd.jsonl", "traces/odd.jsonl.zst"])
+    def test_what_is_not_a_file_of_the_folder_is_reported_and_the_rest_is_imported(
+        self, recorded: TraceFolder, tmp_path: Path, name: str, make: Callable[[Path], None]
+    ) -> None:
+        make(recorded.path / name)
+        done = in_files(tmp_path / "target").add(recorded.path)
+        assert done.streams == 2
+        assert len(done.problems) == 1
+        assert "odd.jsonl" in done.problems[0]
+
+    @pytest.mark.parametrize("name", ["runs/odd.jsonl", "runs"])
+    def test_a_link_out_of_the_folder_is_not_followed(
+        self, recorded: TraceFolder, tmp_path: Path, name: str
+    ) -> None:
+        private = tmp_path / "private"
+        recorded.runs.rename(private)
+        if name != "runs":
+            recorded.runs.mkdir()
+        (recorded.path / name).symlink_to(private if name == "runs" else private / f"{RUN}.jsonl")
+        done = in_files(tmp_path / "target").add(recorded.path)
+        assert done.streams == 1
+        assert "outside" in done.problems[0]
+
+    @pytest.mark.parametrize("make", ODD)
+    def test_a_named_file_is_not_waited_for(
+        self, tmp_path: Path, make: Callable[[Path], None]
+    ) -> None:
+        make(tmp_path / "odd.jsonl")
+        done = in_files(tmp_path / "target").add(tmp_path / "odd.jsonl")
+        assert (done.streams, len(done.problems)) == (0, 1)

@@ -3,12 +3,15 @@
 import os
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from remora.errors import DiskError, NotFound, UsageError
+from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import TraceFolder
+from tests.odd_files import ODD
 from tests.trace.conftest import play_run
 
 PARTS = ["traces", "runs", "blobs", "objects"]
@@ -91,3 +94,13 @@ def test_an_unknown_agent_is_answered_with_the_nearest(folder: TraceFolder) -> N
     with pytest.raises(NotFound):
         folder.existing_run("lint-df01fe3c9d2d")
     assert folder.existing_run("run-1") == folder.run_stream("run-1")
+
+
+@pytest.mark.parametrize("make", ODD)
+def test_a_lease_that_is_no_file_is_none(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    folder = TraceFolder(tmp_path)
+    folder.create()
+    play_run(folder)
+    (stream,) = folder.run_streams()
+    make(stream.with_name(f".{stream.name}.lease"))
+    assert not is_locked(stream)

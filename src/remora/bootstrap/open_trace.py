@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import ConfigError, install_extra
+from remora.files.regular_file import open_regular
 from remora.runs.project import root_name
 from remora.trace.content.private_files import disk_errors
 from remora.trace.trace_folder import TraceFolder
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.trace.stream.trace_store import TraceStore
 
 _VARIABLE = "REMORA_RUNNER__MEMORY__TRACE_STORE"
+_MAX_READ = 1 << 20  # bytes of a configuration file, as when it is parsed
 _databases: "WeakValueDictionary[tuple[str, bool], Database]" = WeakValueDictionary()
 _opening = Lock()
 
@@ -97,8 +99,8 @@ def _may_name_postgres(invocation: Invocation, root: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    with disk_errors(path):
-        return path.read_bytes()
+    with disk_errors(path), open_regular(path) as file:
+        return file.read(_MAX_READ)
 
 
 def shared_database(dsn: str, *, is_durable: bool) -> "Database":

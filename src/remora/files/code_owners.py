@@ -9,13 +9,16 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.errors import OutsideError
+from remora.errors import ConfigError, OutsideError
 from remora.files.git import git_output
 from remora.files.patterns import glob_regex
+from remora.files.regular_file import read_regular
 
 _PLACES = (".github", ".", "docs", ".gitlab")
 _MAX_BYTES = 3 << 20
 """Maximum size of the file in bytes, as on GitHub."""
+_MAX_LINE = 1 << 14
+"""Maximum length of a line, several times that of a path. A longer one is ignored."""
 _SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>|\s.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BETWEEN_WORDS = re.compile(r"(?<!\\)\s+")
@@ -47,19 +50,28 @@ class CodeOwners(NamedTuple):
 
 
 def read_code_owners(root: Path) -> CodeOwners:
-    """Return the owners of the files of a project. They are empty without a CODEOWNERS file."""
+    """Return the owners of the files of a project. They are empty without a CODEOWNERS file.
+
+    Raises ConfigError if the file is too large, outside the repository, or not a regular file.
+    """
     try:
         top = Path(git_output(root, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
         prefix = git_output(root, "rev-parse", "--show-prefix").decode().rstrip("\n")
     except (OutsideError, UnicodeDecodeError):  # not a git repository
         top, prefix = root, ""
+    if not root.resolve().is_relative_to(top):  # core.worktree names another folder
+        top, prefix = root, ""
     for place in _PLACES:
+        path = top / place / "CODEOWNERS"
         try:
-            with (top / place / "CODEOWNERS").open("rb") as file:
-                text = file.read(_MAX_BYTES + 1)
-        except OSError:
+            content = read_regular(path, _MAX_BYTES, within=top)
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        return parse_code_owners(text.decode(errors="replace"), prefix)
+        except OSError as error:
+            raise ConfigError(
+                f"{path}: {error.strerror}", hint="replace it with a text file, or remove it"
+            ) from error
+        return parse_code_owners(content.decode(errors="replace"), prefix)
     return CodeOwners()
 
 
@@ -67,7 +79,8 @@ def parse_code_owners(text: str, prefix: str = "") -> CodeOwners:
     """Parse the text of a CODEOWNERS file."""
     sections: list[list[_Rule]] = [[]]
     default: tuple[str, ...] = ()
-    for line in (_COMMENT.sub("", each).strip() for each in text.splitlines()):
+    lines = (each for each in text.splitlines() if len(each) <= _MAX_LINE)
+    for line in (_COMMENT.sub("", each).strip() for each in lines):
         section = _SECTION.fullmatch(line)
         if section:
             default = tuple(section["owners"].split())

@@ -104,5 +104,5 @@ def check_not_stalled(root: Path) -> None:
 def _stall_error(command: str, root: Path) -> OutsideError:
     return OutsideError(
         f"{command} is blocked by a pipe or device in {root}",
-        hint="`find .git -type p` lists the pipes in a repository",
+        hint="`find . -type p` lists the pipes in a repository",
     )

@@ -11,9 +11,11 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import ConfigError, UsageError
+from remora.files.regular_file import read_regular
 
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MAX_LINKS = 40
+_MAX_BYTES = 1 << 20  # maximum size of a text file of an environment
 
 
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +118,7 @@ def _parts(prefix: Path) -> list[Path]:
 def _base(prefix: Path) -> Iterator[Path]:
     """Yield the base installation specified in `pyvenv.cfg`."""
     try:
-        lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+        lines = read_regular(prefix / "pyvenv.cfg", _MAX_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return
     for line in lines:
@@ -129,7 +131,7 @@ def _added(prefix: Path) -> Iterator[Path]:
     """Yield the folders that `.pth` files add, such as the folders of editable installs."""
     for file in sorted(prefix.glob("lib*/python3*/site-packages/*.pth")):
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = read_regular(file, _MAX_BYTES).decode().splitlines()
         except (OSError, UnicodeDecodeError):
             continue
         for line in lines:

@@ -10,9 +10,16 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged, StreamError, StreamWriteFailed, UsageError
+from remora.files.regular_file import open_regular
 from remora.memory.events import GENESIS, Event, Head
 from remora.trace.content.byte_source import ByteSource, FileSource
-from remora.trace.content.line_format import complete_lines, stated_hash, valid_hash
+from remora.trace.content.line_format import (
+    MAX_LINE,
+    complete_lines,
+    newline_before,
+    stated_hash,
+    valid_hash,
+)
 from remora.trace.content.objects import ObjectStore
 from remora.trace.content.private_files import disk_errors
 from remora.trace.content.zstd_frames import FramesSource
@@ -62,8 +69,9 @@ def import_streams(sources: Iterable[Path], target: ImportTarget) -> ImportCount
         if source.is_dir():
             _import_contents(TraceFolder(source.parent, source), target, counts)
         paths = _stream_files(source) if source.is_dir() else (source,)
+        within = source if source.is_dir() else None
         for path in paths:
-            import_stream_file(path, target, counts)
+            import_stream_file(path, target, counts, within=within)
     return counts
 
 
@@ -85,22 +93,31 @@ def _import_contents(source: TraceFolder, target: ImportTarget, counts: ImportCo
         to.sync()
 
 
-def import_stream_file(path: Path, target: ImportTarget, counts: ImportCounts) -> None:
+def import_stream_file(
+    path: Path, target: ImportTarget, counts: ImportCounts, *, within: Path | None = None
+) -> None:
     """Import the streams of a file, which may contain the lines of several streams in a row.
 
-    The file is read twice, so nothing of a damaged stream is added.
+    The file is read twice, so nothing of a damaged stream is added. A file that is not a regular
+    one, or outside the folder `within`, is reported.
     """
     try:
-        with disk_errors(path), _opened(path) as source:
+        with _opened(path, within) as source, disk_errors(path):
             _import_from(path, source, target, counts)
     except StreamDamaged as error:  # a compressed file that cannot be read
         counts.problems.append(error.message)
+    except OSError as error:
+        counts.problems.append(f"{path} cannot be read: {error.strerror}")
 
 
 def _import_from(
     path: Path, source: ByteSource, target: ImportTarget, counts: ImportCounts
 ) -> None:
-    if source.size() and source.pread(1, source.size() - 1) != b"\n":
+    end = newline_before(source, source.size())
+    if end < 0 and source.size() > MAX_LINE:  # do not search the whole file for a newline
+        counts.problems.append(f"{path.name}: the last line is too long")
+        return
+    if end + 1 < source.size():
         counts.problems.append(f"{path.name}: the last line is incomplete and was left out")
     intact = list(_check(path, source, counts))
     for is_intact, (name, lines) in zip(intact, _streams(path, source), strict=False):
@@ -109,9 +126,9 @@ def _import_from(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[ByteSource]:
+def _opened(path: Path, within: Path | None) -> Iterator[ByteSource]:
     """Open a file with any name. One that ends in `.zst` is compressed."""
-    with path.open("rb") as file:
+    with open_regular(path, within=within) as file:
         source = FileSource(file.fileno())
         yield FramesSource(source, path.name) if path.suffix == ".zst" else source
 

@@ -11,9 +11,11 @@ import time
 from pathlib import Path
 
 from remora.errors import StreamLocked
+from remora.files.regular_file import read_regular
 from remora.trace.content.private_files import open_read_only
 
 _TRIES, _PAUSE_S = 5, 0.01
+_MAX_LEASE = 100  # bytes
 
 
 def lock_stream(file: int, path: Path) -> None:
@@ -74,7 +76,7 @@ def _lease_path(path: Path) -> Path:
 
 def _lease_end(path: Path) -> float:
     try:
-        return float(_lease_path(path).read_text())
+        return float(read_regular(_lease_path(path), _MAX_LEASE))
     except (OSError, ValueError):
         return 0.0
 

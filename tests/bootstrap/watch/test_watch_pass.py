@@ -1,7 +1,7 @@
 """One analysis of `remora watch`: what is left for the next one, and files that change meanwhile."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from remora.bootstrap.watch.watch_pass import analyze_changes
 from remora.bootstrap.watch.watch_settings import WatchSettings, settings_hash
 from remora.runs.planning.source_files import read_modules
 from tests.misbehaving_server import FAULTS, good
+from tests.odd_files import ODD
 from tests.openai_server import Handler, openai_server
 
 EMPTY = '"""A cart."""\n'
@@ -141,4 +142,14 @@ def test_agents_and_ruffs_configuration_are_settings(
 def test_other_tools_are_not_settings(caller: Invocation) -> None:
     before = settings_hash(caller, WatchSettings(), open_project(caller))
     (caller.folder / "pyproject.toml").write_text('[project]\nname = "shop"\nversion = "2"\n')
+    assert settings_hash(caller, WatchSettings(), open_project(caller)) == before
+
+
+@pytest.mark.parametrize("make", ODD[:3])
+def test_a_file_of_an_agent_that_is_no_file_is_no_setting(
+    caller: Invocation, make: Callable[[Path], None]
+) -> None:
+    before = settings_hash(caller, WatchSettings(), open_project(caller))
+    (caller.folder / ".remora/agents/own").mkdir(parents=True)
+    make(caller.folder / ".remora/agents/own/agent.yaml")
     assert settings_hash(caller, WatchSettings(), open_project(caller)) == before

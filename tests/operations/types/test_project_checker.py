@@ -1,6 +1,7 @@
 """The type checker that a project is configured for has a say, too."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,8 @@ from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.linear_model import weights
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
+from tests.cli.conftest import write
+from tests.isolation_levels import need
 
 PRE_COMMIT = """\
 - repo: https://github.com/pre-commit/mirrors-mypy
@@ -187,3 +190,82 @@ def test_annotations_that_break_a_test_are_removed(
         inference.annotations = {slots["n"]: "int", slots["k"]: "int"}
         inference.settle_with(check.check)
     assert inference.annotations == {slots["k"]: "int"}
+
+
+REPLACES = """
+import os
+for name in ("shop.py", "remora-mypy.ini"):
+    try:
+        os.remove(name)
+    except FileNotFoundError:
+        pass
+    os.symlink({outside!r}, name)
+"""
+
+
+def test_a_module_cannot_lead_later_writes_out_of_the_folder(tmp_path: Path) -> None:
+    """The checked copy is written again by a process that is not isolated."""
+    need(2)
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    files = {"shop.py": "n = 1\n", "zero.py": REPLACES.format(outside=str(outside))}
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path)
+    check = find_import_check(sorted(files), python)
+    assert check is not None
+    with TypeChecker(files, {}, minor=11) as ty:
+        assert ty.check_with(check.check, {}) == []
+        assert ty.check_with(check.check, {"shop.py": "n = 2\n"}) == []
+        assert not (ty.folder / "shop.py").is_symlink()
+    assert outside.read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_a_plug_in_cannot_either(tmp_path: Path) -> None:
+    need(2)
+    outside, folder = tmp_path / "outside", tmp_path / "project"
+    outside.write_text("mine")
+    plugin = REPLACES.format(outside=str(outside)) + (
+        "from mypy.plugin import Plugin\n\n\ndef plugin(version):\n    return Plugin\n"
+    )
+    settings = "[mypy]\nplugins = evil.py\n"
+    write(folder, {"shop.py": "n: int = 'n'\n", "evil.py": plugin, "mypy.ini": settings})
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    checker = find_checker(DeclaredChecker("mypy"), {"mypy.ini": settings.encode()}, python, ["."])
+    assert checker is not None
+    assert checker.label.startswith("the project's mypy")
+    for _ in range(2):
+        with suppress(HostError):  # it replaces a file that is checked
+            checker.check(folder, 60)
+    assert not any(path.is_symlink() for path in folder.iterdir())
+    assert outside.read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_the_cache_of_a_checker_is_beside_the_folder(tmp_path: Path) -> None:
+    write(tmp_path / "project", {"shop.py": "n: int = 'n'\n"})
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    checker = find_checker(None, {}, python, ["shop.py"])
+    assert checker is not None
+    assert len(checker.check(tmp_path / "project", 60)) == 1
+    names = {path.name for path in (tmp_path / "project").iterdir()}
+    assert names == {"shop.py", "remora-mypy.ini"}
+    assert any((tmp_path / "project-cache").iterdir())
+
+
+NO_RESULT = """
+import os, sys
+os.{make}
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("make", ["mkfifo(sys.argv[1])", "symlink('/dev/zero', sys.argv[1])"])
+def test_a_result_that_is_no_file_is_not_waited_for(tmp_path: Path, make: str) -> None:
+    need(2)
+    (tmp_path / "evil.py").write_text(NO_RESULT.format(make=make))
+    check = find_import_check(
+        ["evil.py"], ProjectPython(python=Path(sys.executable), root=tmp_path)
+    )
+    assert check is not None
+    with pytest.raises(HostError, match="could not be imported"):
+        check.check(tmp_path, 60)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError
+from remora.files.regular_file import open_regular
 from remora.runs.project import Project
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.tree import ToolTree
@@ -50,7 +51,6 @@ def settings_hash(invocation: Invocation, settings: WatchSettings, project: Proj
 def _agent_files(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the path and the hash of each file of the agents."""
     for path in sorted(folder.rglob("*")):
-        with suppress(OSError):
-            if path.is_file():
-                name = path.relative_to(folder).as_posix().encode("utf-8", "backslashreplace")
-                yield name.decode(), sha256(path.read_bytes()).hexdigest()
+        with suppress(OSError), open_regular(path) as file:
+            name = path.relative_to(folder).as_posix().encode("utf-8", "backslashreplace")
+            yield name.decode(), file_digest(file, "sha256").hexdigest()

@@ -42,10 +42,12 @@ def _docstring(root: Path, node: AnsweredNode) -> str | None:
     from remora.code.syntax.definitions import find_definitions
     from remora.code.syntax.signature import docstring_text
     from remora.code.syntax.source import Unreadable, read_source
+    from remora.errors import HostError
+    from remora.workspaces.rooted_files import RootedFiles
 
     try:
-        source = read_source(node.file_path, (root / node.file_path).read_bytes())
-    except OSError:
+        source = read_source(node.file_path, RootedFiles(root).read_bytes(node.file_path))
+    except HostError:
         return None
     if isinstance(source, Unreadable):
         return None

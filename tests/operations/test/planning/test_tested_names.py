@@ -1,6 +1,7 @@
 """Which functions count as tested, by the names that tests use."""
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from remora.operations.test.planning.tested_names import TestedNames
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
+from tests.odd_files import ODD
 
 SHOP = '''\
 def total(prices):
@@ -123,3 +125,18 @@ def test_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
     assert not installed.lacks(ast.parse("try:\n    import django\nexcept ImportError: ...\n"))
     assert installed.lacks(ast.parse("from django.db import models\n"))
     assert not InstalledPackages(None, tmp_path).lacks(ast.parse("import django\n"))
+
+
+@pytest.mark.parametrize("name", ["__editable__odd.py", "odd.pth"])
+@pytest.mark.parametrize("make", ODD)
+def test_an_environment_that_cannot_be_read_may_have_any_package(
+    tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    packages = tmp_path / "env" / "lib" / "python3.12" / "site-packages"
+    write(tmp_path / "env", {"pyvenv.cfg": "include-system-site-packages = false\n"})
+    packages.mkdir(parents=True)
+    python = ProjectPython(python=tmp_path / "env" / "bin" / "python", root=tmp_path)
+    imports = ast.parse("import missing")
+    assert InstalledPackages(python, tmp_path).lacks(imports)
+    make(packages / name)
+    assert not InstalledPackages(python, tmp_path).lacks(imports)

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from remora.files.regular_file import read_regular
 from remora.sandbox.interpreters import ProjectPython
 
+_MAX_BYTES = 1 << 20  # maximum size of a text file of an environment
 _MAPPING = re.compile(r"(?m)^MAPPING(?:: [^=]+)? = (\{.*\})$")
 """The packages of an editable installation, in the module that finds them."""
 
@@ -31,6 +33,12 @@ class InstalledPackages:
 
     @cached_property
     def _names(self) -> frozenset[str]:
+        try:
+            return self._find_names()
+        except OSError:  # the file may name any package
+            return frozenset()
+
+    def _find_names(self) -> frozenset[str]:
         prefix = self._python.parent.parent if self._python is not None else None
         if prefix is None or not _is_closed(prefix):
             return frozenset()
@@ -38,12 +46,12 @@ class InstalledPackages:
         editable: list[str] = []
         for folder in tuple(folders):
             for file in folder.glob("__editable__*.py"):
-                found = _MAPPING.search(file.read_text(encoding="utf-8", errors="replace"))
+                found = _MAPPING.search(_text(file))
                 if found is None:
                     return frozenset()  # the finder may know any package
                 editable += ast.literal_eval(found[1])
             for file in folder.glob("*.pth"):
-                lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+                lines = _text(file).splitlines()
                 folders += [Path(line.rstrip()) for line in lines if line.startswith("/")]
         own = (self._tree, self._tree / "src", self._tree / "lib")
         found_names = (name for folder in (*folders, *own) for name in _packages(folder))
@@ -52,16 +60,17 @@ class InstalledPackages:
 
 def _is_closed(prefix: Path) -> bool:
     """Return True for a virtual environment that does not use the packages of its interpreter."""
-    try:
-        text = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
+    text = _text(prefix / "pyvenv.cfg")
     settings: Mapping[str, str] = {
         key.strip(): value.strip().lower()
         for line in text.splitlines()
         for key, _, value in [line.partition("=")]
     }
     return settings.get("include-system-site-packages") == "false"
+
+
+def _text(file: Path) -> str:
+    return read_regular(file, _MAX_BYTES).decode(errors="replace")
 
 
 def _packages(folder: Path) -> Iterator[str]:

@@ -8,14 +8,16 @@ import msgspec
 
 from remora.errors import HostError
 from remora.operations.types.checker.type_checker import Diagnostic
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.workspaces.rooted_files import RootedFiles
 
 _SECONDS = 60.0
-_RESULT = "remora-failed-imports.json"
+_RESULT = "failed.json"
 _ROOTS = ("src", "lib", "python")
 _SCRIPT = f"""\
 import sys
@@ -23,12 +25,12 @@ del sys.path[0]  # the current folder may have a file such as json.py
 import importlib, json
 sys.path[:0] = [".", *{_ROOTS!r}]
 failed = {{}}
-for name in sys.argv[1:]:
+for name in sys.argv[2:]:
     try:
         importlib.import_module(name)
     except BaseException as error:
         failed[name] = f"{{type(error).__name__}}: {{error}}"[:300]
-with open({_RESULT!r}, "w") as result:
+with open(sys.argv[1], "w") as result:
     json.dump(failed, result)
 """
 
@@ -42,26 +44,28 @@ class ImportCheck(NamedTuple):
     def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
         """Return a diagnostic for each module in `folder` that cannot be imported.
 
-        Raises HostError if the process does not finish.
+        The modules' changes of files are discarded: a link among them would lead later writes into
+        the folder elsewhere. Raises HostError if the process does not finish.
         """
         names = {module_name(path): path for path in self.paths}
         python = self.python
-        command = Command(
-            argv=(str(python.python), "-c", _SCRIPT, *names),
-            folder=folder,
-            seconds=min(_SECONDS, seconds),
-            confinement=Confinement(
-                read=(folder, *interpreter_paths(python.python, trusted=python.trusted)),
-                write=(folder,),
-            ),
-        )
-        result = folder / _RESULT
-        run_command(command, output_limit=1024 * 1024)
-        try:
-            failed = msgspec.json.decode(result.read_bytes(), type=dict[str, str])
-            result.unlink()
-        except (OSError, msgspec.DecodeError):
-            raise HostError("the modules could not be imported") from None
+        with temporary_folder("remora-imports-") as out:
+            command = Command(
+                argv=(str(python.python), "-c", _SCRIPT, str(out / _RESULT), *names),
+                folder=folder,
+                seconds=min(_SECONDS, seconds),
+                confinement=Confinement(
+                    read=tuple(interpreter_paths(python.python, trusted=python.trusted)),
+                    write=(out,),
+                    scratch=(folder,),
+                ),
+            )
+            run_command(command, output_limit=1024 * 1024)
+            try:
+                found = RootedFiles(out).read_bytes(_RESULT)
+                failed = msgspec.json.decode(found, type=dict[str, str])
+            except (HostError, msgspec.DecodeError):
+                raise HostError("the modules could not be imported") from None
         return [
             Diagnostic(names[name], "import", 1, 1, error)
             for name, error in failed.items()

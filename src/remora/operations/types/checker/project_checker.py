@@ -56,18 +56,22 @@ class ProjectChecker(NamedTuple):
     def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
         """Return the errors in the project in `folder`.
 
-        Raises HostError if the checker fails or does not finish.
+        Plug-ins are the project's code, so changes of files are discarded, except for the cache,
+        which is beside the folder. Raises HostError if the checker fails or does not finish.
         """
         if self.config is not None:
             (folder / self.config[0]).write_text(self.config[1], encoding="utf-8")
-        read = [folder, *interpreter_paths(Path(self.command[0]), trusted=False)]
+        read = [*interpreter_paths(Path(self.command[0]), trusted=False)]
         if self.python is not None:
             read += interpreter_paths(self.python.python, trusted=self.python.trusted)
+        cache = folder.with_name(f"{folder.name}-cache")
+        cache.mkdir(mode=0o700, exist_ok=True)
         command = Command(
             argv=self.command,
             folder=folder,
             seconds=min(_NEAR_ALL, seconds),
-            confinement=Confinement(read=tuple(read), write=(folder,)),
+            confinement=Confinement(read=tuple(read), write=(cache,), scratch=(folder,)),
+            environment={"MYPY_CACHE_DIR": str(cache)},
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
         if finished.timed_out or finished.returncode >= _MYPY_FAILED or finished.returncode < 0:

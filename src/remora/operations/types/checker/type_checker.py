@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import HostError, UsageError, install_extra
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
@@ -85,7 +86,7 @@ class TypeChecker:
         minor: int | None = None,
     ) -> None:
         root = Path(tempfile.mkdtemp(prefix="remora-types-"))
-        self.close = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+        self.close = weakref.finalize(self, try_remove_tree, root)
         self.folder, self._no_packages = root / "project", root / "packages"
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         (self._no_packages / f"lib/python{version}/site-packages").mkdir(parents=True)

@@ -1,0 +1,35 @@
+"""What a hostile project has in the place of a text file: reading it would wait, or fill memory."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+HUGE = 2 << 30
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _link_to_pipe(path: Path) -> None:
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+def _endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, HUGE)
+
+
+ODD: tuple[Callable[[Path], None], ...] = (_pipe, _link_to_pipe, _endless, _huge)
+
+
+def link_out(path: Path) -> None:
+    """Make a link to a file outside the folder's parent."""
+    outside = path.parents[1].with_name("outside")
+    outside.write_text("* @outside\n")
+    path.symlink_to(outside)
