@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff_process import lint_file
+from remora.tools.host.ruff.ruff_process import check_names, lint_file
 from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -239,9 +241,10 @@ def verify_problems(folder: TraceFolder) -> list[str]:
 
 
 def of_job(job: Job) -> dict[str, Any]:
-    """What a Submission says of its node."""
-    names = ("path", "node_id", "node_name", "qualname")
-    return {name: getattr(job, name) for name in names}
+    """What a Submission says of its node, and how names are checked."""
+    fields = ("path", "node_id", "node_name", "qualname")
+    names = partial(check_names, ToolTree(Path(__file__).parent))
+    return {"names": names, **{name: getattr(job, name) for name in fields}}
 
 
 def a_job(node: str, operation: str) -> Job:

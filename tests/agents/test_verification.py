@@ -1,6 +1,7 @@
 """What a submission must pass."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.submission import Submission
 from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.ruff_process import check_names
+from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job
 
 BEFORE = b"import os\n\n\ndef f():\n    x = 1\n    return 1\n\n\ndef g():\n    return 2\n"
@@ -38,10 +41,84 @@ def submission(
 
 
 def said(name: str, made: Submission) -> str:
-    (check,) = verify([name], made, BUILT_IN.checks)
-    assert check.name == name
-    assert check.ok is (check.detail == "")
-    return check.detail
+    return BUILT_IN.checks[name](made)
+
+
+def failed(after: str, before: str = "", path: str = "mod.py") -> list[tuple[str, str]]:
+    """What an agent without checks of its own is refused for."""
+    files = {path: (before.encode("latin-1"), after.encode("latin-1"))}
+    made = submission(BEFORE, others=files)
+    return [(check.name, check.detail) for check in verify([], made, BUILT_IN.checks)]
+
+
+class TestAlwaysJudged:
+    @pytest.mark.parametrize(
+        ("before", "after", "detail"),
+        [
+            ("total = 1\nprint(total)\n", "sum_ = 1\nprint(total)\n", "Undefined name `total`"),
+            (
+                "def f():\n    n = 1\n    return n\n",
+                "def f():\n    m = 1\n    return n  # noqa: F821\n",
+                "Undefined name `n`",
+            ),
+            ("x = y\nx = 1\n", "x = y\nz = y\n", "Undefined name `y`"),
+            (
+                '__all__ = ["f"]\nf = 1\n',
+                '__all__ = ["f"]\ng = 1\n',
+                "Undefined name `f` in `__all__`",
+            ),
+            (
+                "def f():\n    return 1\n\n\ndef g():\n    return 2\n",
+                "def f():\n    return 1\n\n\ndef f():\n    return 2\n",
+                "Redefinition of unused `f` from line 1: `f` redefined here",
+            ),
+            (
+                "n = 1\ndef f():\n    print(n)\n    m = 2\n    return m\n",
+                "n = 1\ndef f():\n    print(n)\n    n = 2\n    return n\n",
+                "Local variable `n` referenced before assignment",
+            ),
+        ],
+        ids=["use left behind", "silenced", "once more", "export", "defined twice", "too early"],
+    )
+    def test_a_name_that_is_not_defined_or_twice(
+        self, before: str, after: str, detail: str
+    ) -> None:
+        ((name, found),) = failed(after, before)
+        assert name == "defined_names"
+        assert found.partition(": ")[2] == detail
+
+    @pytest.mark.parametrize(
+        "after", ["return 1\n", "def f(a, a): pass\n", "break\n", "def f(:\n", "x = '\0'\n"]
+    )
+    def test_a_file_that_does_not_compile(self, after: str) -> None:
+        ((name, detail),) = failed(after)
+        assert name == "parses"
+        assert detail.startswith("mod.py: line 1: ")
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("print(x)\n", "\n\nprint(x, 1)\n"),
+            ("return 1\n", "return 2\n"),
+            ("", "from m import *\n\nprint(x)\n"),
+            ("# coding: latin-1\nx = '\xff'\n", "# coding: latin-1\nx = '\xfe'\n"),
+        ],
+        ids=["name", "syntax", "star import", "encoding"],
+    )
+    def test_what_was_so_before_may_stay(self, before: str, after: str) -> None:
+        assert failed(after, before) == []
+
+    def test_other_files_are_not_judged(self) -> None:
+        assert failed("return x\n", path="notes.txt") == []
+
+
+def test_names_are_judged_whatever_the_projects_settings_say(tmp_path: Path) -> None:
+    (tmp_path / "ruff.toml").write_text(
+        'builtins = ["known"]\nexclude = ["*.py"]\nlint.ignore = ["F821"]\n'
+        'lint.extend-per-file-ignores = {"*.py" = ["F"]}\n'
+    )
+    found = check_names(ToolTree(tmp_path), "a.py", b"# ruff: noqa\nprint(known, unknown)\n")
+    assert [each["message"] for each in found] == ["Undefined name `unknown`"]
 
 
 class TestParses:

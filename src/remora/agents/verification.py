@@ -9,6 +9,7 @@ import msgspec
 
 from remora.agents.custom_checks import check_inputs, run_check
 from remora.agents.redaction import placeholder_in_files
+from remora.operations.checks import broken_code
 from remora.operations.submission import Check, Submission
 from remora.pym import Script, one_line
 
@@ -40,13 +41,17 @@ def verify(
 ) -> list[CheckResult]:
     """Run the named checks in order, and return their results.
 
-    If a changed file contains a placeholder for a secret that was not in its base, no check is run
-    and only this problem is reported. Raises `KeyError` if a name is neither in `checks` nor in
+    If a changed file contains a placeholder for a secret that was not in its base, does not compile
+    any more, or has new undefined or redefined names, no check is run and only this problem is
+    reported. Raises `KeyError` if a name is neither in `checks` nor in
     `scripts`.
     """
     refusal = placeholder_in_files(submission.files.values())
     if refusal is not None:
         return [CheckResult(name="no_placeholders", ok=False, detail=refusal)]
+    name, problem = broken_code(submission)
+    if problem:
+        return [CheckResult(name=name, ok=False, detail=one_line(problem))]
     return [_run_check(name, submission, checks, scripts) for name in names]
 
 

@@ -4,10 +4,31 @@ from collections.abc import Mapping
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, own_lines
-from remora.code.syntax.source import parse_error
+from remora.code.syntax.source import Source, compile_error, parse_error, read_source
 from remora.ids import NodeKey
 from remora.operations.submission import Check, Submission
 from remora.tools.host.ruff.new_findings import new_findings
+
+
+def broken_code(submission: Submission) -> tuple[str, str]:
+    """Return the name of the check that finds code broken by the changes, and why, or empty texts.
+
+    Every Python file must compile, and no name may become undefined or be defined twice. This does
+    not depend on the rules that are selected, nor on the checks of an agent.
+    """
+    for path, (before, after) in submission.files.items():
+        if after is None or before == after or not path.endswith((".py", ".pyi")):
+            continue
+        old, new = (read_source(path, each or b"") for each in (before, after))
+        error = compile_error(new)
+        if error and not compile_error(old):
+            return "parses", f"{path}: {error}"
+        if isinstance(old, Source) and isinstance(new, Source):
+            wrong = submission.names(path, new.utf8)
+            extra = wrong and new_findings(submission.names(path, old.utf8), wrong)
+            if extra:
+                return "defined_names", f"{path}:{extra[0]['line']}: {extra[0]['message']}"
+    return "", ""
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:

@@ -8,6 +8,8 @@ from remora.tools.tree import ToolTree
 
 Findings = Callable[[str], list[dict[str, Any]]]
 """Returns the lint findings of the file at a path."""
+Names = Callable[[str, bytes], list[dict[str, Any]]]
+"""Returns the undefined and redefined names in a version, in UTF-8, of the file at a path."""
 Result = TypeVar("Result")
 
 
@@ -41,6 +43,7 @@ class Submission:
     files: Mapping[str, tuple[bytes | None, bytes | None]]
     findings_before: Findings
     findings_after: Findings
+    names: Names
     target: Mapping[str, Any] = field(default_factory=dict)
     in_tree: RunInTree | None = None
     observed: dict[str, Any] = field(default_factory=dict)

@@ -198,6 +198,7 @@ def submission(before: str, after: str) -> Submission:
         files={"a.py": (before.encode(), after.encode())},
         findings_before=lambda _: [],
         findings_after=lambda _: [],
+        names=lambda *_: [],
     )
 
 

@@ -133,3 +133,24 @@ def test_a_model_is_not_asked_for_a_line_with_a_secret(
     assert text_after(found) == secret + "print(price)\n"
     assert found.result.status == "submitted"
     assert "staple" not in repr(found.payloads(ModelRequest))
+
+
+def test_an_assignment_is_not_renamed_without_its_uses_whatever_is_selected(
+    theatre: Theatre, lint: Agent
+) -> None:
+    source = "def pay() -> int:\n    amountOfMoney = 1\n    return amountOfMoney\n"
+    args = {"line": 2, "expect": "    amountOfMoney = 1", "replace": "    amount = 1"}
+    answer = json.dumps({"tool": "edit_line", "args": args})
+    found = play(
+        theatre,
+        lint,
+        source,
+        files={"ruff.toml": 'lint.select = ["N"]\n'},
+        model=scripted([answer]),
+        strategy="grammar",
+        node="pay",
+    )
+    assert text_after(found) == source
+    assert found.result.status == "no_change"
+    (trials,) = (each for each in found.payloads(ContextUpdate) if each.source == "trials")
+    assert "Undefined name `amountOfMoney`" in trials.value["candidates"][0]["detail"]

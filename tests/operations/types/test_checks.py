@@ -18,6 +18,7 @@ def submitted(after: str) -> Submission:
         files={"a.py": (BEFORE.encode(), after.encode())},
         findings_before=lambda _path: [],
         findings_after=lambda _path: [],
+        names=lambda *_: [],
     )
 
 

@@ -173,6 +173,17 @@ def test_more_findings_are_a_conflict_for_agents_that_check_them(
     assert [each.split()[3] for each in done.new_findings] == ["F401" for _ in done.accepted]
 
 
+def test_an_undefined_name_is_a_conflict_for_every_agent(desk: Desk) -> None:
+    """The user no longer defines a name that the agent uses."""
+    desk.write({"mod.py": MODULE + "\n\nBASE = 1\n"})
+    agent(desk, "parses", "mod.py", 5, "    size = len(path) + BASE")
+    run_id = analyzed(desk)
+    desk.write({"mod.py": MODULE})
+    assert said(desk, run_id) == (
+        "after the merge, it fails defined_names: mod.py:5: Undefined name `BASE`"
+    )
+
+
 def test_a_change_of_several_nodes_is_checked_for_all_of_them(desk: Desk) -> None:
     desk.write({"mod.py": 'def load():\n    return f"text"\n'})
     run_id = desk.analyze([], request=RunRequest(operations=("lint",)))

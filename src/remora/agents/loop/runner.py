@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
@@ -48,6 +48,7 @@ from remora.memory.events import (
 from remora.memory.packet import Candidate, packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
+from remora.tools.host.ruff.ruff_process import check_names
 from remora.tools.tool import Tool
 from remora.tools.tree import ToolTree
 
@@ -277,6 +278,7 @@ class AgentRunner:
             files=self._changes.contents(),
             findings_before=self.dependencies.findings_before,
             findings_after=cache(self.dependencies.findings_after),  # no check changes a file
+            names=partial(check_names, ToolTree(self.dependencies.workspace.tree)),
             target=self._script_inputs().target,
             in_tree=self._in_workspace,
             results=self.dependencies.check_results.setdefault(

@@ -142,6 +142,24 @@ def parse_error(source: bytes) -> str | None:
     return outcome.detail if isinstance(outcome, Unreadable) else None
 
 
+def compile_error(source: Source | Unreadable) -> str | None:
+    """Return why a file does not parse or compile, as one line, or None if it does.
+
+    An example of a file that only parses is one with a `return` outside of a function.
+    """
+    if isinstance(source, Unreadable):
+        return source.detail
+    try:
+        with _WARNINGS_LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source.tree, "<source>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return printable(f"line {error.lineno}: {error.msg}")
+    except (RecursionError, MemoryError, SystemError, ValueError, OverflowError) as error:
+        return printable(f"{type(error).__name__}: {error}")
+    return None
+
+
 def printable(text: str) -> str:
     """Return `text` as one line of valid UTF-8. Lone surrogates are escaped."""
     if text.isprintable():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import lint_text
+from remora.tools.host.ruff.ruff_process import check_names, lint_text
 from remora.tools.host.ruff.rule_choice import selected_rules
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
@@ -236,6 +236,7 @@ class Recheck:
             files=files,
             findings_before=findings(0),
             findings_after=findings(1),
+            names=partial(check_names, ToolTree(self._project.root)),
             target=locate_target(known, now, None),
             in_tree=_MergedCopy(
                 self._project, self._record.run_id, prepared, tree, lambda: self._python(agent)

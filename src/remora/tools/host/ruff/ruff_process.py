@@ -20,6 +20,7 @@ from remora.tools.host.ruff.shared_ruff import (
     check_options,
     config_options,
     isolated_options,
+    name_options,
     shared_ruff_for,
     sorting_options,
 )
@@ -31,6 +32,8 @@ _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, a syntax error
 _AT_ONCE = 2000  # paths for one command line
 _CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
+_NAMES = ("F811", "F821", "F822", "F823")
+"""Rules whose findings are errors when the code runs, or hide code: names are not defined, or twice."""
 _SOURCES = (".py", ".pyi")
 _GUTTER = re.compile(r"\s*(?:\d+\s*)?(?:\||\^)")
 
@@ -96,6 +99,25 @@ def check_text(
     options += ["--force-exclude", *([*_rules(list(preview)), "--preview"] if preview else [])]
     words = [*options, "--stdin-filename", ruff.full_path(path), "-"]
     return sorted(ruff.findings(words, content, unsafe=True), key=_sort_key)
+
+
+def check_names(place: ToolTree, path: str, content: bytes) -> list[Finding]:
+    """Return the undefined and redefined names in a version of the file at `path`.
+
+    They are found whatever is selected, excluded or silenced, because they are wrong in any project.
+    """
+    ruff = _Ruff(place)
+    words = [
+        *_CHECK,
+        "--ignore-noqa",
+        "--select",
+        ",".join(_NAMES),
+        *ruff.options(path, name_options),
+    ]
+    found = ruff.findings(
+        [*words, "--stdin-filename", ruff.full_path(path), "-"], content, unsafe=False
+    )
+    return [each for each in found if each["code"] in _NAMES]
 
 
 def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:

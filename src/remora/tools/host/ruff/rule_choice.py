@@ -99,7 +99,7 @@ def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
     settings = settings_for(place, path) or []
     used = ruff_use(place).version
     defaults = _defaults(used)
-    if _values(settings, "select"):
+    if setting_values(settings, "select"):
         return RuleChoice(_ignoring(_newer_codes(settings, used)))
     if defaults is None:
         text = f"the defaults of ruff {version('ruff')}"
@@ -109,8 +109,8 @@ def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
         left_out = _codes_of_taste(place, settings)
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
-    selectors = [*defaults, *_values(settings, "extend-select")]
-    left_out = [*_values(settings, "ignore"), *_values(settings, "extend-ignore")]
+    selectors = [*defaults, *setting_values(settings, "extend-select")]
+    left_out = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
     left_out += _newer_codes(settings, used)
     # not single codes: pydocstyle's convention applies only to rules that a prefix selects
     options = ("--select", ",".join(selectors), *_ignoring(left_out))
@@ -124,7 +124,7 @@ def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
 def _codes_of_taste(place: ToolTree, settings: Sequence[dict[str, Any]]) -> list[str]:
     """Return the rules of taste that neither the project's settings nor its isort ask for."""
     codes = sorted(each.code for each in all_rules() if each.code)
-    added = expand(_values(settings, "extend-select"), (), codes)
+    added = expand(setting_values(settings, "extend-select"), (), codes)
     asked = [*added, _IMPORT_ORDER] if sorts_as_ruff(place) else added
     return expand(_TASTE, asked, codes)
 
@@ -148,7 +148,10 @@ class SelectedRules:
             chosen = [*self._asked]
             if not chosen or DEFAULT in chosen:
                 settings = settings_for(self._place, path) or []
-                chosen += [*_values(settings, "select"), *_values(settings, "extend-select")]
+                chosen += [
+                    *setting_values(settings, "select"),
+                    *setting_values(settings, "extend-select"),
+                ]
             self._selectors[folder] = chosen
         return bool(expand(self._selectors[folder], (), [code]))
 
@@ -173,7 +176,7 @@ def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -
     """
     if used is None:
         return []
-    chosen = {*_values(settings, "select"), *_values(settings, "extend-select")}
+    chosen = {*setting_values(settings, "select"), *setting_values(settings, "extend-select")}
     preview = _has_preview(settings)
     known = {*_known_codes(used, preview=preview)}
     return [
@@ -203,7 +206,7 @@ def _has_preview(settings: Sequence[dict[str, Any]]) -> bool:
     return any(table.get("preview") is True for table in tables)
 
 
-def _values(settings: Sequence[dict[str, Any]], key: str) -> list[str]:
+def setting_values(settings: Sequence[dict[str, Any]], key: str) -> list[str]:
     """Return the values of a setting in a configuration and in those that it extends."""
     return [
         str(value)

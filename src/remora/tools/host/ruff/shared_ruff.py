@@ -1,6 +1,7 @@
 """Runs of ruff for all copies of a base, and the results of earlier runs."""
 
 import hashlib
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,12 +16,13 @@ from remora.tools.host.ruff.config_files import (
     is_configured,
     nearest_config_folder,
     oldest_minor,
+    settings_for,
     target_version,
 )
 from remora.tools.host.ruff.import_lines import imports_one_per_line
 from remora.tools.host.ruff.ruff_pool import RuffPool
 from remora.tools.host.ruff.ruff_versions import ruff_use
-from remora.tools.host.ruff.rule_choice import rule_choice, selected_rules
+from remora.tools.host.ruff.rule_choice import rule_choice, selected_rules, setting_values
 from remora.tools.host.style_config import configured_width
 from remora.tools.tree import ToolTree
 
@@ -185,6 +187,12 @@ def sorting_options(place: ToolTree, path: str) -> list[str]:
     width = configured_width(place, path)
     own += ["--line-length", str(width)] if width else []
     return [*own, "--config", _ONE_PER_LINE] if imports_one_per_line(place) else own
+
+
+def name_options(place: ToolTree, path: str) -> list[str]:
+    """Return the options to check names: only the project's Python version and its builtins count."""
+    builtins = json.dumps(setting_values(settings_for(place, path) or [], "builtins"))
+    return [*isolated_options(place), "--config", f"builtins={builtins}"]
 
 
 def isolated_options(place: ToolTree) -> list[str]:
