@@ -6,9 +6,9 @@ import pytest
 
 from remora.errors import HostError
 from remora.operations.test.function_context import home_of, target_at
-from remora.operations.test.pytest_settings import PytestSettings, pytest_settings
 from remora.operations.test.runner.collection_check import require_collection
 from remora.operations.test.target_function import TargetFunction
+from remora.tools.host.pytest_settings import PytestSettings, pytest_settings
 from remora.tools.tree import ToolTree
 
 

@@ -10,7 +10,7 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.assigned_attributes import is_written
-from remora.operations.lint.fixable_findings import FixableFindings, place_of
+from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
@@ -32,6 +32,7 @@ from remora.operations.lint.recipes.base import (
 from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED
 from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
+from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.fixes import apply_fixes_together
@@ -202,7 +203,9 @@ class _Fixer:
             content = self._without(content, codes)
             extra = self._added(before, content)
         recipes = self.recipes
-        if extra and all(each["code"] in recipes for each in extra):
+        if not extra or any(map(self._kept(content).__contains__, map(place_of, extra))):
+            return content, extra
+        if all(each["code"] in recipes for each in extra):
             bodies = [decode(self._path, each).body for each in (self._content, content)]
             new = suspects(bodies[0], bodies[1], extra, self.check(content))
             source = parse_source(self._path, bodies[1], conventions)
@@ -220,14 +223,22 @@ class _Fixer:
 
     def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
         """Return a version in which the findings of some rules are fixed."""
-        wanted = [each for each in self.check(content) if each["code"] in codes]
+        kept = self._kept(content)
+        present = self.check(content)
+        wanted = [each for each in present if each["code"] in codes and place_of(each) not in kept]
         text = decode(self._path, content)
         fixed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
         fixed = self._format.formatted(decode(self._path, fixed).body)
-        if not any(each["code"] in codes and self._allows(each) for each in self.check(fixed)):
+        if kept or not any(
+            each["code"] in codes and self._allows(each) for each in self.check(fixed)
+        ):
             return fixed
         all_fixed = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
         return self._format.formatted(decode(self._path, all_fixed.content).body)
+
+    def _kept(self, content: bytes) -> dict[Place, str]:
+        """Return the findings of a version that stay, with the reasons."""
+        return self._left_alone.reasons(self.check(content), decode(self._path, content).body)
 
     def _check_body(self, body: str) -> list[Finding]:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())
@@ -264,7 +275,9 @@ class _Fixer:
             for each in filter(self._allows, self.before)
             if place_of(each) in left_alone
         }
-        fixed = self._fix_one_by_one(self._findings_at(kept)) if kept else self._fix_with_ruff()
+        fixed = None if kept else self._fix_with_ruff()
+        if fixed is None:
+            fixed = self._fix_one_by_one(self._findings_at(kept))
         extra = self._added(self.before, fixed)
         if not extra:
             return fixed
@@ -308,10 +321,13 @@ class _Fixer:
         for _ in range(_MAX_PASSES):
             text = decode(self._path, content)
             lines = split_lines(text.body)
+            left_alone = self._kept(content)
             wanted = [
                 each
                 for each in self.check(content)
-                if self._allows(each) and (each["code"], lines[each["line"] - 1]) not in excluded
+                if self._allows(each)
+                and place_of(each) not in left_alone
+                and (each["code"], lines[each["line"] - 1]) not in excluded
             ]
             changed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
             if changed == content:
@@ -319,7 +335,11 @@ class _Fixer:
             content = changed
         return self._finished(content)
 
-    def _fix_with_ruff(self) -> bytes:
+    def _fix_with_ruff(self) -> bytes | None:
+        """Fix the file in one run of ruff.
+
+        Returns None if that removes imports that were used before, because some may be needed.
+        """
         fixed, left = fix_text(
             self._place,
             self._path,
@@ -329,6 +349,10 @@ class _Fixer:
         )
         if left is not None:
             self._keep(fixed, left)
+        texts = [decode(self._path, each).body for each in (self._content, fixed)]
+        unused = [bound_names(each, texts[0]) for each in self.before]
+        if imported_names(texts[0]) - imported_names(texts[1]) - set().union(*unused):
+            return None
         return self._finished(fixed)
 
     def _fix_nodes(self) -> bytes:

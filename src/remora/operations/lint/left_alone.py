@@ -9,16 +9,12 @@ from functools import lru_cache
 from itertools import takewhile
 
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
+from remora.code.syntax.hidden_uses import marked_regions
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.fixable_findings import Place, place_of
 from remora.operations.lint.suppressions import kept_suppressions
-from remora.operations.lint.used_imports import (
-    is_used_elsewhere,
-    is_used_in_examples,
-    names_from_modules,
-    runs_code,
-)
+from remora.operations.lint.used_imports import NeededImports
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.rule_choice import SelectedRules
@@ -36,11 +32,6 @@ _UNUSED_IMPORT = "F401"
 _REPEATED = "F811"
 _REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
 """A comment of two or more words that is not for a tool."""
-_KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
-_KEPT_IMPORTS = re.compile(
-    r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE
-)
-"""A comment that keeps all unused imports of a file."""
 _UNSORTED_IMPORTS = "I001"
 _NEEDED_ORDER = re.compile(
     r"#.*\b(?:order\b.*\b(?:important|matters|counts)|(?:important|specific|correct|this) order|"
@@ -57,6 +48,8 @@ _PYTHON_3 = (
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
+_OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
+"""Rules that rewrite types, some because of an import that is outside of a marked region."""
 _IN_FALLBACK = {"UP023", "UP026", "UP029", "UP035", _UNUSED_IMPORT}
 _FALLBACK = re.compile(
     r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
@@ -68,7 +61,6 @@ _PYTHON_2_CODE = re.compile(
     re.MULTILINE,
 )
 _PYTHON_3_SYNTAX = (ast.JoinedStr, ast.AnnAssign, ast.AsyncFunctionDef, ast.Nonlocal)
-_OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _EXTENSIONS = "typing_extensions"
 _OWN_LINES = re.compile(
     r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
@@ -113,12 +105,9 @@ class LeftAlone:
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
         )
-        self._place = place
         self._path = path
         self._is_configured = is_configured(place, path)
-        self._imported = (
-            once_for_base(place, names_from_modules) if _UNUSED_IMPORT in codes else frozenset()
-        )
+        self._needed = NeededImports(place, path)
         self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def reasons(self, findings: Sequence[Finding], body: str) -> dict[Place, str]:
@@ -150,34 +139,22 @@ class LeftAlone:
             ),
             (_needs_order(finding, body), "a comment says that the order matters"),
             (
+                finding["code"].startswith(_OF_TYPES) and _is_in_region(finding, body),
+                "a build tool copies the marked region",
+            ),
+            (
                 self._knows_its_lines and _moves_lines(finding),
                 "the test reads its own line numbers",
             ),
         )
         return (
             next((reason for holds, reason in reasons if holds), "")
-            or self._need(finding, body)
+            or (self._needed.reason(finding, body) if finding["code"] == _UNUSED_IMPORT else "")
             or ("" if self._is_asked_for(finding) else _no_gain(finding, body))
         )
 
     def _is_asked_for(self, finding: Finding) -> bool:
         return self._is_configured or self._selected.are_asked_for(self._path, finding["code"])
-
-    def _need(self, finding: Finding, body: str) -> str:
-        """Return why an unused import is needed, or an empty string."""
-        if finding["code"] != _UNUSED_IMPORT:
-            return ""
-        if is_used_elsewhere(self._path, finding, body, self._imported):
-            return "another file imports the name from here"
-        if is_used_in_examples(finding, body):
-            return "an example in a docstring uses the name"
-        if runs_code(self._place, self._path, finding["message"]):
-            return "the import runs code"
-        is_settings = self._path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(body)
-        if is_settings and "." in finding["message"]:  # unlike a module such as sys
-            return "Sphinx may read the name"
-        is_kept = _KEPT_IMPORT.search(_line(finding, body)) or _KEPT_IMPORTS.search(body)
-        return "a comment keeps it" if is_kept else ""
 
 
 def kept_findings(
@@ -203,6 +180,10 @@ def _no_gain(finding: Finding, body: str) -> str:
         (_is_only_statement(finding, body), "it marks an empty body"),
     )
     return next((reason for holds, reason in reasons if holds), "")
+
+
+def _is_in_region(finding: Finding, body: str) -> bool:
+    return any(finding["line"] in region for region in marked_regions(body))
 
 
 def _needs_order(finding: Finding, body: str) -> bool:

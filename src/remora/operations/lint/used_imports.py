@@ -2,11 +2,18 @@
 
 import ast
 import re
+import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 
+from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
+from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
@@ -15,6 +22,17 @@ _USE = re.compile(r"\b([A-Za-z_]\w*)[.:]([A-Za-z_]\w*)")
 _UNUSED = re.compile(r"`([^`]+)` imported but unused")
 _EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.)[ \t](.*)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_FIXTURE = re.compile(
+    r"^[ \t]*@[\w.]*fixture\b.*\n(?:.*\n){0,8}?[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE
+)
+_COLLECTED = re.compile(r"^[Tt]est|Tests?$|TestCase$")
+_TEST_RUNNER = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b", re.MULTILINE)
+_KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
+_KEPT_IMPORTS = re.compile(
+    r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE
+)
+"""A comment that keeps all unused imports of a file."""
+_OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _ALL = "*"
 _FILES = ("py", "pyi", "rst", "md", "sh", "cfg", "toml")
 
@@ -37,20 +55,99 @@ def names_from_modules(place: ToolTree) -> ImportedNames:
     return frozenset(found)
 
 
-def is_used_elsewhere(path: str, finding: Finding, body: str, names: ImportedNames) -> bool:
-    """Return True if another file may need the import that a finding calls unused."""
+class NeededImports:
+    """Finds the unused imports of a file that something else needs."""
+
+    def __init__(self, place: ToolTree, path: str) -> None:
+        self._place = place
+        self._path = path
+
+    def reason(self, finding: Finding, body: str) -> str:
+        """Return why an import that a finding calls unused stays, or an empty string."""
+        reasons = self._reasons(finding, body) if bound_names(finding, body) else ()
+        return next((why for holds, why in reasons if holds), "")
+
+    def _reasons(self, finding: Finding, body: str) -> Iterator[tuple[bool, str]]:
+        bound, imported = bound_names(finding, body), _UNUSED.findall(finding["message"])[0]
+        known = once_for_base(self._place, names_from_modules)
+        yield (
+            _is_used_elsewhere(self._path, bound, known),
+            "another file imports the name from here",
+        )
+        in_examples = not bound.isdisjoint(_words_of_examples(body))
+        yield in_examples, "an example in a docstring uses the name"
+        is_hidden = not bound.isdisjoint(_hidden_uses(body))
+        yield is_hidden, "a type in quotes or a marked region uses the name"
+        yield self._serves_tests(bound, imported, body), "a test runner uses the name"
+        yield self._runs_code(imported), "the import runs code"
+        is_settings = self._path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(body)
+        # unlike a module such as sys
+        yield bool(is_settings) and "." in imported, "Sphinx may read the name"
+        line = split_lines(body)[finding["line"] - 1]
+        yield bool(_KEPT_IMPORT.search(line) or _KEPT_IMPORTS.search(body)), "a comment keeps it"
+
+    def _serves_tests(self, bound: set[str], imported: str, body: str) -> bool:
+        """Return True if a test runner finds tests, fixtures or hooks by an import.
+
+        Pytest collects test classes and functions that a module of tests only imports, and finds
+        fixtures and hooks that a `conftest.py` imports. So does `unittest.main()` in a module that
+        only imports test cases and runs them.
+        """
+        if "." not in imported or imported.partition(".")[0] in sys.stdlib_module_names:
+            return False
+        if is_conftest(self._path):
+            return True
+        settings = once_for_base(self._place, pytest_settings)
+        is_collected = settings.collects(self._path)
+        if is_collected and not is_test_file(self._path):  # the project's own pattern
+            return True
+        if not (is_collected or is_of_tests(self._path) or _TEST_RUNNER.search(body)):
+            return False
+        fixtures = once_for_base(self._place, _fixture_names)
+        return any(_COLLECTED.search(name) or name in fixtures for name in bound)
+
+    def _runs_code(self, imported: str) -> bool:
+        """Return True if an import is of a module of the project that does something on import.
+
+        Examples are a module that changes `sys.path`, and one whose functions a decorator registers.
+        """
+        module = imported.lstrip(".").replace(".", "/")
+        folder = self._path.rpartition("/")[0]
+        for _ in range(len(imported) - len(imported.lstrip(".")) - 1):
+            folder = folder.rpartition("/")[0]
+        for each in dict.fromkeys((folder, "", "src")):
+            for name in (f"{module}.py", f"{module}/__init__.py"):
+                found = f"{each}/{name}".lstrip("/")
+                if module and self._place.files.exists(found):
+                    tree = parse_text(self._place.text_or_empty(found))
+                    return isinstance(tree, ast.Module) and _acts(tree)
+        return False
+
+
+def _is_used_elsewhere(path: str, bound: set[str], names: ImportedNames) -> bool:
+    """Return True if another file may need a name that the file at `path` binds."""
     *folders, name = path.split("/")
     module = name.removesuffix(".py")
     if module == "__init__":
         module = folders[-1] if folders else ""
-    bound = bound_names(finding, body)
-    return bool(bound) and any((module, each) in names for each in (*bound, _ALL))
+    return any((module, each) in names for each in (*bound, _ALL))
 
 
-def is_used_in_examples(finding: Finding, body: str) -> bool:
-    """Return True if a line after `>>>` has the name of an import that a finding calls unused."""
-    used = {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
-    return not used.isdisjoint(bound_names(finding, body))
+def _words_of_examples(body: str) -> set[str]:
+    """Return the words in the lines after `>>>`."""
+    return {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
+
+
+@lru_cache(maxsize=1)  # for all findings of a version of a file
+def _hidden_uses(body: str) -> frozenset[str]:
+    tree = parse_text(body)
+    return frozenset() if isinstance(tree, str) else frozenset(hidden_uses(body, tree))
+
+
+def _fixture_names(place: ToolTree) -> frozenset[str]:
+    """Return the names of the functions of a project that are pytest fixtures."""
+    paths = place.files.glob("**/*.py", look=place.left)
+    return frozenset(name for path in paths for name in _FIXTURE.findall(place.text_or_empty(path)))
 
 
 def bound_names(finding: Finding, body: str) -> set[str]:
@@ -68,21 +165,38 @@ def bound_names(finding: Finding, body: str) -> set[str]:
     return {name} if is_alias else {imported.split(".")[0], imported.rpartition(".")[2]}
 
 
-def runs_code(place: ToolTree, path: str, message: str) -> bool:
-    """Return True if an unused import is of a module of the project that calls something on import.
+def imported_names(body: str) -> set[str]:
+    """Return the names that the imports of a file bind."""
+    tree = parse_text(body)
+    return (
+        set()
+        if isinstance(tree, str)
+        else {
+            each.asname or each.name.partition(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for each in node.names
+        }
+    )
 
-    An example is a module that changes `sys.path`.
-    """
-    unused = _UNUSED.search(message)
-    module = unused[1].replace(".", "/") if unused is not None else ""
-    beside = path.rpartition("/")[0]
-    for folder in dict.fromkeys((beside, "", "src")):
-        found = f"{folder}/{module}.py".lstrip("/")
-        if module and place.files.exists(found):
-            tree = parse_text(place.text_or_empty(found))
-            return isinstance(tree, ast.Module) and any(map(_is_call, tree.body))
-    return False
+
+def _acts(tree: ast.Module) -> bool:
+    """Return True if a module calls something, or a decorator may register what it defines."""
+    known = {
+        each.asname or each.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for each in node.names
+        if (getattr(node, "module", None) or each.name).split(".")[0] in sys.stdlib_module_names
+        if not getattr(node, "level", 0)
+    }
+    return any(
+        (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
+        or any(_root(each) not in known for each in getattr(node, "decorator_list", ()))
+        for node in tree.body
+    )
 
 
-def _is_call(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+def _root(decorator: ast.expr) -> str:
+    """Return the first name of a decorator, such as `app` of `@app.route("/")`."""
+    return re.split(r"\W", ast.unparse(decorator), maxsplit=1)[0]

@@ -11,8 +11,8 @@ from remora.operations.test.project_commands import (
     runs_unittest,
     unittest_discovery,
 )
-from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.target_function import TargetFunction
+from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
 GENERIC = frozenset(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from remora.errors import HostError
 from remora.operations.test.function_context import test_files
 from remora.operations.test.insert_location import is_unittest_file
-from remora.operations.test.pytest_settings import pytest_settings
 from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import CIRCUMSTANCES, run_in_child
+from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
 _SECONDS = 30.0

@@ -4,6 +4,7 @@ import configparser
 import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -32,6 +33,10 @@ class PytestSettings(msgspec.Struct, frozen=True):
         """True if pytest collects files such as `test_cart.py`."""
         names = (pattern.rpartition("/")[2] for pattern in self.patterns)
         return any(fnmatch("test_cart.py", name) for name in names)
+
+    def collects(self, path: str) -> bool:
+        """Return True if the name or the path of a file is one that pytest collects."""
+        return any(map(PurePosixPath(path).match, self.patterns))
 
 
 def pytest_settings(place: ToolTree) -> PytestSettings:
