@@ -78,9 +78,7 @@ class TestHunks:
 
     def test_a_hunk_that_breaks_verification_is_refused(self, desk: Desk) -> None:
         done = accept_hunks(desk.project, desk.newest, NODE, [2, 3])
-        assert refused(desk, done) == (
-            "it fails no_new_findings: mod.py: new finding F401 `json.loads` imported but unused"
-        )
+        assert refused(desk, done) == "it fails defined_names: mod.py:5: Undefined name `json`"
         assert accept_hunks(desk.project, desk.newest, NODE, [3]).conflicts == []
         assert text_of(desk) == with_edits(7)
 
@@ -188,6 +186,7 @@ class TestEdited:
                 "import json, os",
                 "it fails no_new_findings: mod.py: new finding F401",
             ),
+            ("return value", "return valve", "it fails defined_names: mod.py:7: Undefined name"),
             ("# both", "# forbidden", "it fails nothing.pym: it says what is forbidden"),
             ("return value", "return (value", "it fails parses: mod.py: "),
         ],

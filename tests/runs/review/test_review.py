@@ -17,6 +17,8 @@ from remora.runs.review.review import accept, accept_one, reject
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
+from tests.runs.review.test_recheck import MODULE, agent
+from tests.runs.review.test_recheck import analyzed as analyzed_by_own
 
 MANY = "import os\n\n\n" + "\n\n".join(
     f'def f{n}():\n    """Do {n}."""\n    import re\n\n    return {n}\n' for n in range(6)
@@ -119,27 +121,40 @@ class TestAccept:
         assert [review.verdict for review in reviews(shop, run_id)] == ["conflict", "accepted"]
 
     def test_new_findings_of_a_merge_are_reported(self, desk: Desk) -> None:
+        """The user no longer uses a module that the agent imports."""
+        run_id = self.merged_import(desk)
+        done = accept(desk.project, run_id, ["mod.py:load"])
+        assert done.accepted == ["node:mod.py:load"], done.conflicts
+        assert done.new_findings == ["mod.py:1: new finding F401 `os` imported but unused"]
+        assert done.notes == done.new_findings
+
+    def test_nothing_is_said_about_a_merge_that_was_not_written(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run_id = self.merged_import(desk)
+        conflict = {"node_id": "node:mod.py:load", "path": "mod.py", "detail": "saved"}
+        monkeypatch.setattr("remora.runs.review.review.write_change_set", lambda *_: [conflict])
+        done = accept(desk.project, run_id, ["mod.py:load"])
+        assert (done.conflicts, done.notes, done.new_findings) == ([conflict], [], [])
+
+    @staticmethod
+    def merged_import(desk: Desk) -> str:
+        desk.write({"mod.py": MODULE.replace("return 1", "return os.name"), "ruff.toml": RULES})
+        agent(desk, "parses", "mod.py", 1, "import os\n\n\ndef load(")
+        run_id = analyzed_by_own(desk)
+        desk.write({"mod.py": MODULE})
+        return run_id
+
+    def test_a_merge_that_leaves_a_name_undefined_is_a_conflict(self, desk: Desk) -> None:
         """The user uses a name whose unused import an agent removed."""
         text = "def load():\n    import io\n    import json\n    import re\n\n    x = 1\n    return x\n"
         desk.write({"a.py": text, "ruff.toml": RULES})
         run_id = desk.analyze()
         desk.write({"a.py": text.replace("return x", "return re, x")})
         done = accept(desk.project, run_id, ["a.py:load"])
-        assert done.accepted == ["node:a.py:load"], done.conflicts
-        assert done.new_findings == ["a.py:4: new finding F821 Undefined name `re`"]
-        assert done.notes == done.new_findings
-
-    def test_nothing_is_said_about_a_merge_that_was_not_written(
-        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        text = "def load():\n    import io\n    import json\n    import re\n\n    x = 1\n    return x\n"
-        desk.write({"a.py": text, "ruff.toml": RULES})
-        run_id = desk.analyze()
-        desk.write({"a.py": text.replace("return x", "return re, x")})
-        conflict = {"node_id": "node:a.py:load", "path": "a.py", "detail": "saved"}
-        monkeypatch.setattr("remora.runs.review.review.write_change_set", lambda *_: [conflict])
-        done = accept(desk.project, run_id, ["a.py:load"])
-        assert (done.conflicts, done.notes, done.new_findings) == ([conflict], [], [])
+        (conflict,) = done.conflicts
+        detail = "after the merge, it fails defined_names: a.py:4: Undefined name `re`"
+        assert (conflict["detail"], done.accepted) == (detail, [])
 
 
 class TestStopped:
