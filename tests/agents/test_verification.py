@@ -46,7 +46,9 @@ def said(name: str, made: Submission) -> str:
 
 def failed(after: str, before: str = "", path: str = "mod.py") -> list[tuple[str, str]]:
     """What an agent without checks of its own is refused for."""
-    files = {path: (before.encode("latin-1"), after.encode("latin-1"))}
+    files: dict[str, tuple[bytes | None, bytes | None]] = {
+        path: (before.encode("latin-1"), after.encode("latin-1"))
+    }
     made = submission(BEFORE, others=files)
     return [(check.name, check.detail) for check in verify([], made, BUILT_IN.checks)]
 
