@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from hypothesis import given
+from hypothesis import strategies as st
 from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
 from remora.memory.events import Review, payload
 from remora.trace.read.reader import read_events
+from remora.web.visible_text import editable, from_editable
 from tests.browser import opened_page
 from tests.cli.conftest import Remora, git, user_without_weights, write
 from tests.web.recorded import client_of
@@ -360,3 +363,87 @@ def test_enter_without_scripts_decides_nothing(browser: Browser, two: Path, user
         expect(page.locator(".message")).to_contain_text("no button was pressed")
         expect(page.locator(".change-set")).to_have_count(2)
         assert verdicts(two) == []
+
+
+UNSEEN = "\ufeff\u200b\u202e\u2066\x0c\x85\u2028\U000e0041"
+TRICKY = (
+    '\ufeff"""Reads."""\nimport os\n\nX = "a"  # \u200b\u202e\u2066\x0c\x85\u2028\U000e0041 é 🦀\n'
+)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_hidden_characters_are_named_in_the_text_area(
+    tmp_path: Path, user: Remora, ends: str
+) -> None:
+    root = write(tmp_path / "project", {"a.py": "", "pyproject.toml": SETTINGS})
+    (root / "a.py").write_bytes(TRICKY.replace("\n", ends).encode())
+    lint(root, user)
+    with client_of(root, user.home) as pages:
+        edit = Edit(pages, root)
+        page = pages.get(edit.address).text
+        assert not any(character in page for character in UNSEEN)
+        assert "«U+FEFF»" in edit.texts["content-0"]
+        assert "«U+200B»«U+202E»«U+2066»«U+000C»«U+0085»«U+2028»«U+E0041»" in page
+        assert "They are kept if their names stay" in page
+        edit.texts["content-0"] = edit.texts["content-0"].replace('"a"', "(\u202e")
+        assert "not written" in edit.send()
+        assert "(«U+202E»" in edit.texts["content-0"]
+        edit.texts["content-0"] = edit.texts["content-0"].replace("(«U+202E»", '"b"')
+        assert edit.send().startswith("1 change set accepted")
+    expected = TRICKY.replace("import os\n", "").replace('"a"', '"b"').replace("\n", ends)
+    assert (root / "a.py").read_bytes() == expected.encode()
+
+
+def test_a_hidden_character_is_removed_with_its_name(tmp_path: Path, user: Remora) -> None:
+    root = write(tmp_path / "project", {"a.py": TRICKY, "pyproject.toml": SETTINGS})
+    lint(root, user)
+    with client_of(root, user.home) as pages:
+        edit = Edit(pages, root)
+        edit.texts["content-0"] = edit.texts["content-0"].replace("«U+202E»", "")
+        assert edit.send().startswith("1 change set accepted")
+    assert (root / "a.py").read_text("utf-8") == TRICKY.replace("import os\n", "").replace(
+        "\u202e", ""
+    )
+
+
+def test_a_file_that_has_names_of_hidden_characters_is_not_edited_on_the_page(
+    tmp_path: Path, user: Remora
+) -> None:
+    root = write(tmp_path / "project", {"a.py": 'import os\n\nX = "«U+202E»"\n'})
+    lint(write(root, {"pyproject.toml": SETTINGS}), user)
+    with client_of(root, user.home) as pages:
+        edit = Edit(pages, root)
+        assert edit.texts == {}
+        assert "a.py cannot be edited here" in pages.get(edit.address).text
+
+
+@given(text=st.text(st.one_of(st.sampled_from([*UNSEEN, *"«»U+0D82EFA"]), st.characters())))
+def test_what_a_text_area_does_not_change_is_kept(text: str) -> None:
+    """Or the file is refused: no text becomes another one."""
+    shown = editable(text)
+    assert not any(character in shown for character in UNSEEN)
+    assert editable(from_editable(shown)) == shown
+
+
+@pytest.mark.slow
+def test_a_browser_keeps_the_bytes_of_a_file_with_hidden_characters(
+    browser: Browser, tmp_path: Path, user: Remora
+) -> None:
+    root = write(tmp_path / "project", {"a.py": TRICKY, "pyproject.toml": SETTINGS})
+    lint(root, user)
+    with served(root, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.goto(link.partition("/start")[0] + address_of(root))
+        expect(page.locator(".change-set")).to_be_focused()
+        page.keyboard.press("e")
+        area = page.locator("textarea")
+        expect(area).to_be_visible()
+        text = area.input_value()
+        assert "«U+202E»" in text
+        assert not any(character in text for character in UNSEEN)
+        area.fill(text.replace('"a"', '"b"'))
+        page.get_by_role("button", name="Verify and accept").click()
+        expect(page.locator(".message")).to_contain_text("1 change set accepted")
+    expected = TRICKY.replace("import os\n", "").replace('"a"', '"b"')
+    assert (root / "a.py").read_bytes() == expected.encode()

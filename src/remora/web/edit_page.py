@@ -18,6 +18,7 @@ from remora.web.forms import MAX_FORM, Form, number, one, read_form
 from remora.web.html_responses import page
 from remora.web.review_page import back_to_review, open_for_verdicts, verdict_text
 from remora.web.session import Session
+from remora.web.visible_text import editable, from_editable
 from remora.workspaces.apply.transaction import FilePatch
 
 _MAX_BYTES = MAX_FORM // 6
@@ -27,11 +28,19 @@ _FIELD = "content-"
 
 
 class EditedFile(NamedTuple):
-    """A text area: the place of its file in the change set, the file's path, and its text."""
+    """A text area: the place of its file in the change set, the file's path, and its text.
+
+    Hidden characters of the text are named.
+    """
 
     place: int
     path: str
     text: str
+
+    @property
+    def has_hidden(self) -> bool:
+        """True if the text names a hidden character."""
+        return from_editable(self.text) != self.text
 
 
 def edit_page(records: Records, session: Session, request: Request) -> Response:
@@ -45,9 +54,9 @@ def edit_page(records: Records, session: Session, request: Request) -> Response:
             hint=f"{error.message}. The review shows both versions.",
         ) from error
     shown = [
-        EditedFile(place, file.path, (file.theirs or b"").decode())
+        EditedFile(place, file.path, _area(file.theirs or b""))
         for place, file in enumerate(files)
-        if is_editable(file) and _keeps_lines(file.theirs or b"")
+        if is_editable(file) and _is_kept(file.theirs or b"")
     ]
     if sum(len(each.text.encode()) for each in shown) > _MAX_BYTES:
         raise UsageError(
@@ -86,7 +95,7 @@ def _accept(records: Records, session: Session, request: Request, form: Form) ->
     fields = {name: one(form, name) for name in form} | ({} if proposed else {"edit": ""})
     paths = dict(enumerate(file.path for file in proposed or ()))
     shown = [
-        EditedFile(place, paths.get(place, f"file {place + 1}"), text)
+        EditedFile(place, paths.get(place, f"file {place + 1}"), editable(_lines(text)))
         for place, text in texts.items()
     ]
     return _form(session, request, fields, shown, message=message)
@@ -143,10 +152,23 @@ def _content(text: str, before: bytes) -> bytes:
 
     A browser ends all lines with CR LF.
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").encode()
+    lines = from_editable(_lines(text)).encode()
     return lines.replace(b"\n", b"\r\n") if b"\r\n" in before else lines
 
 
-def _keeps_lines(content: bytes) -> bool:
-    """Return True if all lines of a text end alike, so that a text area does not change them."""
-    return _content(content.decode(), content) == content
+def _lines(text: str) -> str:
+    """Return a text whose lines end with LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _area(content: bytes) -> str:
+    """Return the text of a text area."""
+    return editable(_lines(content.decode()))
+
+
+def _is_kept(content: bytes) -> bool:
+    """Return True if a text area returns the bytes of a file.
+
+    It does if all lines end alike, and the text has nothing that names a hidden character.
+    """
+    return _content(_area(content), content) == content
