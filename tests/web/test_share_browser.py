@@ -263,6 +263,16 @@ def test_what_the_file_says_of_its_own_proof_is_replaced(
 
 
 @pytest.mark.slow
+def test_a_badge_is_that_of_its_own_view(show: Open, failed: Planted, tmp_path: Path) -> None:
+    html = share_run(records_of(failed.root, tmp_path), failed.run_id).html
+    forged = change_lines(html, failed.agent_id, lambda data: data.replace(b"check", b"chick"))
+    agent, run = f'data-badge="{failed.agent_id}"', f'data-badge="{failed.run_id}"'
+    page = show(forged.replace(run, 'data-badge="x"').replace(agent, run))
+    expect(page.locator("#run [data-badge]")).to_have_class("badge good")
+    expect(page.locator(f"#{failed.agent_id} [data-badge]")).to_have_class("badge bad")
+
+
+@pytest.mark.slow
 def test_only_a_checked_badge_is_green(show: Open, html: str, failed: Planted) -> None:
     page = show(html)
     expect(badge(page, failed.agent_id)).to_have_class("badge good")

@@ -202,7 +202,7 @@
     } else if (stream.problems.length > 1) {
       text += ` and ${plural(stream.problems.length - 1, "more problem")}`;
     }
-    say(stream.name, text, first ? "bad" : withheld ? "part" : "good");
+    say(stream, text, first ? "bad" : withheld ? "part" : "good");
     for (const problem of stream.problems) {
       const turn = stream.lines[problem.line - 1]?.turn;
       const row = document.getElementById(`${stream.name}-row-${turn}`);
@@ -231,10 +231,11 @@
     );
   }
 
-  function say(name, text, kind) {
-    const proof = document.querySelector(`[data-proof="${CSS.escape(name)}"]`);
+  /** Show the result of a stream in its own view and section, whatever name the badges there have. */
+  function say({ name, ofRun }, text, kind) {
+    const proof = document.getElementById(`${name}-proof`)?.querySelector("[data-proof]");
     proof?.replaceChildren(element("span", text, { class: `badge ${kind}`, role: kind === "bad" ? "alert" : "status" }));
-    const badge = document.querySelector(`[data-badge="${CSS.escape(name)}"]`);
+    const badge = views.find((view) => view.id === (ofRun ? "run" : name))?.querySelector("[data-badge]");
     if (badge) {
       badge.replaceChildren(...visible(text));
       badge.className = `badge ${kind}`;
@@ -248,12 +249,12 @@
       badge.className = "badge wait";
     }
     if (typeof DecompressionStream === "undefined" || !globalThis.crypto?.subtle) {
-      for (const each of found) say(each.dataset.stream, "this browser cannot check the lines", "bad");
+      for (const each of found) say(new Stream(each), "this browser cannot check the lines", "bad");
       return;
     }
     for (const each of found) {
       const stream = new Stream(each);
-      say(stream.name, "checking …", "wait");
+      say(stream, "checking …", "wait");
       await stream.read();
       streams.set(stream.name, stream);
       show();
