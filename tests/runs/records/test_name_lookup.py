@@ -2,8 +2,12 @@
 
 import pytest
 
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound, RemoraError, UsageError
+from remora.memory.events import Head, Payload, RunStart, TurnStart
 from remora.runs.records.name_lookup import run_named, stream_named
+from remora.runs.records.results import read_run
+from remora.trace.blobs import NullBlobSink
+from remora.trace.stream.line_builder import Identity, build_line, line_template
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 TWO = UNUSED + "\n\n" + UNUSED.replace("def load", "def store")
@@ -55,3 +59,44 @@ def test_a_damaged_newest_run_hides_no_agent(shop: Desk) -> None:
         file.write(b"{}\n")
     assert stream_named(shop.project.trace, "store") == agent
     assert stream_named(shop.project.trace, agent) == agent
+
+
+def forge(shop: Desk, payload: Payload) -> str:
+    """Write a run that is newer than all others and begins with any event."""
+    name = "20991231-235959-forged"
+    line, _ = build_line(line_template(Identity(name), NullBlobSink()), Head(), payload, turn=0)
+    shop.project.trace.run_stream(name).write_bytes(line)
+    return name
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        RunStart(plan={"jobs": 5}),
+        RunStart(plan={"jobs": [5]}),
+        RunStart(plan={"jobs": [{"operation": []}]}),
+        RunStart(plan={"jobs": [{"node_id": {}}]}),
+        RunStart(plan={"jobs": [{"nodes": 5}]}),
+        RunStart(plan={"jobs": [{"nodes": [5]}]}),
+        RunStart(plan={"operations": 5}),
+        RunStart(plan={"skipped": "x"}),
+        RunStart(plan={"findings": []}),
+        RunStart(plan={"unreadable": 5}),
+        RunStart(config={"model_name": []}),
+        RunStart(base={"commit": 5}),
+    ],
+)
+def test_a_forged_plan_is_damaged_and_hides_no_agent(shop: Desk, start: RunStart) -> None:
+    agent = shop.job(shop.newest, "store").agent_id
+    forged = forge(shop, start)
+    assert stream_named(shop.project.trace, agent) == agent
+    with pytest.raises(NotFound):
+        stream_named(shop.project.trace, "stroe")
+    with pytest.raises(RemoraError, match="run_start"):
+        read_run(shop.project, forged)
+
+
+def test_last_is_the_newest_run_and_no_other_stream(shop: Desk) -> None:
+    newest = shop.newest
+    forge(shop, TurnStart())
+    assert run_named(shop.project.trace, "last") == newest

@@ -1,7 +1,7 @@
 """Attempts and planned jobs of a run, read from the run's stream."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,39 @@ from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
 from remora.trace.read.reader import INTERRUPTED, decode_part, typed_payload
 
 _Planned = TypeVar("_Planned")
+
+
+class PlannedJob(msgspec.Struct, frozen=True, gc=False):
+    """The parts of a planned job by which it is found."""
+
+    operation: str = ""
+    node_id: str = ""
+    nodes: list[str] | None = None
+
+
+class _PlanFields(msgspec.Struct):
+    operations: list[str] = []
+    nodes: int = 0
+    skipped: int = 0
+    findings: int = 0
+    rules: str | None = None
+    unreadable: list[dict[str, Any]] = []
+
+
+class _ConfigFields(msgspec.Struct):
+    model_name: str | None = None
+
+
+class _BaseFields(msgspec.Struct):
+    commit: str | None = None
+
+
+class _StartFields(msgspec.Struct):
+    """The types of what readers take from a start. Whoever can write a run can write anything."""
+
+    plan: _PlanFields = msgspec.field(default_factory=_PlanFields)
+    config: _ConfigFields = msgspec.field(default_factory=_ConfigFields)
+    base: _BaseFields = msgspec.field(default_factory=_BaseFields)
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +135,7 @@ def start_and_jobs(event: Event, kind: type[_Planned]) -> tuple[RunStart | None,
     fields = decode_part(event, dict[str, msgspec.Raw])
     try:
         plan = msgspec.json.decode(fields.get("plan", b"{}"), type=dict[str, msgspec.Raw])
+        msgspec.json.decode(event.data, type=_StartFields)
         jobs = msgspec.json.decode(plan.pop("jobs", b"[]"), type=list[kind])  # type: ignore[valid-type]
     except (ValueError, RecursionError) as error:
         raise StreamDamaged(

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST, NodeKey, display_name
 from remora.memory.events import RunStart
+from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -57,8 +57,10 @@ def stream_named(folder: TraceFolder, name: str) -> str:
 
 
 def _newest_run(folder: TraceFolder) -> str | None:
-    known = [stream_id(path) for path in folder.run_streams()]
-    return max(known, key=lambda run_id: (_began(folder, run_id), run_id), default=None)
+    """Return the ID of the newest run. Streams that begin with another event are not runs."""
+    known = map(stream_id, folder.run_streams())
+    began = {run_id: time for run_id in known if (time := _began(folder, run_id)) is not None}
+    return max(began, key=lambda run_id: (began[run_id], run_id), default=None)
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
@@ -68,17 +70,14 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     """
     newest = _newest_run(folder)
     counting = CurrentAttempts()
-    planned: dict[tuple[Any, Any], Sequence[str]] = {}
+    planned: dict[tuple[str, str], Sequence[str]] = {}
     # if the stream is damaged, use the events before the damage
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
-            payload = typed_payload(event)
-            counting.add(payload)
-            if isinstance(payload, RunStart):
-                planned = {
-                    (job.get("operation"), job.get("node_id")): job.get("nodes") or ()
-                    for job in payload.plan.get("jobs", [])
-                }
+            if event.type == RunStart.type:
+                _, jobs = start_and_jobs(event, PlannedJob)
+                planned = {(job.operation, job.node_id): job.nodes or () for job in jobs}
+            counting.add(typed_payload(event))
     nodes: dict[str, list[str]] = {}
     for start in counting.starts():
         parts = planned.get((start.operation, start.node_id), ())
@@ -126,9 +125,15 @@ def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str
         raise NotFound(f"no agent or node {name!r} in {folder.place}", hint=hint) from error
 
 
-def _began(folder: TraceFolder, run_id: str) -> str:
+def _began(folder: TraceFolder, run_id: str) -> str | None:
+    """Return the start time of a run, or an empty string if it cannot be read.
+
+    Returns None if the stream does not begin with `run_start`.
+    """
     try:
         first = next(read_events(folder.run_stream(run_id)), None)
     except RemoraError:
         return ""
+    if first is not None and first.type != RunStart.type:
+        return None
     return first.timestamp if first is not None else ""

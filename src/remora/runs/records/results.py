@@ -11,7 +11,7 @@ from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
 from remora.memory.events import Event, Head, RunStart, Written
 from remora.runs.project import Project
-from remora.runs.records.attempts import start_and_jobs
+from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.job_view import JobView, read_job, without_details
@@ -111,13 +111,7 @@ def read_run(
     )
 
 
-class _PlannedJob(msgspec.Struct, frozen=True, gc=False):
-    operation: str = ""
-    node_id: str = ""
-    nodes: list[str] | None = None
-
-
-def _read_start(run_id: str, events: Iterator[Event]) -> tuple[Event, RunStart, list[_PlannedJob]]:
+def _read_start(run_id: str, events: Iterator[Event]) -> tuple[Event, RunStart, list[PlannedJob]]:
     """Return the first event of a run, its data without the planned jobs, and these."""
     first = next(events, None)
     if first is None:
@@ -125,9 +119,9 @@ def _read_start(run_id: str, events: Iterator[Event]) -> tuple[Event, RunStart, 
             f"the run {run_id} has an empty stream",
             hint="the run was killed before it wrote anything",
         )
-    start, planned = None, list[_PlannedJob]()
+    start, planned = None, list[PlannedJob]()
     if first.type == RunStart.type:
-        start, planned = start_and_jobs(first, _PlannedJob)
+        start, planned = start_and_jobs(first, PlannedJob)
     if start is None:
         raise NotFound(f"{run_id} is not a run: its stream begins with {first.type}")
     return msgspec.structs.replace(first, data=msgspec.Raw(b"{}")), start, planned
