@@ -29,6 +29,17 @@ def escape_surrogates(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def is_utf8(text: str) -> bool:
+    """Return True if the text can be encoded as UTF-8: it has no lone surrogate."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def clip(text: str, limit: int) -> str:
     """Return `text`, truncated and ending with `…` if it exceeds `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -5,6 +5,7 @@ import hashlib
 import warnings
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -202,6 +203,40 @@ def test_no_bytes_raise_or_warn(source: bytes) -> None:
     assert facts.nodes[0].qualname == "__module__"
     assert facts.partial == bool(facts.detail)
     assert caught == []
+
+
+TEXT = r'"\udcff"'
+SURROGATES = rf'''{TEXT}
+import os
+__all__ = ["f", {TEXT}]
+__all__ += [{TEXT}]
+d = {{{TEXT}: f, "a": {TEXT}}}
+d[{TEXT}] = f
+d[{TEXT}](**{{{TEXT}: d}})
+getattr(d, {TEXT})({TEXT})
+setattr(d, {TEXT}, f)
+@mark({TEXT})
+def f(a: {TEXT} = {TEXT}, b: "list[{TEXT[1:-1]}]" = 1) -> {TEXT}:
+    {TEXT}
+    return getattr(a, {TEXT})
+class C({TEXT}, k={TEXT}):
+    {TEXT}
+    x: {TEXT} = {TEXT}
+    __slots__ = ({TEXT},)
+match d:
+    case {{{TEXT}: a}}: d = f"{TEXT[1:-1]}{{a}}"
+'''.encode()
+
+
+def test_texts_that_are_not_utf8_can_be_stored() -> None:
+    """A lone surrogate has an escape in the source, and no bytes in UTF-8."""
+    facts = read_facts("a.py", SURROGATES)
+    assert (facts.partial, [node.node_name for node in facts.nodes]) == (
+        False,
+        ["__module__", "f", "C"],
+    )
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(facts), type=FileFacts) is not None
+    assert msgspec.json.encode(facts)
 
 
 LONG = b"__all__ = ['f']" + b" + ['f']" * 1500 + b"\n\ndef f(): pass\n"

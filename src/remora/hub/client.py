@@ -25,6 +25,7 @@ from remora.hub.protocol import (
 )
 from remora.hub.sources.daemon_source import DaemonSource
 from remora.hub.sources.source_answer import Budget, Busy, SourceAnswer, SourceName
+from remora.text import is_utf8
 
 if TYPE_CHECKING:
     from remora.hub.lookup.find import FoundNode
@@ -98,7 +99,7 @@ class HubClient:
 
     async def refresh_context(self, keys: Iterable[str]) -> Context:
         """Return what `get_context` returns, plus the source and its generation. Never raises."""
-        valid_keys = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
+        valid_keys = tuple(dict.fromkeys(filter(is_utf8, keys)))  # others are never keys
         found = Context()
         if not valid_keys:
             return found
@@ -301,15 +302,3 @@ def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> Hub
 
 def _path(named: str | Path | None) -> Path | None:
     return None if named is None else Path(named)
-
-
-def _is_utf8(key: str) -> bool:
-    """Return True if the key can be encoded as UTF-8.
-
-    Every node's key can be encoded. Strings that cannot be encoded are never sent.
-    """
-    try:
-        key.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -16,7 +16,7 @@ from remora.memory.canonical import (
     canonical_sha256,
     safe_repr,
 )
-from remora.text import escape_surrogates
+from remora.text import escape_surrogates, is_utf8
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
 _MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
@@ -106,8 +106,8 @@ def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
 
 def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
     """Return a mapping whose keys are valid JSON keys and cannot be mistaken for a tag."""
-    if not all(type(key) is str and (key.isascii() or _encodable(key)) for key in value):
-        if not all(isinstance(key, str) and _encodable(key) for key in value):
+    if not all(type(key) is str and is_utf8(key) for key in value):
+        if not all(isinstance(key, str) and is_utf8(key) for key in value):
             return {"$dict": [[key, item] for key, item in value.items()]}
         value = {str.__str__(key): item for key, item in value.items()}
     if len(value) == 1:
@@ -115,14 +115,6 @@ def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
         if _MARK.fullmatch(key):
             return {f"${key}": item}
     return value
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _nodes(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
@@ -168,6 +160,6 @@ def _stored_leaf(value: Any) -> Any:
 
 
 def _stored_text(text: str) -> Any:
-    if _encodable(text):
+    if is_utf8(text):
         return str.__str__(text)
     return {"$text": base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()}

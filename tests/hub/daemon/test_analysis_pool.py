@@ -16,6 +16,7 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.hub.daemon import analysis_pool
 from remora.hub.daemon.analysis_pool import AnalysisPool
+from remora.hub.daemon.child_process import frame_message
 from remora.hub.process.spawn import environment
 
 ENVIRONMENT = environment(os.environ)
@@ -139,3 +140,31 @@ def test_child_processes_get_no_keys() -> None:
         ("REMORA_API_KEY", "REMORA_ESCALATION_API_KEY", "REMORA_SIGNING_KEY", "OPENAI_API_KEY"), "k"
     )
     assert environment({**keys, "REMORA_HUB__MEMORY": "1"}) == {"REMORA_HUB__MEMORY": "1"}
+
+
+@pytest.mark.slow
+def test_the_system_ends_a_child_whose_file_takes_too_long() -> None:
+    program = "from remora.hub.daemon import analysis_child as child; child.CPU_S = 1; child.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(1 << 31)],
+        input=frame_message(msgspec.msgpack.encode((b"a.py", b"if a:\n ((\n" * 80_000))),
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGXCPU, b"")
+
+
+@pytest.mark.slow
+def test_a_file_that_needs_too_much_memory_is_partial_and_the_next_is_read() -> None:
+    async def asked() -> None:
+        child = AnalysisPool(ENVIRONMENT)
+        try:
+            large, small = await asyncio.gather(
+                child.analyze("a.py", b"a;" * 500_000), child.analyze("b.py", b"def f(): pass\n")
+            )
+            assert "memory" in large.detail
+            assert same(small, read_facts("b.py", b"def f(): pass\n"))
+        finally:
+            await child.close()
+
+    asyncio.run(asked())

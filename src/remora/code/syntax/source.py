@@ -11,6 +11,8 @@ from itertools import accumulate
 
 import msgspec
 
+from remora.code.syntax.parse_cost import why_not_parsed
+
 # catch_warnings changes process-wide state, which two threads could leave changed
 _WARNINGS_LOCK = threading.Lock()
 _SMALL_SOURCE = 100_000  # characters; the tree of such a source always fits into memory
@@ -197,6 +199,8 @@ def _line_of(source: bytes, offset: int) -> int:
 
 
 def _parse(text: str) -> ast.Module:
+    if refused := why_not_parsed(text):
+        raise _RefusedError(refused)
     try:
         with _WARNINGS_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -17,10 +17,12 @@ from remora.hub.daemon.child_process import frame_message, read_message, start_c
 from remora.hub.file_reader import facts_without_nodes
 
 LIMIT_S = 120.0
-"""Maximum seconds for one file."""
+"""Maximum seconds for one file. The child also limits its processor time."""
 _GAVE_UP = "skipped: its analysis took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
 """Address-space limit of the child in bytes. A file that needs more is recorded as not analyzed."""
+_ONLY_ONE = 256 * 1024
+"""Bytes of a file after which the child is ended: its memory would count for the next file."""
 _IDLE_S = 3.0  # seconds after which an idle child is ended; it holds about 50 MB
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
@@ -61,6 +63,8 @@ class AnalysisPool:
                 await self._kill()
                 raise
             finally:
+                if len(source) > _ONLY_ONE:
+                    self._release_child()
                 self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._release_child)
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ import ast
 
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.model import IMPORT, IMPORT_FROM, MODULE_SCOPE, Export
+from remora.text import is_utf8
 
 _Module = tuple[int, str]
 _NAME = "__all__"
@@ -76,7 +77,10 @@ def _summands(*sides: ast.expr) -> list[ast.expr]:
 def _item(builder: IRBuilder, item: ast.expr) -> list[Export] | None:
     if isinstance(item, ast.Starred):
         return _evaluate(builder, item.value)
-    return [item.value] if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
+    match item:
+        case ast.Constant(str(name)) if is_utf8(name):
+            return [name]
+    return None
 
 
 def _concatenate(parts: list[list[Export] | None]) -> list[Export] | None:

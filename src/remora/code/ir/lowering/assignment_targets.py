@@ -7,6 +7,7 @@ from typing import Any
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import lower_expression, record_implicit_call
 from remora.code.ir.model import ITEM, VALUE, AttributeWrite, ContainerWrite
+from remora.text import is_utf8
 
 _NAME, _CONSTANT = ast.Name, ast.Constant
 _KEY_LIMIT = 2**31
@@ -44,7 +45,7 @@ def constant_key(node: ast.expr) -> Any:
     if node.__class__ is _CONSTANT:
         value = node.value
         if value.__class__ is str:
-            return value
+            return value if is_utf8(value) else None
         return value if value.__class__ is int and -_KEY_LIMIT < value < _KEY_LIMIT else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return -1 if node.operand.value == 1 else None

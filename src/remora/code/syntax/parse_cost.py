@@ -1,0 +1,54 @@
+"""Texts for which CPython's parser needs minutes or gigabytes.
+
+Its time for an f-string grows with the length times the number of parts (before Python 3.12): one of
+0.9 MB with 300,000 parts takes 43 s. Its memory for the dotted name of an import grows in the same
+way: 64 KB of `import a.a.a` take 1 GB. Everything else that was tried is linear. Neither can be
+interrupted, so such a text must not be parsed.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+_F_STRING_COST = 10**10
+"""Characters times parts of all f-strings; takes 2 s."""
+_DOTTED_COST = 10**8
+"""Characters times dots of all imported names; takes 50 MB."""
+_LITERAL = re.compile(
+    r"#[^\r\n]*+"
+    r'|([a-z]{0,2})(?:"""(?:[^\\"]++|\\.|"(?!""))*+(?:""")?'
+    r"|'''(?:[^\\']++|\\.|'(?!''))*+(?:''')?"
+    r'|"(?:[^\\"\r\n]++|\\(?:\r\n|.))*+"?'
+    r"|'(?:[^\\'\r\n]++|\\(?:\r\n|.))*+'?)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A comment, or a string literal with its prefix. An unterminated literal ends where it is refused."""
+_LETTER = r"[0-9A-Za-z_\x80-\U0010ffff]"
+_SPACE = r"[ \t\f\\\r\n]*+"
+_DOTTED = re.compile(
+    rf"(?:import|from|,)[ \t\f\\\r\n.]*+({_LETTER}++(?:{_SPACE}\.{_SPACE}{_LETTER}++)++)"
+)
+"""A dotted name that may be a part of an import."""
+
+
+def why_not_parsed(text: str) -> str:
+    """Return why a text is too expensive to parse, or an empty string. Takes linear time."""
+    if _exceeds(_F_STRING_COST, text, "{", _f_strings):
+        return "its f-strings have too many parts for Python's parser"
+    if _exceeds(_DOTTED_COST, text, ".", _dotted_names):
+        return "its imports have names that are too long for Python's parser"
+    return ""
+
+
+def _exceeds(limit: int, text: str, mark: str, parts: Callable[[str], Iterator[str]]) -> bool:
+    """Return True if length times number of marks, summed over the parts of a text, is too large."""
+    if len(text) * text.count(mark) <= limit:
+        return False
+    return sum(len(part) * part.count(mark) for part in parts(text)) > limit
+
+
+def _f_strings(text: str) -> Iterator[str]:
+    return (found[0] for found in _LITERAL.finditer(text) if "f" in (found[1] or "").lower())
+
+
+def _dotted_names(text: str) -> Iterator[str]:
+    return (found[1] for found in _DOTTED.finditer(text))
