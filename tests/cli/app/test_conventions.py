@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.cli.conftest import Ran, Remora, command, write
@@ -67,6 +68,9 @@ def test_colors(
     remora = Remora(ran.remora.home, environment)
     assert (ESC in remora("runs", *args, cwd=ran.root).out) is colored
     assert (ESC in remora("show", "nope", *args, cwd=ran.root).err) is colored
+    diff = remora("diff", "last", *args, cwd=ran.root).out
+    assert (f"{ESC}31m-import os" in diff) is colored
+    assert click.unstyle(diff) == ran("diff", "last").out
 
 
 def test_variables_name_the_project_and_its_configuration(ran: Ran, tmp_path: Path) -> None:

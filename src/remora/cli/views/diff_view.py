@@ -51,13 +51,15 @@ def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, i
 
 
 def _print_diff(entry: dict[str, Any]) -> None:
-    """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch."""
+    """Print a diff to stdout and its heading to stderr, so that piped output is a valid patch.
+
+    It is colored and escaped instead if it is for a terminal, or if colors are asked for.
+    """
     name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
-    is_terminal = sys.stdout.isatty()
     text: str = entry["diff"]
-    if not is_terminal:
+    if not (sys.stdout.isatty() or click.get_current_context().color):
         click.echo(text, nl=not text.endswith("\n"))
         return
     for line in diff_lines(text):
