@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import click
 import pytest
 
+from tests.cli.app.test_cli_reference import all_commands
 from tests.cli.conftest import Ran, Remora, tree, write
 
 
@@ -22,6 +24,37 @@ def test_json_option_works_in_any_position(ran: Ran, line: tuple[str, ...]) -> N
 def test_root_option_works_in_any_position(ran: Ran, tmp_path: Path, line: tuple[str, ...]) -> None:
     words = [str(ran.root) if word == "ROOT" else word for word in line]
     assert len(ran.remora(*words, cwd=tmp_path).document["streams"]) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("analyze", "--node", "a", "--node=b"),
+        ("trace", "list", "--since", "1h", "--since", "2h"),
+        ("--root", ".", "--root", ".", "runs"),
+        ("--root", ".", "runs", "--root", "."),
+        ("--color=always", "runs", "--color", "never"),
+    ],
+)
+def test_an_option_that_takes_one_value_is_not_given_twice(ran: Ran, line: tuple[str, ...]) -> None:
+    done = ran(*line, "--json")
+    assert done.code == 2
+    assert "is given twice" in done.error["message"]
+
+
+def test_no_command_keeps_the_last_of_two_values_without_a_word() -> None:
+    for path, command in all_commands().items():
+        for option in command.params:
+            if not isinstance(option, click.Option) or option.is_flag or option.multiple:
+                continue
+            words = [f"{option.opts[-1]}={value}" for value in "ab"]
+            with pytest.raises(click.UsageError, match="is given twice"):
+                command.make_context(path, words)
+
+
+def test_flags_and_repeatable_options_may_be_given_twice(ran: Ran) -> None:
+    line = ("analyze", "-o", "lint", "-o", "docstring", "-v", "-v", "--dry-run", "--json", "--json")
+    assert ran(*line).code == 0
 
 
 def test_a_command_to_type_next_names_the_root_where_it_must(ran: Ran, tmp_path: Path) -> None:

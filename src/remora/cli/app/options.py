@@ -44,7 +44,21 @@ class Options:
     verbose: bool = False
 
 
-class RemoraCommand(click.Command):
+class _StrictCommand(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments of a command.
+
+        Raises UsageError if an option that takes one value is given twice. click keeps the last one.
+        """
+        if not ctx.resilient_parsing:
+            *_, given = self.make_parser(ctx).parse_args(list(args))
+            for option in {each for each in given if given.count(each) > 1}:
+                if isinstance(option, click.Option) and not (option.multiple or option.is_flag):
+                    raise _given_twice(option, ctx)
+        return super().parse_args(ctx, args)
+
+
+class RemoraCommand(_StrictCommand):
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
@@ -56,7 +70,7 @@ class RemoraCommand(click.Command):
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
-class RemoraGroup(click.Group):
+class RemoraGroup(_StrictCommand, click.Group):
     """A command group that accepts the global options and lists commands in declaration order."""
 
     suggestions: Mapping[str, str] = {}
@@ -124,7 +138,8 @@ def options_of(ctx: click.Context) -> Options:
     """Return the global options parsed so far. Options override environment variables."""
     named = {"root": os.environ.get("REMORA_ROOT"), "config": os.environ.get("REMORA_CONFIG")}
     found = {name: Path(value) for name, value in named.items() if value}
-    return Options(**(found | ctx.meta.get(_META, {})))
+    given = {name: value for name, value in ctx.meta.get(_META, {}).items() if name != "color"}
+    return Options(**(found | given))
 
 
 def _option(words: str, about: str) -> click.Option:
@@ -143,5 +158,12 @@ def _option(words: str, about: str) -> click.Option:
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-    if value is not None and value is not False and parameter.name not in (None, "color"):
-        ctx.meta.setdefault(_META, {})[parameter.name] = value
+    if value is not None and value is not False:
+        kept = ctx.meta.setdefault(_META, {})
+        if value is not True and parameter.name in kept:  # before the command, and after it
+            raise _given_twice(parameter, ctx)
+        kept[parameter.name] = value
+
+
+def _given_twice(option: click.Parameter, ctx: click.Context) -> click.UsageError:
+    return click.UsageError(f"{option.opts[-1]} is given twice and takes one value", ctx)
