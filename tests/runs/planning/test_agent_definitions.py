@@ -90,6 +90,31 @@ def test_a_name_is_refused_for_what_a_run_refuses(
         assert says in checked.error
 
 
+@pytest.mark.parametrize("given", ["lint", ".remora/agents/todo", "todo", None])
+def test_a_taken_name_is_an_error_of_the_agent_that_takes_it(
+    tmp_path: Path, given: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = _own(tmp_path, AGENT.replace("name: todo", "name: lint"))
+    checked = check_definitions(tmp_path, BUILT_IN, [Path(given)] if given else [])
+    wrong = [(one.path, one.error) for one in checked if one.error]
+    file = folder / "agent.yaml"
+    assert wrong == [(file, f"{file}:1:7: the name lint is already in use")]
+
+
+def test_of_two_agents_of_one_operation_the_second_is_wrong(tmp_path: Path) -> None:
+    folder = _own(tmp_path)
+    other = folder.parent / "zz"
+    other.mkdir()
+    (other / "agent.yaml").write_text(AGENT.replace("name: todo", "name: zz"))
+    (other / "act.pym").write_text(SCRIPT)
+    for given in ([], [folder], [Path("todo")]):
+        wrong = [one for one in check_definitions(tmp_path, BUILT_IN, given) if one.error]
+        assert [one.error for one in wrong] == [
+            f"{other}/agent.yaml:2:12: the operation todo is already in use"
+        ]
+
+
 def test_a_model_without_an_address_is_a_warning(tmp_path: Path) -> None:
     folder = _own(tmp_path, AGENT.replace("edit_text", "read_text") + "model: large\n")
     (checked,) = check_definitions(tmp_path, BUILT_IN, [folder], ModelConfig())

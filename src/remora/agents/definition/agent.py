@@ -19,6 +19,7 @@ from remora.agents.definition.scripts import load_scripts
 from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
 from remora.code.syntax.node_patterns import nearest
+from remora.config.yaml_positions import read_yaml_file
 from remora.errors import ConfigError, NotFound
 from remora.memory.summarizers import Summarizer
 from remora.operations.base import Operations
@@ -179,12 +180,8 @@ def load_agents(
     for folder, builtin, definition in found:
         own_names = {definition.name, definition.operation}
         wanted = names is None or bool(own_names & {*names, *taken})
-        if wanted and own_names & claimed:
-            raise ConfigError(
-                f"{folder / 'agent.yaml'}: the name {definition.name} or the operation "
-                f"{definition.operation} is already in use",
-                hint="choose another name; a project agent cannot replace a built-in agent",
-            )
+        if wanted and (error := name_in_use(folder, definition, claimed)):
+            raise error
         if wanted or builtin:
             claimed |= own_names
         if wanted:
@@ -196,6 +193,21 @@ def load_agents(
         if name not in taken:
             raise wrong[0] if wrong else no_agent(name, (one.operation for _, _, one in found))
     return agents
+
+
+def name_in_use(
+    folder: Path, definition: AgentDefinition, claimed: Collection[str]
+) -> ConfigError | None:
+    """Return the error for a name or an operation that is in `claimed`, or None."""
+    for key in ("name", "operation"):
+        name = getattr(definition, key)
+        if name in claimed:
+            place = read_yaml_file(folder / "agent.yaml").places[key,]
+            return ConfigError(
+                f"{place}: the {key} {name} is already in use",
+                hint="choose another name; a project agent cannot replace a built-in agent",
+            )
+    return None
 
 
 Found = list[tuple[Path, bool, AgentDefinition]]

@@ -1,15 +1,17 @@
 """Validation of agent definitions, individually and as a set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os.path import realpath
 from pathlib import Path
 
 from remora.agents.definition.agent import (
     Agent,
+    Found,
     agent_folders,
     load_agent,
-    load_agents,
+    name_in_use,
     no_agent,
     read_definitions,
 )
@@ -52,30 +54,9 @@ def check_definitions(
     """
     checker = _Checker(root, operations, ScriptChecks(built_in=bool(paths)), model)
     if paths:
-        return [checker.named(path) for path in paths]
+        return [each for path in paths for each in checker.named(path)]
     folders = agent_folders(root, operations)
-    checked = [checker.check(folder, builtin=builtin, alone=False) for folder, builtin in folders]
-    if not any(one.error for one in checked):
-        checked = _check_together(checker, checked)
-    return checked
-
-
-def _check_together(
-    checker: "_Checker", checked: list[CheckedDefinition]
-) -> list[CheckedDefinition]:
-    """Report agents that share a name or an operation.
-
-    The error is attached to the definition whose path it mentions, or else to the last definition.
-    """
-    try:
-        load_agents(checker.root, checker.operations, checks=checker.scripts)
-    except RemoraError as error:
-        guilty = next((one for one in checked if str(one.path) in error.message), checked[-1])
-        wrong = CheckedDefinition(
-            path=guilty.path, name=guilty.name, error=error.message, hint=error.hint
-        )
-        return [wrong if one is guilty else one for one in checked]
-    return checked
+    return [checker.check(folder, builtin=builtin) for folder, builtin in folders]
 
 
 @dataclass(frozen=True)
@@ -90,17 +71,28 @@ class _Checker:
     scripts: ScriptChecks
     model: ModelConfig | None
 
-    def check(self, folder: Path, *, builtin: bool, alone: bool = True) -> CheckedDefinition:
-        """Check the definition in `folder`.
+    @cached_property
+    def _valid(self) -> Found:
+        return read_definitions(self.root, self.operations)[0]
 
-        If `alone` is true, its names are checked against those of the project's other agents.
-        """
+    @cached_property
+    def _in_use(self) -> Mapping[Path, ConfigError]:
+        """The errors of agents whose name or operation an earlier agent has, by folder."""
+        errors: dict[Path, ConfigError] = {}
+        claimed: set[str] = set()
+        for folder, _, definition in self._valid:
+            if error := name_in_use(folder, definition, claimed):
+                errors[folder] = error
+            claimed |= {definition.name, definition.operation}
+        return errors
+
+    def check(self, folder: Path, *, builtin: bool) -> CheckedDefinition:
+        """Check the definition in `folder`, and its names against those of earlier agents."""
         path = folder / "agent.yaml"
         try:
             agent = load_agent(folder, self.operations, builtin=builtin, checks=self.scripts)
-            if alone and (builtin or folder.parent == self.root / OWN_FOLDER):
-                names = agent.definition.name, agent.definition.operation
-                load_agents(self.root, self.operations, names, checks=self.scripts)
+            if folder in self._in_use:
+                raise self._in_use[folder]
         except RemoraError as error:
             return CheckedDefinition(path=path, error=error.message, hint=error.hint)
         return CheckedDefinition(
@@ -120,32 +112,41 @@ class _Checker:
             except ConfigError as error:
                 yield f"{agent.folder / 'agent.yaml'}: {error.message}"
 
-    def named(self, path: Path) -> CheckedDefinition:
-        """Check the folder or file at `path`.
+    def named(self, path: Path) -> list[CheckedDefinition]:
+        """Check the folder or file at `path`, and the project's agents that use the same names.
 
         If `path` does not exist, it is used as an agent name.
         """
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
             return self._at(path.parent if path.is_file() else path)
-        found = read_definitions(self.root, self.operations)[0]
-        for folder, builtin, definition in found:
+        for folder, builtin, definition in self._valid:
             if str(path) in (definition.name, definition.operation):
-                return self.check(folder, builtin=builtin)
+                return self._with_others(folder, builtin=builtin)
         folders = dict(agent_folders(self.root, self.operations))
         for folder, builtin in folders.items():
             if str(path) == folder.name:  # a definition that cannot be read has no other name
-                return self.check(folder, builtin=builtin)
+                return [self.check(folder, builtin=builtin)]
         own = self.root / OWN_FOLDER / path.name  # reports that agent.yaml is missing
         if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
             return self._at(path if path.is_dir() else own)
-        known = {definition.operation for _, _, definition in found}
+        known = {definition.operation for _, _, definition in self._valid}
         error = no_agent(str(path), known | {folder.name for folder in folders})
-        return CheckedDefinition(path=path, error=error.message, hint=error.hint)
+        return [CheckedDefinition(path=path, error=error.message, hint=error.hint)]
 
-    def _at(self, folder: Path) -> CheckedDefinition:
+    def _at(self, folder: Path) -> list[CheckedDefinition]:
         """Check the definition in `folder`. A folder of the project is checked as a run does."""
         folders = agent_folders(self.root, self.operations)
         real = realpath(folder)
         known = next((one for one in folders if realpath(one[0]) == real), None)
         builtin = known is not None and known[1]
-        return self.check(known[0] if known else folder, builtin=builtin)
+        return self._with_others(known[0] if known else folder, builtin=builtin)
+
+    def _with_others(self, folder: Path, *, builtin: bool) -> list[CheckedDefinition]:
+        names = {at: {each.name, each.operation} for at, _, each in self._valid}
+        others = [
+            at
+            for at, is_builtin, _ in self._valid
+            if not is_builtin and at != folder and names[at] & names.get(folder, set())
+        ]
+        checked = [self.check(each, builtin=False) for each in others]
+        return [self.check(folder, builtin=builtin), *checked]
