@@ -20,15 +20,18 @@ GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
 def make_bundle(folder: Path) -> tuple[str, bytes]:
     folder.mkdir()
     (folder / "a.py").write_text("one")
-    for words in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "one"]):
+    (folder / "link").symlink_to("..")
+    for words in (["init", "-q"], ["add", "a.py", "link"], ["commit", "-qm", "one"]):
         subprocess.run([*GIT, *words], cwd=folder, check=True)
     subprocess.run([*GIT, "bundle", "create", "-q", "bundle", "HEAD"], cwd=folder, check=True)
     commit = subprocess.check_output([*GIT, "rev-parse", "HEAD"], cwd=folder, text=True)
     return commit.strip(), (folder / "bundle").read_bytes()
 
 
-def make_task(commit: str, bundle: str) -> ShardTask:
-    repository = Repository(machine="home", path="/shop", commit=commit, bundle=bundle)
+def make_task(commit: str, bundle: str, folder: str = "") -> ShardTask:
+    repository = Repository(
+        machine="home", path="/shop", commit=commit, bundle=bundle, folder=folder
+    )
     return ShardTask(
         run_id="", project="", number=0, agents=(), start_hash="", code="", repository=repository
     )
@@ -43,11 +46,16 @@ def test_a_missing_bundle_is_an_error_and_a_stored_one_is_checked_out(
     with closing(Database(dsn)) as database:
         database.open()
         store = PostgresObjectStore(tmp_path / "objects", database, "objects")
-        stored = make_task(commit, store.put(bundle))
+        digest = store.put(bundle)
         store.sync()
     missing = make_task(commit, "0" * 64)
     message = "the bundle of home:/shop in the database is missing"
     with pytest.raises(OutsideError, match=message), project_folder(missing, dsn, environ):
         pass
-    with project_folder(stored, dsn, environ) as folder:
+    with project_folder(make_task(commit, digest), dsn, environ) as folder:
         assert (folder / "a.py").read_text() == "one"
+    for outside in (str(tmp_path), "..", "link", "x/../.."):
+        task = make_task(commit, digest, outside)
+        message = "leads out of the repository"
+        with pytest.raises(OutsideError, match=message), project_folder(task, dsn, environ):
+            pass

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import StreamError, StreamLocked, WriterReplaced
+from remora.errors import StreamDamaged, StreamError, StreamLocked, WriterReplaced
 from remora.memory.events import AgentEnd, ModelRequest, TurnStart
 from remora.trace.postgres import store as store_module
 from remora.trace.postgres.database import Database
@@ -59,6 +59,20 @@ class TestOwnership:
         store = opens()
         store.release(STREAM, filled(store, chained(1)))
         assert opens().claim(STREAM).head.count == 1
+
+    @pytest.mark.parametrize("line", [b"garbage\n", b"[" * 100_000 + b"\n", b"\n"])
+    def test_a_stream_whose_last_line_is_not_an_event_is_damaged(
+        self, line: bytes, opens: OpensStore, database: Database
+    ) -> None:
+        store = opens()
+        store.release(STREAM, filled(store, chained(1)))
+        query = (
+            "WITH forged AS (UPDATE streams SET next_seq = 2 RETURNING id, month) "
+            "INSERT INTO events (stream, month, seq, lines) SELECT id, month, 1, %s FROM forged"
+        )
+        database.run(lambda connection: connection.execute(query, [line]))
+        with pytest.raises(StreamDamaged, match="the last line is not an event"):
+            opens().claim(STREAM)
 
     def test_when_the_lease_has_ended_the_former_owner_writes_nothing(
         self, opens: OpensStore, database: Database

@@ -31,7 +31,12 @@ def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Ite
         )
     cache = UserFolders.from_environ(environ).cache
     with checked_out(_origin(repository, dsn), repository.commit, cache, environ) as tree:
-        yield tree / repository.folder
+        found = tree / repository.folder
+        if not found.resolve().is_relative_to(
+            tree.resolve()
+        ):  # any role of a worker can write a task
+            raise OutsideError(f"the folder {repository.folder!r} leads out of the repository")
+        yield found
 
 
 def _origin(repository: Repository, dsn: str) -> Origin:

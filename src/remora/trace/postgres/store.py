@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,6 +29,7 @@ from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
 from remora.trace.postgres.queue_workers import count_queue_workers
 from remora.trace.postgres.stream_lines import StreamKey, read_pages
+from remora.trace.read.reader import parse_event
 from remora.trace.stream.trace_store import Claim
 
 _CREATE = """
@@ -161,7 +163,8 @@ class PostgresTraceStore:
         """Claim a stream. The stream of a process that died on this machine can be claimed at once,
         any other one when its lease has ended.
 
-        Raises StreamLocked with the name of the owner, and DatabaseError.
+        Raises StreamLocked with the name of the owner, StreamDamaged if the last line is not an
+        event, and DatabaseError.
         """
         names = self._names(stream)
         if stream in self._claimed:
@@ -177,7 +180,7 @@ class PostgresTraceStore:
             raise StreamLocked(f"{stream} was claimed by another process", hint="try again")
         number, month, epoch, count, head, deaths = row
         claimed = _Claimed(number, epoch)
-        last = self._last_event(StreamKey(number, month), count)
+        last = self._last_event(stream, StreamKey(number, month), count)
         with self._lock:
             self._claimed[stream] = claimed
         self._renewal.add(claimed.id, claimed.epoch)
@@ -275,9 +278,9 @@ class PostgresTraceStore:
             raise NotFound(f"no stream {stream} in {self._database.address}")
         return row
 
-    def _last_event(self, key: StreamKey, count: int) -> Event | None:
+    def _last_event(self, stream: str, key: StreamKey, count: int) -> Event | None:
         last = next(self._lines(key, count - 1, count), None) if count else None
-        return None if last is None else decode_event(last)
+        return None if last is None else parse_event(last, None, Path(stream))
 
     def _dead_owner(self, stream: str, names: dict[str, Any]) -> str:
         """Return the text of the owner if its process has died. Raises StreamLocked otherwise."""
