@@ -50,6 +50,13 @@ def plural(noun: str, number: int) -> str:
     return noun if number == 1 else f"{noun}s"
 
 
+def too_large(size: int, limit: int) -> str:
+    """Return the reason why a file is not read, such as `2.5 MiB, larger than 1 MiB`."""
+    if limit < 1024**2:
+        return f"{size:,} bytes, larger than {limit:,} bytes"
+    return f"{size / 1024**2:,.1f} MiB, larger than {limit / 1024**2:g} MiB"
+
+
 def count(number: int, noun: str, plural_noun: str = "") -> str:
     """Return a number with its noun, e.g. `1 file`, `2 files` or `1,234 files`."""
     return f"{number:,} {plural_noun if plural_noun and number != 1 else plural(noun, number)}"

@@ -91,7 +91,9 @@ def base_again(desk: Desk, run_id: str) -> BaseSnapshot:
         for path, file in told["files"].items()
     }
     objects = desk.project.trace.objects
-    return restore_base(desk.root, told["commit"], differing, objects.get, desk.folder / "restored")
+    return restore_base(
+        desk.root, told["commit"], differing, objects.pieces, desk.folder / "restored"
+    )
 
 
 def restored(

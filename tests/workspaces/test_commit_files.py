@@ -8,8 +8,10 @@ import pytest
 from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.workspaces import commit_files
-from remora.workspaces.commit_files import read_blobs
+from remora.workspaces.commit_files import open_blobs, read_blobs
+from tests.memory_limit import memory_limit
 
+LIMIT = 1 << 22
 CONTENTS = (b"one\n", b"", b"no end", b"\0\r\n" * 700_000, b"last\n")
 
 
@@ -32,11 +34,36 @@ def file_of(root: Path, name: str) -> Path:
 
 
 def test_commit_files_come_in_order_and_whole(root: Path, names: list[str]) -> None:
-    assert tuple(read_blobs(root, [*names, names[0]])) == (*CONTENTS, CONTENTS[0])
+    assert tuple(read_blobs(root, [*names, names[0]], LIMIT)) == (*CONTENTS, CONTENTS[0])
+
+
+def large_blob(root: Path) -> str:
+    """Store 64 MiB, and return the name of the blob."""
+    with (root / "large").open("wb") as file:
+        file.truncate(64 << 20)
+    return git_output(root, "hash-object", "-w", "large").decode().strip()
+
+
+def test_a_large_blob_is_skipped_without_being_held(root: Path) -> None:
+    large = large_blob(root)
+    small = git_output(root, "hash-object", "-w", "--stdin", stdin=b"small").decode().strip()
+    with memory_limit():
+        assert list(read_blobs(root, [large, small, large, small], LIMIT)) == [
+            None, b"small", None, b"small",
+        ]  # fmt: skip
+
+
+def test_a_large_blob_can_be_read_in_pieces(root: Path) -> None:
+    large = large_blob(root)
+    with memory_limit():
+        (blob,) = open_blobs(root, [large])
+        assert blob.size == 64 << 20
+        sizes = [sum(map(len, each.pieces())) for each in open_blobs(root, [large, large])]
+        assert sizes == [64 << 20, 64 << 20]
 
 
 def test_whoever_has_seen_enough_may_stop(root: Path, names: list[str]) -> None:
-    answers = read_blobs(root, names * 100)
+    answers = read_blobs(root, names * 100, LIMIT)
     assert next(answers) == CONTENTS[0]
     answers.close()  # type: ignore[attr-defined]
 
@@ -44,7 +71,7 @@ def test_whoever_has_seen_enough_may_stop(root: Path, names: list[str]) -> None:
 def test_one_that_is_gone_is_named(root: Path, names: list[str]) -> None:
     file_of(root, names[2]).unlink()
     with pytest.raises(OutsideError, match=f"no object {names[2]}"):
-        list(read_blobs(root, names))
+        list(read_blobs(root, names, LIMIT))
 
 
 def test_one_that_never_ends_is_named(
@@ -54,11 +81,11 @@ def test_one_that_never_ends_is_named(
     file_of(root, names[2]).unlink()
     os.mkfifo(file_of(root, names[2]))
     with pytest.raises(OutsideError, match=f"cannot read the object {names[2]}") as raised:
-        list(read_blobs(root, names))
+        list(read_blobs(root, names, LIMIT))
     assert "git fsck" in raised.value.hint
 
 
 def test_a_git_that_ends_is_reported(root: Path, names: list[str]) -> None:
     (root / ".git/HEAD").write_text("nonsense")
     with pytest.raises(OutsideError, match="git"):
-        list(read_blobs(root, names))
+        list(read_blobs(root, names, LIMIT))

@@ -3,7 +3,7 @@
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from remora.errors import HostError
 from remora.files.regular_file import open_by_parts
 from remora.workspaces import rooted_files
 from remora.workspaces.rooted_files import RootedFiles
+from tests.memory_limit import memory_limit
 
 
 @pytest.fixture(params=["openat2", "walk"])
@@ -78,6 +79,38 @@ def test_a_file_over_the_limit_is_refused(root: Path) -> None:
     with pytest.raises(HostError, match="larger than 100 bytes"):
         RootedFiles(root).read_bytes("big", limit=100)
     assert len(RootedFiles(root).read_bytes("big", limit=101)) == 101
+
+
+def test_the_size_is_looked_at_before_a_file_is_read(root: Path) -> None:
+    with (root / "big").open("wb") as file:
+        file.truncate(2 << 30)
+    with memory_limit(), pytest.raises(HostError, match=r"big: 2,048\.0 MiB, larger than 16 MiB"):
+        RootedFiles(root).read_bytes("big")
+
+
+def test_a_large_file_is_read_and_written_in_pieces(root: Path) -> None:
+    files = RootedFiles(root)
+    with (root / "big").open("wb") as file:
+        file.truncate(64 << 20)
+    with memory_limit():
+        files.create("copy", files.pieces("big"))
+        files.write_bytes("copy", files.pieces("big"))
+    assert (root / "copy").stat().st_size == 64 << 20
+
+
+def test_a_write_that_fails_leaves_nothing(root: Path) -> None:
+    files = RootedFiles(root)
+
+    def pieces() -> Iterator[bytes]:
+        yield b"one"
+        raise KeyboardInterrupt
+
+    before = sorted(each.name for each in root.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        files.create("new", pieces())
+    with pytest.raises(KeyboardInterrupt):
+        files.write_bytes("a.py", pieces())
+    assert sorted(each.name for each in root.iterdir()) == before
 
 
 BAD = [

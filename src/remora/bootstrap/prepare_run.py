@@ -20,7 +20,7 @@ from remora.bootstrap.project_interpreter import may_run_at_planning, python_for
 from remora.bootstrap.remote_workers import workers_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
-from remora.files.project_files import project_files
+from remora.files.project_files import ProjectFiles, project_files
 from remora.models.provider import used_provider
 from remora.runs.execution.agent_settings import (
     agent_may_write,
@@ -39,7 +39,7 @@ from remora.runs.planning.plan import (
     without_operations,
 )
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.planning.source_files import Source, read_modules
+from remora.runs.planning.source_files import Source, read_modules, with_reasons
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
@@ -48,7 +48,7 @@ from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache
-from remora.workspaces.copy.snapshot import take_base
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
@@ -88,9 +88,7 @@ def prepare(
     base = take_base(project.root, files, project.cache / "bases" / (run_id + base_suffix))
     ruff = SharedRuff(base.folder, selected_rules_of(config))
     try:
-        # files that could not be copied are included, so that they are reported
-        looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
-        source, selection = select_source(invocation, request, project, base.folder, looked_for)
+        source, selection = _select_copied(invocation, request, project, base, files)
         observed = observed_values(invocation, project, agents)
         provider = used_provider(config.model, cache=invocation.folders.cache)
         shared = {
@@ -157,6 +155,19 @@ def select_source(
         )
         selection = replace(selection, changed=changed | request.also)
     return source, selection
+
+
+def _select_copied(
+    invocation: Invocation,
+    request: RunRequest,
+    project: Project,
+    base: BaseSnapshot,
+    files: ProjectFiles,
+) -> tuple[Source, Selection]:
+    """Return the result of `select_source` for a base, with the files that could not be copied."""
+    looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
+    source, selection = select_source(invocation, request, project, base.folder, looked_for)
+    return with_reasons(source, base.left_out), selection
 
 
 def refuse_whole_disk(root: Path) -> None:

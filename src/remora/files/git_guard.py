@@ -11,6 +11,7 @@ from pathlib import Path
 from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.files.regular_file import open_regular
+from remora.text import too_large
 
 _READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
 _CONFIGS = ("config", "config.worktree")
@@ -47,14 +48,16 @@ def check_excludes(root: Path, top: Path) -> None:
 
 
 def check_ignore_file(root: Path) -> None:
-    """Check the `.gitignore` in `root`.
+    """Check the `.gitignore` in `root`, which git reads as a whole.
 
     A symbolic link is not checked, because git does not read it. Raises OutsideError if the file is
-    a pipe or a device.
+    a pipe or a device, or larger than 1 MiB.
     """
     path = root / ".gitignore"
     if not path.is_symlink():
         _check(path)
+        if path.is_file() and (size := path.stat().st_size) > _MAX_BYTES:
+            raise OutsideError(f"{path}: {too_large(size, _MAX_BYTES)}")
 
 
 def _check(path: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,14 +28,19 @@ class CommittedFile(msgspec.Struct, frozen=True):
     blob: str
     mode: int
 
-    def matches(self, content: bytes, mode: int) -> bool:
-        return bool(mode & 0o100) == bool(self.mode & 0o100) and self.has_content(content)
+    def matches(self, blob: str, mode: int) -> bool:
+        return bool(mode & 0o100) == bool(self.mode & 0o100) and blob == self.blob
 
-    def has_content(self, content: bytes) -> bool:
-        algorithm = "sha256" if len(self.blob) == 64 else "sha1"
-        digest = hashlib.new(algorithm, b"blob %d\0" % len(content), usedforsecurity=False)
-        digest.update(content)
+    def has_content(self, size: int, pieces: Iterable[bytes]) -> bool:
+        digest = self.new_hash(size)
+        for piece in pieces:
+            digest.update(piece)
         return digest.hexdigest() == self.blob
+
+    def new_hash(self, size: int) -> "hashlib._Hash":
+        """Return the hash that names a blob of `size` bytes, before its first byte."""
+        algorithm = "sha256" if len(self.blob) == 64 else "sha1"
+        return hashlib.new(algorithm, b"blob %d\0" % size, usedforsecurity=False)
 
 
 def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
@@ -56,10 +61,19 @@ def committed_mode(mode: int) -> int:
     return 0o755 if mode & 0o100 else 0o644
 
 
-def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    """Yield the raw content of each blob.
+def read_blobs(root: Path, blobs: Sequence[str], limit: int) -> Iterator[bytes | None]:
+    """Yield the raw content of each blob, or None if it has more than `limit` bytes.
 
     Raises OutsideError if an object is missing or cannot be read within the time limit.
+    """
+    for blob in open_blobs(root, blobs):
+        yield None if blob.size > limit else b"".join(blob.pieces())
+
+
+def open_blobs(root: Path, blobs: Sequence[str]) -> "Iterator[BlobContent]":
+    """Yield the content of each blob, which can be read until the next one is taken.
+
+    Raises the same errors as `read_blobs`.
     """
     if not blobs:
         return
@@ -79,11 +93,31 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
             # one request, one response: no deadlock on full pipes
             for blob in blobs:
                 git.stdin.write(blob.encode() + b"\n")
-                yield output.next(blob)
+                content = output.next(blob)
+                yield content
+                for _ in content.pieces():
+                    pass
         except BrokenPipeError as error:
             raise OutsideError("git cat-file exited unexpectedly") from error
         finally:
             git.kill()  # it may hang
+
+
+class BlobContent:
+    """Content of a blob, in pieces that can be read once."""
+
+    def __init__(self, output: "_BatchOutput", blob: str, size: int) -> None:
+        self.size = size
+        self._output = output
+        self._blob = blob
+        self._left = size + 1  # a newline follows the content
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what was not read yet."""
+        while self._left:
+            piece = self._output.take(self._blob, self._left)
+            self._left -= len(piece)
+            yield piece if self._left else piece[:-1]
 
 
 class _BatchOutput:
@@ -97,18 +131,22 @@ class _BatchOutput:
         self._ready = select.poll()
         self._ready.register(self._stream, select.POLLIN)
 
-    def next(self, blob: str) -> bytes:
+    def next(self, blob: str) -> "BlobContent":
         while (end := self._buffer.find(b"\n")) < 0:
             self._read_more(blob)
         words = self._buffer[:end].split()
         if len(words) != 3:
             raise OutsideError(f"git has no object {blob}")
-        begin, size = end + 1, int(words[2])
-        while len(self._buffer) <= begin + size:  # a newline follows the content
+        del self._buffer[: end + 1]
+        return BlobContent(self, blob, int(words[2]))
+
+    def take(self, blob: str, most: int) -> bytes:
+        """Return at least one and at most `most` of the next bytes."""
+        if not self._buffer:
             self._read_more(blob)
-        content = bytes(self._buffer[begin : begin + size])
-        del self._buffer[: begin + size + 1]
-        return content
+        piece = bytes(self._buffer[:most])
+        del self._buffer[:most]
+        return piece
 
     def _read_more(self, blob: str) -> None:
         detector, until = StallDetector(self._pid), time.monotonic() + GIT_STALL_SECONDS

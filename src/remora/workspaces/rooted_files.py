@@ -5,7 +5,7 @@ import functools
 import os
 import secrets
 import stat as st
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
@@ -13,19 +13,23 @@ from pathlib import Path
 from remora.errors import HostError
 from remora.files.patterns import glob_regex
 from remora.files.regular_file import open_by_parts
+from remora.text import too_large
 from remora.workspaces.file_syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
 FILE_LIMIT = 1024 * 1024 * 1024
-"""Maximum size of a user's file that is copied or merged, in bytes."""
+"""Maximum size of a user's file that is copied in pieces, in bytes."""
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PIECE = 1024 * 1024
 _MAX_SHOWN = 200
 _SPECIAL = frozenset("*?[\\")
 """Characters of globs that may not stand for themselves."""
 _Names = list[str]
+Content = bytes | Iterable[bytes]
+"""Bytes to write, or pieces of them."""
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 
@@ -45,16 +49,29 @@ class RootedFiles:
 
         Raises HostError if the file is larger than `limit` bytes.
         """
+        return b"".join(self.pieces(rel, limit=limit))
+
+    def pieces(self, rel: str, *, limit: int = FILE_LIMIT) -> Iterator[bytes]:
+        """Yield the content of a file in pieces.
+
+        Raises HostError, before the first piece if possible, if the file is larger than `limit`
+        bytes.
+        """
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             handle = os.open(name, _READ, dir_fd=folder)
-            with os.fdopen(handle, "rb") as file:
-                _regular(rel, os.fstat(handle))
-                content = file.read(limit + 1)
-        if len(content) > limit:
-            raise HostError(f"{_shorten(rel)}: larger than {limit} bytes")
-        return content
+            with os.fdopen(handle, "rb", buffering=0) as file:
+                size = _regular(rel, os.fstat(handle)).st_size
+                read = 0
+                # one byte more than there should be, because the file may grow meanwhile
+                while size <= limit and (piece := file.read(min(_PIECE, size + 1 - read))):
+                    read += len(piece)
+                    size = max(size, read)
+                    if size <= limit:
+                        yield piece
+        if size > limit:
+            raise HostError(f"{_shorten(rel)}: {too_large(size, limit)}")
 
-    def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
+    def write_bytes(self, rel: str, data: Content, *, mode: int | None = None) -> None:
         """Replace an existing file atomically. If `mode` is None, the mode of the file is kept."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             before = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -69,7 +86,7 @@ class RootedFiles:
                 os.unlink(temporary, dir_fd=folder)
                 raise
 
-    def create(self, rel: str, data: bytes, mode: int = 0o644) -> None:
+    def create(self, rel: str, data: Content, mode: int = 0o644) -> None:
         """Write a new file. Missing parent folders are created."""
         with self.open_parent(rel, make=True) as (folder, name), _host_errors(rel):
             write_new_file(folder, name, data, mode)
@@ -182,14 +199,14 @@ class RootedFiles:
                 os.close(folder)
 
 
-def write_new_file(folder: int, name: bytes, data: bytes, mode: int) -> None:
+def write_new_file(folder: int, name: bytes, data: Content, mode: int) -> None:
     """Write a new file with exactly the given mode. If the write fails, remove the file."""
     handle = os.open(name, _NEW, 0o600, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as file:
             os.fchmod(handle, mode)
-            file.write(data)
-    except OSError:
+            file.writelines((data,) if isinstance(data, bytes) else data)
+    except BaseException:
         os.unlink(name, dir_fd=folder)
         raise
 

@@ -281,7 +281,7 @@ class TestUnreadable:
         plan = shop.plan()
         told = {one["path"]: one["detail"] for one in plan.unreadable}
         assert told == {
-            "big.py": "larger than 1 MiB",
+            "big.py": "1.1 MiB, larger than 1 MiB",
             "latin.py": "its encoding is iso-8859-1, not UTF-8",
         }
         assert "ascii.py:__module__" in nodes(plan)

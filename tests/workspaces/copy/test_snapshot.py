@@ -10,9 +10,11 @@ from hypothesis import strategies as some
 
 from remora.errors import DiskError, OutsideError, UsageError
 from remora.files.project_files import project_files
+from remora.trace.content.objects import ObjectStore
 from remora.workspaces.commit_files import pin_commit, unpin_commit
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base, take_base
+from tests.memory_limit import memory_limit
 
 
 def git(root: Path, *words: str) -> str:
@@ -43,10 +45,10 @@ def restored(base: BaseSnapshot, folder: Path) -> BaseSnapshot:
     """Rebuilt from git and the objects of the differing files, with no look at the tree."""
     contents = {f.sha256: base.read(p) for p, f in base.differing.items() if f is not None}
 
-    def read_object(sha256: str) -> bytes:
+    def read_object(sha256: str) -> list[bytes]:
         content = contents[sha256]
         assert content is not None
-        return content
+        return [content]
 
     return restore_base(base.root, base.commit, base.differing, read_object, folder)
 
@@ -191,7 +193,7 @@ def test_any_tree_is_restored_from_git_and_objects_alone(
 def test_a_damaged_object_is_refused(repository: Path, tmp_path: Path) -> None:
     differing = {"a.py": BaseFile("0" * 64, 0o644)}
     with pytest.raises(DiskError, match=r"a\.py is damaged"):
-        restore_base(repository, None, differing, lambda _: b"other", tmp_path / "again")
+        restore_base(repository, None, differing, lambda _: [b"other"], tmp_path / "again")
 
 
 def test_a_pinned_commit_survives_its_branch(repository: Path, tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_what_tools_leave_behind_is_not_part_of_a_base(repository: Path, tmp_pat
     with SlotDriver(base, tmp_path / "slots").open() as workspace:
         assert workspace.snapshot() == {}
     restored = restore_base(
-        repository, base.commit, base.differing, lambda _: b"", tmp_path / "restored"
+        repository, base.commit, base.differing, lambda _: [b""], tmp_path / "restored"
     )
     assert restored.files == base.files
 
@@ -276,3 +278,38 @@ def test_a_fresh_workspace_differs_in_nothing(
         base = take(root / "project", root / f"base-{committed}")
         with SlotDriver(base, root / "slots").open() as workspace:
             assert workspace.snapshot() == {}
+
+
+def test_large_files_are_copied_stored_and_restored_in_pieces(
+    repository: Path, tmp_path: Path
+) -> None:
+    size = 48 << 20
+    (repository / "kept.dat").write_bytes(bytes(size))
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "large")
+    (repository / "changed.dat").write_bytes(b"\1" * size)
+    (tmp_path / "objects").mkdir()
+    store = ObjectStore(tmp_path / "objects")
+    with memory_limit():
+        base = take(repository, tmp_path / "base")
+        (differing,) = filter(None, base.differing.values())
+        assert [*base.differing] == ["changed.dat"]
+        store.put_pieces(differing.sha256, base.pieces("changed.dat"))
+        assert store.problem(differing.sha256) is None
+        again = restore_base(
+            repository, base.commit, base.differing, store.pieces, tmp_path / "again"
+        )
+        assert again.files == base.files
+        with SlotDriver(base, tmp_path / "slots").open() as workspace:
+            assert workspace.snapshot() == {}
+            assert (workspace.tree / "kept.dat").stat().st_size == size
+
+
+def test_a_file_that_cannot_be_copied_has_its_reason(repository: Path, tmp_path: Path) -> None:
+    with (repository / "pkg/huge.py").open("wb") as file:
+        file.truncate(2 << 30)
+    with memory_limit():
+        base = take(repository, tmp_path / "base")
+    assert base.left_out == {"pkg/huge.py": "2,048.0 MiB, larger than 1024 MiB"}
+    assert "pkg/huge.py" not in base.files
+    assert not (base.folder / "pkg/huge.py").exists()

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +26,7 @@ from remora.bootstrap.watch.outdated_proposals import (
 from remora.bootstrap.watch.watch_settings import WatchSettings, settings_hash
 from remora.errors import HostError
 from remora.files.project_files import project_files
+from remora.files.regular_file import open_regular
 from remora.ids import split_node_key, unescape_path
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
@@ -164,8 +165,8 @@ def _to_read(project: Project, analyzed: AnalyzedNodes, files: Collection[str] |
 
 def _hash(file: Path) -> str:
     """Return the hash of a file, or an empty string if it cannot be read."""
-    with suppress(OSError):
-        return sha256(file.read_bytes()).hexdigest()
+    with suppress(OSError), open_regular(file) as content:
+        return file_digest(content, "sha256").hexdigest()
     return ""
 
 

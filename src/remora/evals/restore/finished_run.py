@@ -21,7 +21,7 @@ from remora.tools.tree import ToolTree
 from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import read_events
 from remora.workspaces.copy.snapshot import BaseSnapshot
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 _BY_MODEL = ("model", "escalation")
 _READ = frozenset(each.type for each in (ModelRequest, ModelResponse, ToolCalled, ToolResulted))
@@ -119,7 +119,7 @@ def _current_texts(project: Project, texts: Texts) -> dict[str, str]:
     found = {}
     for path in sorted({*texts, *files.glob("**/*.py")}):
         try:
-            found[path] = decode(path, files.read_bytes(path, limit=FILE_LIMIT)).body
+            found[path] = decode(path, files.read_bytes(path)).body
         except HostError:  # a file that was left out before, too
             continue
     return found

@@ -84,10 +84,11 @@ class ArmFolder:
         try:
             make_private(new)
             for path, file in base.files.items():
-                content = hidden[path] if path in hidden else base.read(path)
+                pieces = [hidden[path]] if path in hidden else base.pieces(path)
                 target = new / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content or b"")
+                with target.open("wb") as file_copy:
+                    file_copy.writelines(pieces)
                 target.chmod(file.mode | 0o600)
             new.rename(self.tree)
         except OSError as error:

@@ -116,10 +116,10 @@ def _write_files(
         base = cache.of(point.start.rebased).base
         for path, file in base.files.items():
             if path not in changed and not (trusted and reserved(path)):
-                place.create(path, base.read(path) or b"", file.mode)
+                place.create(path, base.pieces(path), file.mode)
         for path, change in changed.items():
             if change.after is not None and not reserved(path):
-                place.create(path, project.trace.objects.get(change.after), change.mode)
+                place.create(path, project.trace.objects.pieces(change.after), change.mode)
     except HostError as error:
         raise UsageError(f"{folder}: {error.message}", hint="use an empty folder") from error
     finally:

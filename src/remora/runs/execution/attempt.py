@@ -34,7 +34,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import TeeEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.workspaces.copy.workspace import Workspace
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 MAX_DEATHS = 3
 """Number of workers that may die with a job before it ends with an error."""
@@ -161,7 +161,7 @@ def _user_file(root: Path) -> UserFile:
 
     def read(path: str) -> bytes | None:
         try:
-            return files.read_bytes(path, limit=FILE_LIMIT)
+            return files.read_bytes(path)
         except HostError:
             return None
 

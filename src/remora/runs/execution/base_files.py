@@ -24,7 +24,7 @@ from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 _Rebased = Mapping[str, Any]
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
@@ -123,8 +123,8 @@ class BaseFilesCache:
         commit = _commit(self._start.base.get("commit"))
         project = self._project
         record_project_path(project)
-        get = project.trace.objects.get
-        return restore_base(project.root, commit, differing, get, folder)
+        pieces = project.trace.objects.pieces
+        return restore_base(project.root, commit, differing, pieces, folder)
 
 
 def _commit(commit: object) -> str | None:
@@ -149,7 +149,7 @@ def _files(recorded: _Rebased) -> dict[str, BaseFile | None]:
 
 def _content(root: Path, job: Job) -> bytes:
     try:
-        return RootedFiles(root).read_bytes(job.path, limit=FILE_LIMIT)
+        return RootedFiles(root).read_bytes(job.path)
     except HostError as error:
         raise _gone_conflict(job, error.message) from error
 

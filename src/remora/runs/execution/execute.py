@@ -68,9 +68,8 @@ def record_start(
 def keep_base(project: Project, base: BaseSnapshot) -> None:
     """Store file contents that are not in the commit. Call this before writing `run_start`."""
     for path, file in base.differing.items():
-        content = base.read(path) if file is not None else None
-        if content is not None:
-            project.trace.objects.put(content)
+        if file is not None:
+            project.trace.objects.put_pieces(file.sha256, base.pieces(path))
 
 
 def _start(

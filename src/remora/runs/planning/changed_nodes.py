@@ -13,7 +13,7 @@ from remora.ids import escape_path, node_key
 from remora.runs.planning.source_files import Source
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.commit_files import committed_files, read_blobs
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import READ_LIMIT, RootedFiles
 
 
 def changed_nodes(
@@ -34,12 +34,12 @@ def changed_nodes(
         content, before = (tree / module.path).read_bytes(), committed.get(module.path)
         if before is None:
             found.update(node.key for node in module.nodes)
-        elif not before.has_content(content):
+        elif not before.has_content(len(content), [content]):
             edited[module.path] = module, content
-    old_contents = read_blobs(root, [committed[path].blob for path in edited])
+    old_contents = read_blobs(root, [committed[path].blob for path in edited], READ_LIMIT)
     for (module, content), old_content in zip(edited.values(), old_contents, strict=True):
-        old = parse_module(module.path, old_content)
-        known = own_texts(old, old_content) if isinstance(old, Module) else {}
+        old = parse_module(module.path, old_content or b"")
+        known = own_texts(old, old_content or b"") if isinstance(old, Module) else {}
         now = own_texts(module, content)
         found.update(key for key, text in now.items() if known.get(key) != text)
         if with_modules:
@@ -57,8 +57,9 @@ def changed_files(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
     found: list[str] = []
     for path in paths:
         with suppress(HostError):
-            content = files.read_bytes(path, limit=FILE_LIMIT)
-            if path not in committed or not committed[path].has_content(content):
+            size = files.stat(path).st_size
+            known = committed.get(path)
+            if known is None or not known.has_content(size, files.pieces(path)):
                 found.append(path)
     return found
 
@@ -75,10 +76,11 @@ def changed_lines(
     found: dict[str, bytes] = {}
     for path in paths:
         with suppress(HostError):  # a file that is gone has no lines
-            found[path] = files.read_bytes(path, limit=FILE_LIMIT)
+            found[path] = files.read_bytes(path)
     known = [path for path in found if path in committed]
-    old = dict(zip(known, read_blobs(root, [committed[path].blob for path in known]), strict=True))
-    return {path: _new_lines(old.get(path, b""), content) for path, content in found.items()}
+    contents = read_blobs(root, [committed[path].blob for path in known], READ_LIMIT)
+    old = dict(zip(known, contents, strict=True))
+    return {path: _new_lines(old.get(path) or b"", content) for path, content in found.items()}
 
 
 def _new_lines(old: bytes, new: bytes) -> frozenset[int]:

@@ -1,6 +1,6 @@
 """The Python files of a base, and what agents can read of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
+from remora.text import too_large
 from remora.tools.tree import TEXT_LIMIT
 
 _AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
@@ -43,6 +44,14 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
     return Source(modules=tuple(modules), unreadable=tuple(unreadable))
 
 
+def with_reasons(source: Source, reasons: Mapping[str, str]) -> Source:
+    """Return the source with the reasons why files could not be copied, by path."""
+    unreadable = tuple(
+        {**each, "detail": reasons.get(each["path"], each["detail"])} for each in source.unreadable
+    )
+    return msgspec.structs.replace(source, unreadable=unreadable)
+
+
 def _selected(path: str, wanted: Sequence[str]) -> bool:
     if path.startswith(_AGENTS_FOLDER):
         return False
@@ -65,7 +74,7 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
     try:
         size = (tree / path).stat().st_size
         if size > TEXT_LIMIT:
-            return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
+            return Unreadable(path=path, detail=too_large(size, TEXT_LIMIT))
         source = (tree / path).read_bytes()
         found = parse_module(path, source)
     except FileNotFoundError:  # the file is in the project but could not be copied

@@ -11,7 +11,7 @@ from remora.runs.report.report_model import Edit, FileChange, Report
 from remora.trace.redact.redactor import Redactor
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.copy.changes import diff
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 
 def combined_patch(report: Report, tree: Path, redact: Redactor) -> str:
@@ -65,7 +65,7 @@ def _overlap(one: Edit, other: Edit) -> bool:
 def _diff(files: RootedFiles, path: str, edits: Sequence[Edit]) -> str:
     before = None
     with suppress(HostError):  # a new file
-        before = files.read_bytes(unescape_path(path), limit=FILE_LIMIT)
+        before = files.read_bytes(unescape_path(path))
     lines = split_lines(before or b"")
     for edit in sorted(edits, key=lambda each: each.start, reverse=True):
         lines[edit.start - 1 : edit.end - 1] = [edit.text.encode()]

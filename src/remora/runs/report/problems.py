@@ -14,7 +14,7 @@ from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import codes_text
 from remora.runs.report.report_model import JobReport, Report
 from remora.text import escape_line
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 FindingKey = tuple[str, str, str, str]
 """Operation, node, code and message of a finding."""
@@ -174,7 +174,7 @@ class _Files:
 
     def _parsed(self, path: str) -> Module | None:
         try:
-            found = parse_module(path, self._tree.read_bytes(path, limit=FILE_LIMIT))
+            found = parse_module(path, self._tree.read_bytes(path))
         except HostError:
             return None
         return found if isinstance(found, Module) else None

@@ -162,7 +162,7 @@ def _tree(project: Project, branch: Branch) -> Tree:
     """Return the tree at the tip of the branch."""
 
     def copy(folder: Path) -> BaseSnapshot:
-        return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
+        return restore_base(project.root, branch.tip, {}, project.trace.objects.pieces, folder)
 
     return Tree(read=lambda path: branch.read_file(path)[0], copy=copy)
 

@@ -13,7 +13,7 @@ from remora.runs.review.merges import merged_with_others
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 
 class LineVersions(NamedTuple):
@@ -53,7 +53,7 @@ def conflicts_now(project: Project, patches: Sequence[FilePatch]) -> list[Change
 
 def _places(project: Project, patch: FilePatch) -> Iterator[LineVersions]:
     with suppress(HostError):
-        yours = RootedFiles(project.root).read_bytes(patch.path, limit=FILE_LIMIT)
+        yours = RootedFiles(project.root).read_bytes(patch.path)
         if patch.base is None or patch.theirs is None:
             return
         merge = merge3(patch.base, yours, patch.theirs)

@@ -9,7 +9,7 @@ from remora.operations.base import Merge
 from remora.runs.project import Project
 from remora.workspaces.apply.merge_change_set import ReadFile
 from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prepare_changes
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 
 def merged_with_others(
@@ -50,7 +50,7 @@ def _adapt(
     ours: bytes | None
     try:
         if read_file is None:
-            ours = RootedFiles(project.root).read_bytes(patch.path, limit=FILE_LIMIT)
+            ours = RootedFiles(project.root).read_bytes(patch.path)
         else:
             ours, _ = read_file(patch.path)
     except HostError:

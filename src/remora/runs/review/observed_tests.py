@@ -17,7 +17,7 @@ from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
 from remora.ids import split_node_key, unescape_path
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class _Files:
     def _places(self, path: str) -> Iterator[tuple[str, _Place]]:
         raw, sha256 = unescape_path(path), self._hashes[path]
         try:
-            content = RootedFiles(self._project.root).read_bytes(raw, limit=FILE_LIMIT)
+            content = RootedFiles(self._project.root).read_bytes(raw)
             same = hashlib.sha256(content).hexdigest() == sha256
             then = content if same else self._project.trace.objects.get(sha256)
         except RemoraError:

@@ -28,7 +28,7 @@ from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 _PARSES = "parses"
 _OF_ALL = {_PARSES, "no_new_findings"}
@@ -57,7 +57,7 @@ def users_tree(project: Project) -> Tree:
     files = RootedFiles(project.root)
 
     def read(path: str) -> bytes | None:
-        return files.read_bytes(path, limit=FILE_LIMIT) if files.exists(path) else None
+        return files.read_bytes(path) if files.exists(path) else None
 
     def copy(folder: Path) -> BaseSnapshot:
         include = project.config.workspace.include

@@ -12,11 +12,10 @@ from remora.errors import StreamDamaged
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.private_files import open_file, open_folder, open_subfolder, write_all
-from remora.trace.content.zstd_frames import MAGIC, FramesSource, compressed_frames
+from remora.trace.content.zstd_frames import MAGIC, FramesSource
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
 """Maximum decompressed bytes of a stored object. A small file can declare any size."""
-_CHUNK = 1 << 20
 
 
 @contextmanager
@@ -58,21 +57,17 @@ def _decompressed(source: ByteSource, digest: str) -> ByteSource:
     return content
 
 
-def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:
-    """Store `data` atomically, so that the file is either complete or absent. Raises OSError."""
+def write_content(folder: int, digest: str, pieces: Iterable[bytes]) -> None:
+    """Store pieces atomically, so that the file is either complete or absent. Raises OSError."""
     temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
     file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
     try:
-        for piece in compressed_frames(_parts(data)) if packs and data else (data,):
+        for piece in pieces:
             write_all(file, piece)
         os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
     finally:
         os.close(file)
-
-
-def _parts(data: bytes) -> Iterable[bytes]:
-    return (data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))

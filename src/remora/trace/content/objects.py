@@ -30,7 +30,9 @@ from remora.trace.content.private_files import (
     sync_data,
     sync_folder,
 )
+from remora.trace.content.zstd_frames import compressed_frames
 
+_CHUNK = 1 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -69,6 +71,15 @@ class ObjectStore:
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"content of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
+        pieces = compressed_frames(_parts(data)) if self._packs and data else (data,)
+        self.put_pieces(digest, pieces)
+        return digest
+
+    def put_pieces(self, digest: str, pieces: Iterable[bytes]) -> None:
+        """Store the content with the hash `digest`, in pieces as they are in the file.
+
+        The same holds as for `put`.
+        """
         with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
@@ -77,11 +88,10 @@ class ObjectStore:
             stack.callback(os.close, folder)
             missing = not self._refresh(folder, digest)
             if missing:
-                write_content(folder, digest, data, packs=self._packs)
+                write_content(folder, digest, pieces)
             with self._lock:  # another process may have stored it without syncing it
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
-        return digest
 
     def get(self, digest: str) -> bytes:
         """Return the content of an object.
@@ -201,6 +211,10 @@ class ObjectStore:
             file = open_file(digest, os.O_RDONLY, folder=folder)
             stack.callback(os.close, file)
             sync_data(file)
+
+
+def _parts(data: bytes) -> Iterable[bytes]:
+    return (data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))
 
 
 def _sync_folder(path: Path) -> None:

@@ -14,6 +14,7 @@ from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
 from remora.workspaces.apply.merge_change_set import FilePatch, FileWrite
 from remora.workspaces.commit_files import read_blobs
+from remora.workspaces.rooted_files import READ_LIMIT
 
 _REGULAR = {"100644": 0o644, "100755": 0o755, "100664": 0o644}
 _IDENTITY = 'set `git config user.name "…"` and `git config user.email "…"`'
@@ -61,7 +62,9 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
             return None, 0
         if found.mode not in _REGULAR:
             raise HostError(f"{path}: is not a regular file on the branch {self.name}")
-        (content,) = read_blobs(self.root, [found.blob])
+        (content,) = read_blobs(self.root, [found.blob], READ_LIMIT)
+        if content is None:
+            raise HostError(f"{path}: is larger than {READ_LIMIT} bytes on the branch {self.name}")
         return content, _REGULAR[found.mode]
 
     def _entry(self, path: str) -> _Entry | None:

@@ -13,7 +13,7 @@ from remora.errors import HostError
 from remora.files.reserved_names import Kind, reserved
 from remora.workspaces.apply.merge_lines import MergedText, merge3
 from remora.workspaces.commit_files import committed_mode
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 _RESERVED: dict[Kind, str] = {
     "records": "version control and recordings",
@@ -122,7 +122,7 @@ def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
     Raises HostError if it is not a regular file or cannot be read.
     """
     if tree.exists(path):
-        return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
+        return tree.read_bytes(path), st.S_IMODE(tree.stat(path).st_mode)
     try:
         with tree.open_parent(path) as (folder, name):
             os.stat(name, dir_fd=folder, follow_symlinks=False)

@@ -115,9 +115,7 @@ class SlotCopy:
         return scan
 
     def _restore(self, path: str) -> None:
-        content, mode = self._base.read(path), self._base.files[path].mode
-        if content is None:
-            raise DiskError(f"{path} is missing from the base")
+        content, mode = self._base.pieces(path), self._base.files[path].mode
         if self._files.exists(path):
             self._files.write_bytes(path, content, mode=mode)
         else:

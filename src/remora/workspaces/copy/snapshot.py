@@ -12,9 +12,9 @@ from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.files.project_files import ProjectFiles, is_private
 from remora.sandbox.child.rmtree import try_remove_tree
-from remora.workspaces.commit_files import CommittedFile, committed_files, read_blobs
+from remora.workspaces.commit_files import CommittedFile, committed_files, open_blobs
 from remora.workspaces.copy.scan import is_in_tool_cache
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 _SMALL = 64 * 1024
 
@@ -30,7 +30,8 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen, read-only copy of `root` in `folder`.
 
     `differing` contains the files that cannot be restored from the commit. The value is None for a
-    file that exists only in the commit. Files that have not changed since the commit have git's
+    file that exists only in the commit. `left_out` contains the files that could not be copied,
+    with the reason. Files that have not changed since the commit have git's
     mode, which is 0644 or 0755. Other files have the mode of the user's file.
     """
 
@@ -39,11 +40,16 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, BaseFile]
     commit: str | None
     differing: Mapping[str, BaseFile | None]
+    left_out: Mapping[str, str] = {}
 
     def read(self, path: str) -> bytes | None:
         if path not in self.files:
             return None
-        return RootedFiles(self.folder).read_bytes(path, limit=FILE_LIMIT)
+        return RootedFiles(self.folder).read_bytes(path)
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """Yield the content of a file in pieces, for files of any size. Raises HostError."""
+        return RootedFiles(self.folder).pieces(path)
 
 
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
@@ -67,31 +73,66 @@ def _copied(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     source = RootedFiles(root)
     copied: dict[str, BaseFile] = {}
     differing: dict[str, BaseFile | None] = {}
+    left_out: dict[str, str] = {}
     for path in sorted({*files.paths, *_package_files(root, files.paths)}):
         if is_in_tool_cache(path):
             continue
         try:
-            content = source.read_bytes(path, limit=FILE_LIMIT)
-            mode = st.S_IMODE(source.stat(path).st_mode) & 0o777
-        except HostError:
+            copied[path], same = _copy_file(source, folder, path, committed.get(path))
+        except _Unreadable as error:
+            left_out[path] = str(error).removeprefix(f"{path}: ")
             continue
-        known = committed.get(path)
-        same = known is not None and known.matches(content, mode)
-        copied[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
         if not same:
             differing[path] = copied[path]
-        _freeze(folder, path, content, mode)
     differing.update({path: None for path in committed if path not in copied})
     return BaseSnapshot(
-        root=root, folder=folder, files=copied, commit=files.commit, differing=differing
+        root=root,
+        folder=folder,
+        files=copied,
+        commit=files.commit,
+        differing=differing,
+        left_out=left_out,
     )
+
+
+def _copy_file(
+    source: RootedFiles, folder: Path, path: str, known: CommittedFile | None
+) -> tuple[BaseFile, bool]:
+    """Copy a file, and return it, and True if it is the committed one.
+
+    Raises _Unreadable if the file cannot be read.
+    """
+    try:
+        status = source.stat(path)
+    except HostError as error:
+        raise _Unreadable(error.message) from error
+    mode = st.S_IMODE(status.st_mode) & 0o777
+    blob = None if known is None else known.new_hash(status.st_size)
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            for piece in source.pieces(path):
+                if blob is not None:
+                    blob.update(piece)
+                yield piece
+        except HostError as error:
+            raise _Unreadable(error.message) from error
+
+    sha256 = _freeze(folder, path, pieces(), mode)
+    if known is None or blob is None or not known.matches(blob.hexdigest(), mode):
+        return BaseFile(sha256, mode), False
+    return BaseFile(sha256, known.mode), True
+
+
+class _Unreadable(Exception):
+    """A file of the project cannot be read."""
 
 
 def restore_base(
     root: Path,
     commit: str | None,
     differing: Mapping[str, BaseFile | None],
-    read_object: Callable[[str], bytes],
+    read_object: Callable[[str], Iterable[bytes]],
     folder: Path,
 ) -> BaseSnapshot:
     """Rebuild a base from the commit and the stored objects, without reading the working tree.
@@ -102,17 +143,14 @@ def restore_base(
     _make_folder(folder)
     committed = committed_files(root, commit) if commit else {}
     files: dict[str, BaseFile] = {}
-    for path, content, known in _unchanged_files(root, committed, differing):
-        files[path] = BaseFile(_sha256(content), known.mode)
-        _freeze(folder, path, content, known.mode)
+    for path, pieces, known in _unchanged_files(root, committed, differing):
+        files[path] = BaseFile(_freeze(folder, path, pieces, known.mode), known.mode)
     for path, file in differing.items():
         if file is None:
             continue
-        content = read_object(file.sha256)
-        if _sha256(content) != file.sha256:
-            raise DiskError(f"the stored content of {path} is damaged ({file.sha256})")
         files[path] = file
-        _freeze(folder, path, content, file.mode)
+        if _freeze(folder, path, read_object(file.sha256), file.mode) != file.sha256:
+            raise DiskError(f"the stored content of {path} is damaged ({file.sha256})")
     ordered = {path: files[path] for path in sorted(files)}
     return BaseSnapshot(
         root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing)
@@ -121,11 +159,11 @@ def restore_base(
 
 def _unchanged_files(
     root: Path, committed: Mapping[str, CommittedFile], differing: Mapping[str, BaseFile | None]
-) -> Iterator[tuple[str, bytes, CommittedFile]]:
+) -> Iterator[tuple[str, Iterable[bytes], CommittedFile]]:
     unchanged = [(path, known) for path, known in committed.items() if path not in differing]
-    contents = read_blobs(root, [known.blob for _, known in unchanged])
+    contents = open_blobs(root, [known.blob for _, known in unchanged])
     for (path, known), content in zip(unchanged, contents, strict=True):
-        yield path, content, known
+        yield path, content.pieces(), known
 
 
 def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
@@ -169,13 +207,20 @@ def _make_folder(folder: Path) -> None:
         raise DiskError(f"cannot create the base folder {folder}: {error.strerror}") from error
 
 
-def _freeze(folder: Path, path: str, content: bytes, mode: int) -> None:
-    """Write a read-only copy of a file. The executable bit is kept, because linters check it."""
+def _freeze(folder: Path, path: str, pieces: Iterable[bytes], mode: int) -> str:
+    """Write a read-only copy of a file, and return its SHA-256.
+
+    The executable bit is kept, because linters check it.
+    """
+    digest = hashlib.sha256()
+
+    def hashed() -> Iterator[bytes]:
+        for piece in pieces:
+            digest.update(piece)
+            yield piece
+
     try:
-        RootedFiles(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
+        RootedFiles(folder).create(path, hashed(), mode=0o500 if mode & 0o111 else 0o400)
     except HostError as error:
         raise DiskError(f"cannot write the base: {error.message}") from error
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return digest.hexdigest()

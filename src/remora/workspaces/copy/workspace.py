@@ -11,7 +11,7 @@ from remora.files.patterns import IgnoreRules
 from remora.workspaces.copy.changes import FileState
 from remora.workspaces.copy.scan import CopyState, ScannedFile
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+from remora.workspaces.rooted_files import RootedFiles
 
 
 class WorkspaceCopy(Protocol):
@@ -87,7 +87,7 @@ class Workspace:
         """
         if not self._files.exists(path):
             return None
-        return self._files.read_bytes(path, limit=FILE_LIMIT)
+        return self._files.read_bytes(path)
 
     def base_bytes(self, path: str) -> bytes | None:
         return self.base.read(path)

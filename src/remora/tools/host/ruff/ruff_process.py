@@ -25,7 +25,6 @@ from remora.tools.host.ruff.shared_ruff import (
     sorting_options,
 )
 from remora.tools.tree import ToolTree
-from remora.workspaces.rooted_files import FILE_LIMIT
 
 SECONDS = 30.0
 _OUTPUT_LIMIT = 64 * 1024 * 1024
@@ -80,7 +79,7 @@ def check_file(place: ToolTree, path: str) -> list[Finding]:
         return ruff_check(place, [path], unsafe=True)
     if not place.files.exists(path):
         return []
-    return check_text(place, path, place.files.read_bytes(path, limit=FILE_LIMIT))
+    return check_text(place, path, place.files.read_bytes(path))
 
 
 def check_text(
@@ -231,7 +230,7 @@ def _rules(select: list[str] | None) -> list[str]:
 def _python_files(place: ToolTree, paths: Sequence[str]) -> dict[str, bytes]:
     """Return the contents of the Python files among some paths."""
     return {
-        path: place.files.read_bytes(path, limit=FILE_LIMIT)
+        path: place.files.read_bytes(path)
         for path in paths
         if path.endswith(_SOURCES) and place.files.exists(path)
     }
