@@ -94,6 +94,7 @@ def test_a_content_that_was_changed_is_not_exported(moved: Moved, tmp_path: Path
     (digest,) = source.query("SELECT digest FROM remora.contents WHERE kind = 'objects' LIMIT 1")[0]
     where = f"WHERE digest = '\\x{digest.hex()}'"
     (right,) = source.query(f"SELECT content FROM remora.contents {where}")[0]
+    source.change("ALTER TABLE remora.contents DROP CONSTRAINT contents_digest")
     source.change(f"UPDATE remora.contents SET content = 'other' {where}")
     try:
         source.forget_copies()
