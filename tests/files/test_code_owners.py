@@ -91,7 +91,9 @@ def test_what_is_not_a_text_file_of_the_repository_is_an_error_at_once(
     path = repository / place
     path.parent.mkdir(exist_ok=True)
     make(path)
-    with pytest.raises(ConfigError, match=f"{place}: (not a regular|larger than|a link)"):
+    with pytest.raises(
+        ConfigError, match=f"{place}: (not a regular|2,048.0 MiB, larger than|a link)"
+    ):
         read_code_owners(repository)
 
 

@@ -1,4 +1,4 @@
-"""A repository with pipes in it costs about a second, wherever git would read them."""
+"""A repository with pipes or huge files costs about a second, wherever git would read them."""
 
 import os
 import subprocess
@@ -107,6 +107,20 @@ def test_a_pipe_costs_about_a_second(root: Path, spoils: Callable[[Path], None])
     assert files.vcs == again.vcs == "walk"
     assert files.note
     assert "a.py" in files.paths
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".git/info/exclude", ".git/config", ".git/HEAD"])
+def test_git_does_not_read_a_huge_file(root: Path, name: str) -> None:
+    os.truncate(_touched(root / name), 2 << 30)
+    files = project_files(root)
+    assert files.vcs == "walk"
+    assert f"{name}: 2,048.0 MiB, larger than" in files.note
+    assert "a.py" in files.paths
+
+
+def _touched(path: Path) -> Path:
+    path.touch()
+    return path
 
 
 def test_the_next_call_for_that_folder_fails_at_once(

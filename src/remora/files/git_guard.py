@@ -1,6 +1,6 @@
-"""Checks for pipes and devices in an untrusted repository.
+"""Checks for pipes, devices and huge files in an untrusted repository.
 
-Git would block forever if it read them.
+Git would block forever if it read a pipe or a device, and reads ignore files as a whole.
 """
 
 import os
@@ -19,13 +19,15 @@ _PATH_SETTING = re.compile(
     rb'^[^#;\n]*?\b(?:path|excludesfile)[ \t]*=[ \t]*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE
 )
 _MAX_BYTES = 1 << 20
+_MAX_READ = 1 << 24
+"""Maximum size of a configuration or excludes file in bytes. Each branch adds to the former."""
 _MAX_CONFIGS = 100
 
 
 def check_git_files(root: Path) -> None:
     """Check the files that git reads first, and the files that its configuration refers to.
 
-    Raises OutsideError if any of them is a pipe or a device.
+    Raises OutsideError if any of them is a pipe, a device or, except for the index, too large.
     """
     resolved = root.resolve()
     places = (place / ".git" for place in (resolved, *resolved.parents))
@@ -40,7 +42,7 @@ def check_git_files(root: Path) -> None:
 def check_excludes(root: Path, top: Path) -> None:
     """Check the excludes file set in git's configuration.
 
-    Raises OutsideError if the file is a pipe or a device, or if git fails.
+    Raises OutsideError if the file is a pipe, a device or too large, or if git fails.
     """
     output = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
     if output:
@@ -55,14 +57,14 @@ def check_ignore_file(root: Path) -> None:
     """
     path = root / ".gitignore"
     if not path.is_symlink():
-        _check(path)
-        if path.is_file() and (size := path.stat().st_size) > _MAX_BYTES:
-            raise OutsideError(f"{path}: {too_large(size, _MAX_BYTES)}")
+        _check(path, _MAX_BYTES)
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, limit: int = _MAX_READ) -> None:
     if path.exists() and not (path.is_file() or path.is_dir() or str(path) == os.devnull):
         raise OutsideError(f"{path} is not a regular file")
+    if path.name != "index" and path.is_file() and (size := path.stat().st_size) > limit:
+        raise OutsideError(f"{path}: {too_large(size, limit)}")
 
 
 def _check_named(configs: list[Path], top: Path) -> None:

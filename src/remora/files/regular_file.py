@@ -9,6 +9,8 @@ import stat as st
 from io import BufferedReader
 from pathlib import Path
 
+from remora.text import too_large
+
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -19,12 +21,11 @@ def read_regular(path: Path, limit: int, *, within: Path | None = None) -> bytes
     Raises OSError with EFBIG if the file is larger, and whatever `open_regular` raises.
     """
     with open_regular(path, within=within) as file:
-        too_large = OSError(errno.EFBIG, f"larger than {limit} bytes")
-        if os.fstat(file.fileno()).st_size > limit:  # do not read what is then thrown away
-            raise too_large
-        content = file.read(limit + 1)
-        if len(content) > limit:
-            raise too_large
+        size = os.fstat(file.fileno()).st_size
+        # a file that is too large is not read
+        content = file.read(limit + 1) if size <= limit else b""
+        if max(size, len(content)) > limit:
+            raise OSError(errno.EFBIG, too_large(max(size, len(content)), limit))
         return content
 
 
