@@ -21,7 +21,8 @@ def shop(tmp_path: Path) -> Path:
 
 
 def completed(user: Remora, root: Path, line: str) -> list[str]:
-    asked = {"_REMORA_COMPLETE": "bash_complete", "COMP_WORDS": line}
+    words = {"COMP_WORDS": line, "COMP_REPLACED": line.rpartition(" ")[2]}
+    asked = {"_REMORA_COMPLETE": "bash_complete", **words}
     done = replace(user, environ={**user.environ, **asked}).afresh(cwd=root)
     assert (done.code, done.err) == (0, "")
     return [value.removeprefix("plain,") for value in done.out.split()]
