@@ -178,6 +178,26 @@ def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_pa
     assert [job["node_id"] for job in done.document["jobs"]] == ["node:fine.py:__module__"]
 
 
+@pytest.mark.parametrize(
+    "words", [("check",), ("analyze",), ("analyze", "-o", "docstring", "--report-only")]
+)
+def test_notebooks_are_refused_by_name_and_counted_in_folders(
+    poor: Remora, project: Path, words: tuple[str, ...]
+) -> None:
+    notebooks = dict.fromkeys(("src/a.ipynb", "src/b.ipynb", "c.ipynb"), "{}")
+    write(project, {**notebooks, "src/settings.py": "X = 1\n", "remora.yaml": ""})
+    named = poor(*words, "src/settings.py", "src/a.ipynb", "--json", cwd=project)
+    assert named.code == 2
+    assert named.error["message"] == "src/a.ipynb is a notebook, which Remora does not read"
+    found = poor(*words, "src", cwd=project)
+    assert found.code == 0
+    line = "not checked: *.ipynb: 2 notebooks, which Remora does not read"
+    assert (found.out + found.err).count(line) == 1
+    write(project, {"remora.yaml": "exclude: ['*.ipynb']\n"})
+    assert "notebook" not in poor(*words, "src", cwd=project).err
+    assert poor("check", "src/a.ipynb", cwd=project).code == 0
+
+
 def test_an_empty_project_is_not_an_error(poor: Remora, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -39,7 +39,7 @@ from remora.runs.planning.plan import (
     without_operations,
 )
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.planning.source_files import Source, read_modules, with_reasons
+from remora.runs.planning.source_files import NOTEBOOK, Source, read_modules, with_reasons
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
@@ -144,6 +144,12 @@ def select_source(
 ) -> tuple[Source, Selection]:
     """Parse the requested files of a tree, and return them with the selection of nodes."""
     paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
+    for path in _included(paths, project.config.exclude):
+        if path.endswith(NOTEBOOK) and (project.root / path).is_file():
+            raise UsageError(
+                f"{path} is a notebook, which Remora does not read",
+                hint="use .py files, or folders",
+            )
     selection = Selection(
         paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
     )

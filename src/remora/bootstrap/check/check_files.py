@@ -24,6 +24,7 @@ from remora.runs.execution.run import RunObserver
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.source_files import NOTEBOOK
 from remora.runs.project import Project
 from remora.runs.records.measured_models import keep_measured, read_measured
 from remora.runs.records.results import RunView, read_run
@@ -80,7 +81,7 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     """Return what `analyze` would change in `paths` (default: the whole project).
 
     Nothing is changed or recorded in the project. Files that are not Python files, or that the
-    configuration excludes, are skipped. The arguments have the same meaning as in `analyze`.
+    configuration excludes, are skipped. A notebook raises UsageError. The arguments have the same meaning as in `analyze`.
     """
     request = RunRequest(
         paths=as_paths(paths),
@@ -133,8 +134,10 @@ def _python_files(request: RunRequest) -> RunRequest:
     """Return the request without files that are not Python files.
 
     Hooks name all files of a commit. If none of them is a Python file, no node is selected.
+    Notebooks are not left out, because they are refused.
     """
-    paths = tuple(path for path in request.paths if path.suffix == ".py" or not path.is_file())
+    read = (".py", NOTEBOOK)
+    paths = tuple(path for path in request.paths if path.suffix in read or not path.is_file())
     if request.paths and not paths:
         return replace(request, paths=(), keys=frozenset())
     return replace(request, paths=paths)

@@ -68,11 +68,12 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     """Report what `analyze` would change and what it finds, and change nothing.
 
     FILE is a file or a folder (default: the whole project). Files that are not Python files, or
-    that `exclude` matches, are skipped, so hooks can pass every file of a commit. Each line names
-    a place, an operation and what is wrong there: something that a verified change fixes, or a
-    docstring that contradicts its code. The exit code is 0 if there is nothing, and 1 otherwise.
-    No run is recorded. `--format github` prints annotations of GitHub Actions, at most ten, and
-    with --changed only on changed lines. Write --changed=REV, or put --changed last.
+    that `exclude` matches, are skipped, so hooks can pass every file of a commit; a notebook that
+    is not excluded is an error. Each line names a place, an operation and what is wrong there:
+    something that a verified change fixes, or a docstring that contradicts its code. The exit code
+    is 0 if there is nothing, and 1 otherwise. No run is recorded. `--format github` prints
+    annotations of GitHub Actions, at most ten, and with --changed only on changed lines. Write
+    --changed=REV, or put --changed last.
     """
     from remora.bootstrap.api_arguments import run_flags
     from remora.cli.run.print_check import CheckOutput, run_check

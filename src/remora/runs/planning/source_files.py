@@ -10,9 +10,10 @@ from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
-from remora.text import too_large
+from remora.text import count, too_large
 from remora.tools.tree import TEXT_LIMIT
 
+NOTEBOOK = ".ipynb"
 _AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
 """Folder of a project's agents and their tests. No jobs are planned for files in it."""
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
@@ -30,17 +31,25 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
     """Parse the Python files of a tree that `wanted` selects, and collect the unreadable files.
 
     `wanted` contains root-relative files and folders. If it is empty, all files are selected.
+    Notebooks are one entry of the unreadable files, with their number.
     """
+    notebooks = 0
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
     for path in paths:
-        if not path.endswith(".py") or not _selected(path, wanted):
+        if not path.endswith((".py", NOTEBOOK)) or not _selected(path, wanted):
+            continue
+        if path.endswith(NOTEBOOK):
+            notebooks += 1
             continue
         module = _module(tree, path)
         if isinstance(module, Module):
             modules.append(module)
         else:
             unreadable.append({"path": module.path, "detail": module.detail})
+    if notebooks:
+        detail = f"{count(notebooks, 'notebook')}, which Remora does not read"
+        unreadable.append({"path": f"*{NOTEBOOK}", "detail": detail})
     return Source(modules=tuple(modules), unreadable=tuple(unreadable))
 
 
