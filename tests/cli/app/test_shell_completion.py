@@ -163,6 +163,17 @@ def test_completion_of_a_name_runs_nothing(terminal: Terminal, odd: tuple[Remora
     assert not (odd[1] / "ran").exists()
 
 
+def test_completion_does_not_run_a_program_of_the_project(
+    terminal: Terminal, odd: tuple[Remora, Path]
+) -> None:
+    program = odd[1] / "remora"
+    program.write_text('#!/bin/sh\n[ -z "$_REMORA_COMPLETE" ] || echo > ran\n')
+    program.chmod(0o755)
+    assert terminal.arguments("./remora diff last \t; remora ready") == ["ready"]
+    program.unlink()
+    assert not (odd[1] / "ran").exists()
+
+
 @pytest.mark.slow
 def test_names_reach_the_command_as_they_are(terminal: Terminal, odd: tuple[Remora, Path]) -> None:
     got = {typed: terminal.arguments(f"remora diff last {typed}\t") for typed in TYPED}

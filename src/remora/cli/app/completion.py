@@ -19,7 +19,7 @@ _BASH = """\
             plain,*) COMPREPLY+=("${line#plain,}") ;;
         esac
     done < <(COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_REPLACED="$2" \\
-        %(complete_var)s=bash_complete "$1")
+        %(complete_var)s=bash_complete %(prog_name)s)
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
 """
