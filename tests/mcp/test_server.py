@@ -112,7 +112,12 @@ def test_trace_packet_answers_what_the_command_prints(
         ("hub_search", {"query": "x", "offset": -1}, "offset: -1 is less than the minimum"),
         ("hub_get", {"name": "total.py:1"}, "call hub_search"),
         ("hub_get", {"name": "\ud800"}, "call hub_search"),
-        ("hub_get", {"name": "a\x00b" * 5_000}, "call hub_search"),
+        ("hub_get", {"name": "a\x00b"}, "name: 'a\\x00b' does not match"),
+        ("hub_get", {"name": "a" * 5_000}, "… is too long; call hub_get(name)"),
+        ("hub_get", {"name": ""}, "call hub_search"),
+        ("hub_search", {"query": "\0"}, "does not match"),
+        ("trace_packet", {"agent": "a" * 10**6}, "… is too long"),
+        ("trace_packet", {"agent": "a", "turn": 1.5}, "turn: 1.5 is not of type"),
         ("runs", {"run": "1999"}, "call runs without arguments to list the runs"),
         ("runs", {"status": "failed"}, "pass `run`, such as last"),
         ("trace_packet", {"agent": "nobody"}, "call runs with run=last to list agent IDs"),
@@ -128,6 +133,21 @@ def test_an_error_says_what_to_call_instead(
     assert message.startswith("error: ")
     assert says in message
     assert len(message) < 2_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"paths": ["a\0b"]}, {"paths": ["a" * 200_000]}, {"paths": ["a"] * 200_000},
+     {"changed": "\0"}, {"changed": "a" * 200_000}],
+)  # fmt: skip
+def test_arguments_that_no_command_line_can_hold_are_refused(
+    invocation: Invocation, arguments: dict[str, Any]
+) -> None:
+    async def run() -> str:
+        async with connected(invocation, allow_run=True) as client:
+            return error_of(await client.call_tool("analyze", arguments))
+
+    assert asyncio.run(run()).startswith("error: invalid arguments: ")
 
 
 @pytest.mark.parametrize("limit", [0, 1e300])
@@ -181,7 +201,8 @@ def test_resources_are_the_packet_the_transcript_and_the_diff(invocation: Invoca
 @pytest.mark.parametrize(
     "address",
     ["file:///etc/passwd", "remora://", "remora://diff", "remora://packet/x", "remora://packet/x/y",
-     "remora://diff/last/nobody", "remora://transcript/%2e%2e%2f%2e%2e"],
+     "remora://diff/last/nobody", "remora://diff/%00", "remora://packet/%00/0",
+     "remora://transcript/%ff%00", "remora://packet/x/" + "9" * 5000, "remora://packet/x/²", "remora://transcript/%2e%2e%2f%2e%2e"],
 )  # fmt: skip
 def test_an_unknown_resource_is_an_error_of_the_protocol(
     invocation: Invocation, address: str

@@ -16,6 +16,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from remora.mcp.stdio_transport import request_id
 from tests.cli.conftest import Remora, write
 from tests.mcp.processes import family, is_alive
 from tests.mcp.project import FILES, error_of, text_of
@@ -163,6 +164,53 @@ def test_nonsense_is_refused_and_the_next_request_is_answered(project: Path, hom
         assert "error" in answer or "method" in answer
     assert not answer["result"].get("isError")
     assert "Traceback" not in script.close()[1]
+
+
+@pytest.mark.parametrize(
+    ("argument", "code"),
+    [
+        (r'"\udcff"', -32700),
+        (r'{"name": "\ud800\u0041"}', -32700),
+        ("9" * 6_000, -32700),
+        ("[" * 2_000 + "]" * 2_000, -32700),
+        ("[" * 100_000 + "]" * 100_000, -32700),
+        (r'{"id": 7, "x": ["\"id\": 8, \udcff"]}', -32700),
+        ("nothing", -32700),
+    ],
+    ids=["surrogate", "pair", "number", "nested", "nested deeply", "other IDs", "word"],
+)
+def test_a_request_that_is_not_json_is_refused_by_its_id(
+    project: Path, home: Path, argument: str, code: int
+) -> None:
+    script = Script(project, home)
+    script.shake_hands()
+    params = f'{{"name": "hub_get", "arguments": {argument}}}'
+    script.send(f'{{"jsonrpc": "2.0", "method": "tools/call", "params": {params}, "id": "me"}}')
+    answer = script.read()
+    assert (answer["id"], answer["error"]["code"]) == ("me", code)
+    last = script.call("hub_search", query="cart")
+    assert script.read()["id"] == last
+    assert script.close() == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ('{"id": 1, "id": 2}', 1),
+        ('{"id": "a"}', "a"),
+        ('{"params": {"id": 1}, "id" : 2}', 2),
+        ('[{"id": 1}]', None),
+        (r'{"id": "\udcff"}', None),
+        ('{"id": ' + "9" * 5_000 + "}", None),
+        ('{"id": true}', None),
+        ('{"id": {"id": 1}}', None),
+        ("[" * 1_000_000, None),
+        ('"' * 1_000_001, None),
+        ("", None),
+    ],
+)
+def test_the_id_of_a_line_that_is_not_json(line: str, number: int | str | None) -> None:
+    assert request_id(line) == number
 
 
 def test_a_cancelled_call_does_not_disturb_others(project: Path, home: Path) -> None:

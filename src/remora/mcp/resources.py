@@ -8,6 +8,7 @@ from remora.errors import NotFound
 from remora.mcp.record_answers import RecordAnswers
 
 SCHEME = "remora://"
+_MAX_DIGITS = 10
 
 
 class ResourceKind(NamedTuple):
@@ -51,7 +52,7 @@ def read_resource(address: str, records: RecordAnswers) -> tuple[str, str]:
     """Return the text of a resource and its MIME type. Raises NotFound if there is none."""
     kind, *parts = [unquote(part) for part in address.removeprefix(SCHEME).split("/")]
     match kind, parts if address.startswith(SCHEME) else ():
-        case "packet", [*agent, turn] if agent and turn.isdecimal():
+        case "packet", [*agent, turn] if agent and turn.isdecimal() and len(turn) < _MAX_DIGITS:
             text = records.packet({"agent": "/".join(agent), "turn": int(turn)})
         case "transcript", [_, *_]:
             text = records.transcript("/".join(parts))

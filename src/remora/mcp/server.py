@@ -28,7 +28,7 @@ from remora.mcp.tool_list import (
     TRACE_PACKET,
     ToolSpec,
 )
-from remora.text import escape_surrogates
+from remora.text import clip, escape_surrogates
 from remora.version import __version__
 
 _INSTRUCTIONS = (
@@ -46,6 +46,9 @@ _INSTEAD = {
 _VALIDATORS = {name: Draft202012Validator(tool.strict_schema) for name, tool in TOOLS.items()}
 _MAX_ERROR = 600
 """Maximum characters of each part of an error, which may quote an argument."""
+
+_MAX_VALUE = 100
+"""Maximum characters of an argument in an error about it."""
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
 
@@ -82,7 +85,9 @@ class Handlers:
         problem = best_match(_VALIDATORS[tool.name].iter_errors(arguments))
         if problem is not None:
             place = "".join(f"{part}: " for part in problem.path)
-            return _failed(f"invalid arguments: {place}{problem.message}", f"call {tool.call}")
+            value = repr(problem.instance)
+            message = problem.message.replace(value, clip(value, _MAX_VALUE))
+            return _failed(f"invalid arguments: {place}{message}", f"call {tool.call}")
         try:
             text = await answer(arguments)
         except RemoraError as error:

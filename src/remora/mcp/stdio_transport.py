@@ -1,7 +1,9 @@
 """Serves MCP over standard input and output, to which only the protocol writes."""
 
 import asyncio
+import json
 import os
+import re
 import stat
 import sys
 import threading
@@ -11,13 +13,19 @@ from select import PIPE_BUF, select
 from typing import Any, cast
 
 import anyio
+import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from pydantic import ValidationError
 
 from remora.mcp.analysis import STOP_S
+from remora.text import is_utf8
 
 MAX_LINE_BYTES = 1 << 24
 """Maximum bytes of a message. A longer one is refused like one that is not JSON."""
+_MAX_ID = 1 << 53
+"""IDs from here on are not the same number in every client."""
+_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|[^\s\[\]{}:,"]++', re.DOTALL)
 _LOOK_S = 1.0
 _END_S = STOP_S + 0.5
 """Seconds that unfinished work has after the client is gone, such as a run that is interrupted."""
@@ -51,10 +59,14 @@ def take_standard_streams() -> tuple[int, int]:
 
 
 class RequestLines:
-    """Lines from a descriptor. A pipe is read by the event loop, which is faster than a thread."""
+    """Messages from a descriptor. A pipe is read by the event loop, which is faster than a thread.
 
-    def __init__(self, descriptor: int) -> None:
+    A line that is not a message is refused on `wire`, because the library does not answer it.
+    """
+
+    def __init__(self, descriptor: int, wire: "ResponseLines") -> None:
         self._file = os.fdopen(descriptor, "rb")
+        self._wire = wire
 
     async def __aiter__(self) -> AsyncIterator[str]:
         read = await self._line_reader()
@@ -65,7 +77,11 @@ class RequestLines:
                 line = b"too long"
             if not line:
                 return
-            yield line.decode(errors="replace")
+            text = line.decode(errors="replace")
+            if (refusal := _refusal(text)) is None:
+                yield text
+            elif text.strip():
+                await self._wire.write(refusal)
 
     async def _line_reader(self) -> Callable[[], Awaitable[bytes]]:
         mode = os.fstat(self._file.fileno()).st_mode
@@ -83,24 +99,61 @@ class ResponseLines:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._turn = asyncio.Lock()
 
     async def write(self, line: str) -> None:
         data = line.encode("utf-8", "backslashreplace")
-        for start in range(0, len(data), PIPE_BUF):
-            if not select([], [self._descriptor], [], 0)[1]:
-                await asyncio.to_thread(select, [], [self._descriptor], [])
-            os.write(self._descriptor, data[start : start + PIPE_BUF])  # does not block
+        async with self._turn:
+            for start in range(0, len(data), PIPE_BUF):
+                if not select([], [self._descriptor], [], 0)[1]:
+                    await asyncio.to_thread(select, [], [self._descriptor], [])
+                os.write(self._descriptor, data[start : start + PIPE_BUF])  # does not block
 
     async def flush(self) -> None:
         """Do nothing: `write` has handed everything to the system."""
+
+
+def _refusal(line: str) -> str | None:
+    """Return the error that answers a line, or None if the line is a message."""
+    try:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        code = types.PARSE_ERROR if first["type"] == "json_invalid" else types.INVALID_REQUEST
+        about = {"code": code, "message": first["msg"]}
+        return json.dumps({"jsonrpc": "2.0", "id": request_id(line), "error": about}) + "\n"
+    return None
+
+
+def request_id(line: str) -> int | str | None:
+    """Return the ID in a line that JSON parsers may refuse, such as for its nesting, or None."""
+    depth, before, last = 0, "", ""
+    for found in _PARTS.finditer(line):
+        part = found[0]
+        if depth == 1 and (before, last) == ('"id"', ":"):
+            return _id_of(part)
+        depth += (part in "{[") - (part in "}]")
+        before, last = last, part
+    return None
+
+
+def _id_of(token: str) -> int | str | None:
+    try:
+        value = json.loads(token)
+    except ValueError:
+        return None
+    if isinstance(value, str):
+        return value if is_utf8(value) else None
+    return value if type(value) is int and abs(value) < _MAX_ID else None
 
 
 async def _serve(server: Server[Any], requests: int, responses: int) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with_parent, tasks.cancel_scope)
         # the library only iterates over the one, and only writes to and flushes the other
-        lines = cast(anyio.AsyncFile[str], RequestLines(requests))
-        wire = cast(anyio.AsyncFile[str], ResponseLines(responses))
+        written = ResponseLines(responses)
+        lines = cast(anyio.AsyncFile[str], RequestLines(requests, written))
+        wire = cast(anyio.AsyncFile[str], written)
         async with stdio_server(lines, wire) as (read, write):
             await server.run(read, write, server.create_initialization_options())
         tasks.cancel_scope.cancel()

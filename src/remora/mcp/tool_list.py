@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 from remora.mcp.answer_page import MAX_PAGE
 from remora.runs.records.results import STATUSES
 
+MAX_TEXT = 4096
+"""Maximum characters of an argument; no path is longer."""
+MAX_ITEMS = 256
+"""Maximum number of items of an argument. With MAX_TEXT, they fit on a command line."""
 _NAME = {"type": "string", "description": "path:qualname, Class.method, dotted name or path:LINE"}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}
 _OFFSET = {"type": "integer", "minimum": 0}
@@ -31,14 +35,27 @@ class ToolSpec(NamedTuple):
 
     @property
     def strict_schema(self) -> dict[str, Any]:
-        """The schema that arguments are checked with: unknown names are errors."""
-        return {**self.schema, "additionalProperties": False}
+        """The schema that arguments are checked with: unknown names are errors.
+
+        So are texts and lists that cannot be passed to a program or name a file.
+        """
+        limited = {name: _limited(schema) for name, schema in self.properties.items()}
+        return {**self.schema, "properties": limited, "additionalProperties": False}
 
     @property
     def call(self) -> str:
         """The call, such as `hub_get(name)`, for error messages."""
         optional = [f"{name}?" for name in self.properties if name not in self.required]
         return f"{self.name}({', '.join((*self.required, *optional))})"
+
+
+def _limited(schema: dict[str, Any]) -> dict[str, Any]:
+    match schema.get("type"):
+        case "string":
+            return {**schema, "maxLength": MAX_TEXT, "pattern": r"\A[^\0]*\Z"}
+        case "array":
+            return {**schema, "maxItems": MAX_ITEMS, "items": _limited(schema["items"])}
+    return schema
 
 
 HUB_GET = ToolSpec(
