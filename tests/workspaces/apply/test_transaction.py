@@ -178,9 +178,9 @@ class TestPrepare:
         assert conflict.path == "pkg/b.py"
 
     def test_paths_that_leave_the_root_are_conflicts(self, root: Path) -> None:
-        bad = ["../x", "/etc/passwd", "-x", "pkg/../../x"]
+        bad = ["../x", "/etc/passwd", "pkg/../../x"]
         prepared = prepare_changes(root, [patch(path, None, b"x") for path in bad])
-        assert (prepared.writes, len(prepared.conflicts)) == ((), 4)
+        assert (prepared.writes, len(prepared.conflicts)) == ((), 3)
 
     @pytest.mark.parametrize(
         ("given", "written"),
