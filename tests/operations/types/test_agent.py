@@ -10,6 +10,7 @@ import pytest
 
 import remora
 from remora.errors import OutsideError
+from remora.operations.types.checker import type_checker
 from remora.operations.types.shared_inference import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
@@ -236,3 +237,34 @@ def test_nothing_is_planned_for_a_project_that_supports_python_2(
     planned = remora.plan(root=project, operations=["types"])
     assert planned.jobs == ()
     assert planned.left == {"types": {"in a project that supports Python 2": 6}}
+
+
+RECURSIVE = """from typing import List, Tuple, Union
+Markup = Union['Text', 'Group', 'Pair']
+Group = List['Markup']
+Pair = Union['Plain', 'Widget']
+Plain = Tuple['Attribute', Union['Text', 'Group']]
+Widget = Tuple[int, Union['urwid.Widget', 'Widgets']]
+Widgets = List[Union['urwid.Widget', 'Markup', 'Widgets']]
+
+
+def note(text="a"):
+    return 1
+"""
+"""ty 0.0.105 does not finish if a file imports one of these names and is checked first."""
+
+
+@pytest.mark.slow
+def test_a_file_on_which_ty_does_not_finish_is_left_out_with_the_reason(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type_checker, "SECONDS", 10.0)
+    monkeypatch.setattr(type_checker, "LOOKING_SECONDS", 5.0)
+    (project / "aliases.py").write_text(RECURSIVE)
+    for name in ("a.py", "b.py"):
+        (project / name).write_text("from aliases import Group\n")
+    planned = remora.plan(root=project, operations=["types"])
+    assert [job.path for job in planned.jobs] == ["shop.py"]
+    assert planned.left["types"]["in files on which ty fails"] == 1
+    done = remora.analyze(root=project, operations=["types"])
+    assert [job.status for job in done.view.jobs] == ["submitted"]

@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from pathlib import Path
 
 from remora.operations.types.checker.judge import Key, Terms, of_unchecked, settle
@@ -37,11 +36,12 @@ class AnnotatedProject:
         self._checker = checker
         self._names = ProjectNames(original, minor)
         self._file_names: dict[str, FileNames] = {}
+        self._before: tuple[frozenset[str], list[Diagnostic]] | None = None
         self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
-        self.__dict__.pop("_diagnostics", None)
+        self._before = None
 
     def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
         """Return the texts of all files, with annotations."""
@@ -133,9 +133,13 @@ class AnnotatedProject:
         ]
         return new_diagnostics(self._diagnostics, moved)
 
-    @cached_property
+    @property
     def _diagnostics(self) -> list[Diagnostic]:
-        return self._checker.check({}).diagnostics
+        """The diagnostics without annotations, and without the files that are left out by now."""
+        if self._before is None or self._before[0] != self._checker.left_out:
+            found = self._checker.check({}).diagnostics
+            self._before = self._checker.left_out, found
+        return self._before[1]
 
 
 def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -87,10 +87,10 @@ class Inference:
         """The last candidate of each slot: the likeliest, or one that other methods agree on."""
 
     def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
-        """Return the missing annotations of some files."""
+        """Return the missing annotations of some files, without those on which ty fails."""
         return [
             (path, slot)
-            for path in sorted(set(paths))
+            for path in sorted(set(paths) - self._checker.left_out)
             if path in self.original.files
             for slot in self.original.files[path].source.slots
         ]

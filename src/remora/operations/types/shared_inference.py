@@ -98,7 +98,8 @@ class Session:
         with self._lock:
             slots = self._inference.slots(paths)
             known = self._inference.promising(slots)
-            return [each for each in slots if each in known]
+            left_out = self.checker.left_out
+            return [each for each in slots if each in known and each[0] not in left_out]
 
     def annotations(self, path: str, place: ToolTree, planned: Collection[str] = ()) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files.
@@ -118,7 +119,7 @@ class Session:
                 self._alone.clear()
             if path not in self._alone:
                 self._settle_alone(path)
-            return self._alone[path]
+            return {} if path in self.checker.left_out else self._alone[path]
 
     def left_out(self, path: str, by_rules: Terms) -> Terms:
         """Return the types that are left out of a file because they would be scattered over it.
@@ -251,6 +252,8 @@ class Session:
         project = self._inference.project
         with self._locked(place.left):
             self.checker.left = place.left
+            if not self.checker.left_out.isdisjoint(path for path, _ in terms):
+                raise HostError("ty fails on the file")
             kept = project.writable(terms)
             unknown = [term for key, term in terms.items() if key not in kept]
             why = f"{unknown[0]} is not known in the file" if unknown else ""

@@ -13,8 +13,9 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
+from remora.operations.types.checker.judge import Key
 from remora.operations.types.checker.type_checker import check_ty
-from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.shared_inference import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import oldest_minor, supports_python_2
@@ -25,6 +26,7 @@ _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
 _OF_PYTHON_2 = re.compile(r"\b(?:xrange|raw_input)\(|\burllib\.(?:urlopen|quote|urlencode)\(")
 _UNLIKELY = "whose annotations are not likely enough"
+_TY_FAILS = "in files on which ty fails"
 _IN_STUBS = "whose types are in a stub file"
 
 
@@ -33,9 +35,10 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
 
     If the option `open` is True, a model can write others, and all missing ones count.
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
-    out with a reason, unless only such files are selected. So are files with a stub file, and
-    projects that support Python 2, which has no annotations. Raises ConfigError if the type checker
-    fails, and UsageError if it is not installed.
+    out with a reason, unless only such files are selected. So are files with a stub file, files on
+    which the type checker fails, and projects that support Python 2, which has no annotations.
+    Raises ConfigError if the type checker fails on everything, and UsageError if it is not
+    installed.
     """
     check_ty()
     python: ProjectPython | None = options.get("python")
@@ -48,13 +51,10 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     beside = {path: why_left_out(path, texts) for path in paths}
     own = [path for path in paths if not beside[path]] or paths
     own = [path for path in own if not place.files.exists(f"{path}i")]
-    try:
-        session = session_for(place, texts)
-        found = session.select(own) if own else []
-    except HostError as error:
-        raise ConfigError(error.message) from error
+    session, found = _selected(place, texts, own)
     can_write = bool(options.get("open"))
-    likely: dict[str, Counter[int]] = {path: Counter() for path in own}
+    failing = dict.fromkeys(session.checker.left_out, _TY_FAILS)
+    likely: dict[str, Counter[int]] = {path: Counter() for path in own if path not in failing}
     for path, slot in found:
         likely[path][slot.number] += 1
     lines: dict[str, Counter[int]] = {}
@@ -69,11 +69,22 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
             missing[module.path] = _by_line(texts[module.path], None)
         count = _within(lines[module.path], node)
         if count and module.path not in likely:
-            return beside[module.path] or _IN_STUBS
+            return beside[module.path] or failing.get(module.path, _IN_STUBS)
         return count or (_UNLIKELY if _within(missing[module.path], node) else 0)
 
     is_judged = found or can_write
     return JudgedAmount(amount=amount, judges=session.judges_with(python)) if is_judged else amount
+
+
+def _selected(
+    place: ToolTree, texts: Mapping[str, str], paths: Sequence[str]
+) -> tuple[Session, list[Key]]:
+    """Return the session for a tree, and the slots in some files that are worth annotating."""
+    try:
+        session = session_for(place, texts)
+        return session, session.select(paths) if paths else []
+    except HostError as error:
+        raise ConfigError(error.message) from error
 
 
 def _is_for_python_2(place: ToolTree, texts: Mapping[str, str]) -> bool:

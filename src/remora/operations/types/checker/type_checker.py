@@ -1,6 +1,7 @@
 """Runs of ty on a private copy of a project's Python files."""
 
 import functools
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,13 @@ from remora.tools.host.text_lines import split_lines
 from remora.tools.kept_answers import KeptAnswers
 
 SECONDS = 120.0
+LOOKING_SECONDS = 20.0
+"""How long ty may take while files on which it fails are looked for. It checks most projects in two."""
+_MOST_LEFT_OUT = 10
+_WRONG_SETTINGS = 2
+"""The exit status of ty if it cannot start."""
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t](.*)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 _JSON = msgspec.json.Encoder()
 _OUTPUT_LIMIT = 256 * 1024 * 1024
 _REVEALED, _UNDEFINED = "revealed-type", "undefined-reveal"
@@ -69,8 +77,14 @@ class _Item(msgspec.Struct):
     location: _Location
 
 
+class _FailedError(HostError):
+    """Raised if ty crashes or does not finish."""
+
+
 class TypeChecker:
     """A copy of a project's Python files in a private folder, and ty to check it.
+
+    If ty fails on some files, they are in `left_out`, and ty sees them empty.
 
     `files` contains the text of each Python file by its path, and `settings` the content of
     configuration files. `python` is the project's interpreter, whose packages ty reads without
@@ -99,6 +113,8 @@ class TypeChecker:
         self.kept: KeptAnswers | None = None
         """Where answers are kept, if they are."""
         self._minor = minor
+        self.left_out: frozenset[str] = frozenset()
+        self._threads: dict[str, str] = {}
         self.runs = 0
         """How often ty has run."""
         self.left: Callable[[], float] = lambda: SECONDS
@@ -124,10 +140,41 @@ class TypeChecker:
     def check(self, changed: Mapping[str, str]) -> Report:
         """Check the project with other texts of some files.
 
-        Raises HostError if ty fails or does not finish within its time limit.
+        Raises HostError if ty fails or does not finish within its time limit, even without the few
+        files on which it fails.
         """
-        self._change(changed)
-        return self._run()
+        self._change({**changed, **dict.fromkeys(self.left_out, "")})
+        question = f"ty {version('ty')} 3.{self._minor}"
+        try:
+            return _report(self._answer(question, lambda: self._ask_ty(SECONDS)))
+        except _FailedError:
+            return _report(self._look_for_failing(changed))
+
+    def _look_for_failing(self, changed: Mapping[str, str]) -> bytes:
+        """Return ty's output without the files on which it fails, and add them to `left_out`.
+
+        Starting with empty files, groups of files get their text, and groups with which ty fails
+        are divided. With several threads, ty fails on other files each time.
+        """
+        self._threads = {"TY_MAX_PARALLELISM": "1"}
+        empty, failing = set(self._files), set(self.left_out)
+        groups = [_by_imports(self._files, self._files.keys() - failing)]
+        output = b""
+        while groups:
+            group = groups.pop()
+            self._change({**changed, **dict.fromkeys(empty.difference(group), "")})
+            try:
+                output = self._ask_ty(LOOKING_SECONDS)
+                empty.difference_update(group)
+            except _FailedError:
+                half = len(group) // 2
+                groups += [group[half:], group[:half]] if half else []
+                failing.update(group if not half else ())
+                if len(failing) > _MOST_LEFT_OUT:
+                    raise
+        self._change({**changed, **dict.fromkeys(failing, "")})
+        self.left_out = frozenset(failing)
+        return output
 
     def check_with(
         self,
@@ -167,32 +214,30 @@ class TypeChecker:
         with target.open("w", encoding="utf-8", newline="") as file:
             file.write(text)
 
-    def _run(self) -> Report:
-        question = f"ty {version('ty')} 3.{self._minor}"
-        return _report(self._answer(question, self._ask_ty))
-
-    def _ask_ty(self) -> bytes:
+    def _ask_ty(self, seconds: float) -> bytes:
         self.runs += 1
         paths = (
             interpreter_paths(self.python, trusted=False) if self.python else [self._no_packages]
         )
         words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
         words += ["--project", ".", *self._environment()]
-        seconds = min(SECONDS, self.left())
+        seconds = min(seconds, self.left())
         command = Command(
             argv=(_binary(), *words),
             folder=self.folder,
             seconds=seconds,
             confinement=Confinement(read=(self.folder, Path(_binary()), *paths)),
+            environment=self._threads,
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
         if finished.timed_out:
-            raise HostError(f"ty did not finish within {seconds:.3g} seconds")
+            raise _FailedError(f"ty did not finish within {seconds:.3g} seconds")
         if finished.truncated:
             raise HostError(f"ty printed more than {_OUTPUT_LIMIT >> 20} MiB")
         if finished.returncode != 0:
             message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
-            raise HostError(f"ty failed: {message or finished.returncode}")
+            kind = HostError if finished.returncode == _WRONG_SETTINGS else _FailedError
+            raise kind(f"ty failed: {message or finished.returncode}")
         return finished.stdout
 
     def _environment(self) -> list[str]:
@@ -231,6 +276,20 @@ def line_map(before: str, after: str) -> dict[int, int]:
         for offset in range(last - first):
             found[first + offset + 1] = min(start + offset + 1, max(end, start + 1))
     return found
+
+
+def _by_imports(files: Mapping[str, str], paths: Iterable[str]) -> list[str]:
+    """Return paths in order, those that most files import last.
+
+    ty may fail on a file only because of another one that it imports. The other one is better left
+    out than all that import it.
+    """
+    names = Counter(
+        word
+        for text in files.values()
+        for word in {word for line in _IMPORT.findall(text) for word in _WORD.findall(line)}
+    )
+    return sorted(paths, key=lambda path: (names[Path(path).stem], path))
 
 
 def _site_packages(python: Path) -> list[tuple[str, int]]:
