@@ -159,7 +159,8 @@ class TypeChecker:
         self._threads = {"TY_MAX_PARALLELISM": "1"}
         empty, failing = set(self._files), set(self.left_out)
         groups = [_by_imports(self._files, self._files.keys() - failing)]
-        output = b""
+        self._change(dict.fromkeys(empty, ""))
+        output = self._ask_ty(LOOKING_SECONDS)
         while groups:
             group = groups.pop()
             self._change({**changed, **dict.fromkeys(empty.difference(group), "")})
@@ -221,17 +222,18 @@ class TypeChecker:
         )
         words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
         words += ["--project", ".", *self._environment()]
-        seconds = min(seconds, self.left())
+        left = self.left()
         command = Command(
             argv=(_binary(), *words),
             folder=self.folder,
-            seconds=seconds,
+            seconds=min(seconds, left),
             confinement=Confinement(read=(self.folder, Path(_binary()), *paths)),
             environment=self._threads,
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
         if finished.timed_out:
-            raise _FailedError(f"ty did not finish within {seconds:.3g} seconds")
+            kind = _FailedError if seconds <= left else HostError
+            raise kind(f"ty did not finish within {command.seconds:.3g} seconds")
         if finished.truncated:
             raise HostError(f"ty printed more than {_OUTPUT_LIMIT >> 20} MiB")
         if finished.returncode != 0:
