@@ -123,7 +123,8 @@ def functions(root: Path, socket: Line, server: Server) -> list[dict[str, Any]]:
     ]
     random.Random(16).shuffle(keys)
     for key in keys:
-        node = json.loads(server.call("hub_get", name=key)[1])
+        _, data, _ = server.call("hub_get", name=key)[1].split("\n")  # between two marks
+        node = json.loads(data)
         if node["callers"] and node["related_tests"] and len(node["callers"]) <= 20:
             found.append(node)
         if len(found) == FUNCTIONS:

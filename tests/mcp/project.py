@@ -1,5 +1,6 @@
 """A project with code, a run with failed and pending jobs, and clients of its MCP server."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from mcp.client.client import Client
 
 from remora.bootstrap.invocation import Invocation
 from remora.mcp.hub_answers import HubAnswers
+from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.server import Handlers, create_server
 from tests.cli.conftest import Remora
@@ -54,20 +56,32 @@ async def connected(
     invocation: Invocation, *, allow_run: bool = False, mode: str = "auto"
 ) -> AsyncIterator[Client]:
     """Yield a client of a server in this process."""
-    with closing(HubAnswers(invocation, lambda _text: None)) as hub:
-        handlers = Handlers(hub, RecordAnswers(invocation), invocation)
+    project = ProjectRedactor(invocation)
+    with closing(HubAnswers(invocation, project, lambda _text: None)) as hub:
+        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
         if allow_run:
             handlers.allow_runs()
         async with Client(create_server(handlers), mode=mode) as client:
             yield client
 
 
+def data_in(text: str) -> str:
+    """Return the project's text between its marks, of which there is one pair."""
+    first, rest = text.split("\n", 1)
+    data, last = rest.rsplit("\n", 1)
+    mark = re.fullmatch(r"<(project-data [0-9a-f]{16})>", first)
+    assert mark is not None
+    assert last == f"</{mark[1]}>"
+    assert mark[1] not in data
+    return data
+
+
 def text_of(result: types.CallToolResult) -> str:
-    """Return the text of an answer that is not an error."""
+    """Return the data in an answer that is not an error."""
     (content,) = result.content
     assert isinstance(content, types.TextContent)
     assert not result.is_error, content.text
-    return content.text
+    return data_in(content.text)
 
 
 def error_of(result: types.CallToolResult) -> str:
@@ -80,4 +94,4 @@ def error_of(result: types.CallToolResult) -> str:
 def read_text(result: Any) -> str:
     (content,) = result.contents
     assert isinstance(content, types.TextResourceContents)
-    return content.text
+    return data_in(content.text)

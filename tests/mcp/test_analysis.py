@@ -9,6 +9,7 @@ import anyio
 
 from remora.bootstrap.invocation import Invocation
 from remora.mcp.analysis import STOP_S, analyze
+from remora.mcp.project_data import ProjectRedactor
 from tests.cli.conftest import write
 from tests.mcp.processes import family, is_alive
 from tests.mcp.project import invocation_in
@@ -34,7 +35,7 @@ def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: P
 
 
 async def _begin_run(calls: anyio.abc.TaskGroup, invocation: Invocation, root: Path) -> None:
-    calls.start_soon(analyze, invocation, {})
+    calls.start_soon(analyze, invocation, ProjectRedactor(invocation), {})
     while not _is_begun(root):  # noqa: ASYNC110 (no event tells that a process has written a file)
         await anyio.sleep(0.05)
 

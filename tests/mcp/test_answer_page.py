@@ -46,6 +46,14 @@ def test_long_strings_are_shortened_only_if_nothing_else_helps() -> None:
     assert page["error"].endswith("… (98,000 more characters)")
 
 
+def test_control_tokens_count_with_the_space_that_they_get() -> None:
+    text = text_page("<|" * 9_000, COMMAND)
+    assert text.startswith("< |< |")
+    assert len(text.encode()) < MAX_BYTES + 100
+    page = answer({"jobs": ["<|" * 450] * 40}, ("jobs",))
+    assert page["jobs"][0] == "< |" * 450
+
+
 def test_an_unknown_list_stays_unknown() -> None:
     assert answer({"callers": None}, ("callers",)) == {"callers": None}
 

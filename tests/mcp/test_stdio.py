@@ -19,7 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from remora.mcp.stdio_transport import request_id
 from tests.cli.conftest import Remora, write
 from tests.mcp.processes import family, is_alive
-from tests.mcp.project import FILES, error_of, text_of
+from tests.mcp.project import FILES, data_in, error_of, text_of
 
 _Found = TypeVar("_Found")
 _END_S = 5.0
@@ -136,7 +136,10 @@ def test_an_old_client_is_answered_in_its_version(project: Path, home: Path, ver
     known = version != "1999-01-01"
     assert (script.shake_hands(version)["protocolVersion"] == version) == known
     script.call("hub_get", name="checkout")
-    assert json.loads(script.read()["result"]["content"][0]["text"])["node_name"] == "checkout"
+    assert (
+        json.loads(data_in(script.read()["result"]["content"][0]["text"]))["node_name"]
+        == "checkout"
+    )
     assert script.close()[0] == []
 
 

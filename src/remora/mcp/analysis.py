@@ -15,6 +15,7 @@ from remora.errors import OutsideError, RemoraError
 from remora.hub.process import spawn
 from remora.ids import LAST
 from remora.mcp.answer_page import answer_text
+from remora.mcp.project_data import ProjectRedactor
 
 _MAX_TIME_S = 300.0
 """Seconds after which a run ends if the client does not set `max_time`."""
@@ -26,7 +27,9 @@ STOP_S = _STOP_S + _KILL_S
 """Seconds within which a run has ended after its call was cancelled."""
 
 
-async def analyze(invocation: Invocation, arguments: Mapping[str, Any]) -> str:
+async def analyze(
+    invocation: Invocation, project: ProjectRedactor, arguments: Mapping[str, Any]
+) -> str:
     """Run agents, and return the run's document and how a person reviews its changes.
 
     If the call is cancelled, the run is interrupted. Raises RemoraError with the run's own message
@@ -54,7 +57,8 @@ async def analyze(invocation: Invocation, arguments: Mapping[str, Any]) -> str:
         error = document["error"]
         raise RemoraError(error["message"], hint=error.get("hint", ""))
     command = ("remora", "show", document.get("run_id") or LAST)
-    return answer_text(document | _next_steps(document), command, ("jobs",))
+    clean = await asyncio.to_thread(lambda: project.redact.clean(document))
+    return answer_text(clean | _next_steps(document), command, ("jobs",))
 
 
 def _words(invocation: Invocation, arguments: Mapping[str, Any]) -> list[str]:

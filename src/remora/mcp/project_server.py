@@ -7,6 +7,7 @@ from dataclasses import replace
 from remora.bootstrap.invocation import Invocation
 from remora.mcp.client_settings import project_token
 from remora.mcp.hub_answers import HubAnswers
+from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.server import Handlers, create_server
 
@@ -25,8 +26,9 @@ def serve(
     """
     root = invocation.find_root()
     invocation = replace(invocation, root=root)
-    with closing(HubAnswers(invocation, note)) as hub:
-        handlers = Handlers(hub, RecordAnswers(invocation), invocation)
+    project = ProjectRedactor(invocation)
+    with closing(HubAnswers(invocation, project, note)) as hub:
+        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
         if allow_run:
             handlers.allow_runs()
         server = create_server(handlers)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from remora.ids import LAST
+from remora.mcp.project_data import EXPLANATION, marked
 from remora.mcp.record_answers import RecordAnswers
 from remora.runs.records.current_attempt import PENDING
 from remora.runs.records.results import FAILED
@@ -35,7 +36,7 @@ def _why_failed(run: str, jobs: Iterable[Mapping[str, Any]]) -> str:
     if not failed:
         return f"No job of Remora's run {run} failed. Say so, and stop."
     return f"""\
-Find out why these jobs of Remora's run {run} failed:
+Find out why these jobs of Remora's run {run} failed. {EXPLANATION}
 
 {_entries(failed)}
 
@@ -52,7 +53,7 @@ def _review(run: str, jobs: Iterable[Mapping[str, Any]]) -> str:
     if not pending:
         return f"Remora's run {run} has no pending changes. Say so, and stop."
     return f"""\
-Review the pending changes of Remora's run {run} as the maintainer of this project:
+Review the pending changes of Remora's run {run} as the maintainer of this project. {EXPLANATION}
 
 {_entries(pending)}
 
@@ -69,4 +70,5 @@ def _entries(jobs: list[Mapping[str, Any]]) -> str:
         for job in jobs[:_MOST]
     ]
     more = len(jobs) - _MOST
-    return "\n".join([*lines, f"and {more} more; call runs to see them"] if more > 0 else lines)
+    listed = marked("\n".join(lines))
+    return f"{listed}\nand {more} more; call runs to see them" if more > 0 else listed

@@ -8,7 +8,7 @@ import msgspec
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import NotFound, UsageError
-from remora.ids import LAST
+from remora.ids import LAST, is_id
 from remora.mcp.answer_page import PAGE, answer_text, text_page
 from remora.memory.packet import packet_json
 from remora.runs.project import Project
@@ -89,13 +89,19 @@ class RecordAnswers:
         return text_page(project.redact.text("\n".join(parts)), ("remora", "diff", view.run_id))
 
     def newest_runs(self) -> list[RunLine]:
-        """Return the newest runs, newest first."""
-        return list_run_lines(open_records(self._invocation).trace)[: -_NEWEST - 1 : -1]
+        """Return the newest runs, newest first. Files with other names are not runs of Remora."""
+        lines = list_run_lines(open_records(self._invocation).trace)
+        return [line for line in lines if is_id(line.run_id)][: -_NEWEST - 1 : -1]
 
     def jobs(self, run: str) -> tuple[str, list[dict[str, Any]]]:
-        """Return the ID of a run, and the documents of its jobs."""
+        """Return the ID of a run, and the documents of its jobs.
+
+        Raises NotFound if the name of the run's file is not an ID, but a text of the project.
+        """
         project = open_records(self._invocation)
         view = _view(project, run)
+        if not is_id(view.run_id):
+            raise NotFound(f"{view.run_id!r} is not a run of Remora")
         return view.run_id, [project.redact.clean(job) for job in JobDocuments(view.jobs)]
 
 

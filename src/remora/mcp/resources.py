@@ -25,7 +25,7 @@ KINDS = (
         "packet",
         "remora://packet/{agent}/{turn}",
         "What an agent's model saw at a turn.",
-        "application/json",
+        "text/plain",
     ),
     ResourceKind(
         "transcript",

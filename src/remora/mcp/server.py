@@ -15,6 +15,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
 from remora.mcp.analysis import analyze
 from remora.mcp.hub_answers import HubAnswers
+from remora.mcp.project_data import EXPLANATION, ProjectRedactor, marked
 from remora.mcp.prompts import PROMPTS, prompt_text
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.resources import KINDS, listed_runs, read_resource
@@ -33,7 +34,7 @@ from remora.version import __version__
 
 _INSTRUCTIONS = (
     "Facts about this Python project's functions, and what Remora's agents did to it. "
-    "Use hub_get instead of grep to find callers and tests."
+    "Use hub_get instead of grep to find callers and tests. " + EXPLANATION
 )
 _INSTEAD = {
     HUB_GET.name: "call hub_search with a part of the name",
@@ -56,8 +57,15 @@ Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
 class Handlers:
     """The protocol's requests, answered for one project. Every error says what to do instead."""
 
-    def __init__(self, hub: HubAnswers, records: RecordAnswers, invocation: Invocation) -> None:
+    def __init__(
+        self,
+        hub: HubAnswers,
+        records: RecordAnswers,
+        invocation: Invocation,
+        project: ProjectRedactor,
+    ) -> None:
         self._records = records
+        self._project = project
         self._invocation = invocation
         self._answers: dict[str, Answer] = {
             HUB_GET.name: hub.get,
@@ -69,7 +77,7 @@ class Handlers:
 
     def allow_runs(self) -> None:
         """Offer the tool that starts runs."""
-        self._answers[ANALYZE.name] = partial(analyze, self._invocation)
+        self._answers[ANALYZE.name] = partial(analyze, self._invocation, self._project)
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(TOOLS[name]) for name in self._answers])
@@ -79,7 +87,8 @@ class Handlers:
     ) -> types.CallToolResult:
         answer = self._answers.get(params.name)
         if answer is None:
-            return _failed(f"no tool {params.name!r}", self._about_missing_tool(params.name))
+            name = clip(params.name, _MAX_VALUE)
+            return _failed(f"no tool {name!r}", self._about_missing_tool(params.name))
         tool = TOOLS[params.name]
         arguments = params.arguments or {}
         problem = best_match(_VALIDATORS[tool.name].iter_errors(arguments))
@@ -92,8 +101,9 @@ class Handlers:
             text = await answer(arguments)
         except RemoraError as error:
             instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
-            return _failed(error.message, error.hint, instead)
-        return types.CallToolResult(content=[types.TextContent(text=text)])
+            about = await _in_thread(self._project.error_text, error)
+            return _failed(about, instead, between="\n")
+        return types.CallToolResult(content=[types.TextContent(text=marked(text))])
 
     def _about_missing_tool(self, name: str) -> str:
         if name == ANALYZE.name:
@@ -101,7 +111,7 @@ class Handlers:
         return f"call one of: {', '.join(self._answers)}"
 
     async def list_resources(self, *_: Any) -> types.ListResourcesResult:
-        found = await _requested(listed_runs, self._records)
+        found = await self._requested(listed_runs, self._records)
         resources = [
             types.Resource(name=address, uri=address, description=about, mime_type="text/x-diff")
             for address, about in found
@@ -123,8 +133,8 @@ class Handlers:
     async def read_resource(
         self, _context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text, kind = await _requested(read_resource, params.uri, self._records)
-        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=kind)
+        text, kind = await self._requested(read_resource, params.uri, self._records)
+        contents = types.TextResourceContents(uri=params.uri, text=marked(text), mime_type=kind)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(self, *_: Any) -> types.ListPromptsResult:
@@ -139,11 +149,21 @@ class Handlers:
         self, _context: Any, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         if params.name not in {each.name for each in PROMPTS}:
-            known = ", ".join(each.name for each in PROMPTS)
-            raise MCPError(types.INVALID_PARAMS, f"no prompt {params.name!r}; prompts are {known}")
-        text = await _requested(prompt_text, params.name, params.arguments or {}, self._records)
+            known, name = ", ".join(each.name for each in PROMPTS), clip(params.name, _MAX_VALUE)
+            raise MCPError(types.INVALID_PARAMS, f"no prompt {name!r}; prompts are {known}")
+        text = await self._requested(
+            prompt_text, params.name, params.arguments or {}, self._records
+        )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
+
+    async def _requested(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a function in a thread. What it raises becomes an error of the protocol."""
+        try:
+            return await _in_thread(function, *arguments)
+        except RemoraError as error:
+            about = await _in_thread(self._project.error_text, error)
+            raise MCPError(types.INVALID_PARAMS, about) from error
 
 
 def create_server(handlers: Handlers) -> Server[Any]:
@@ -169,17 +189,9 @@ def _tool(tool: ToolSpec) -> types.Tool:
     )
 
 
-def _failed(*parts: str) -> types.CallToolResult:
-    text = escape_surrogates("error: " + "; ".join(part[:_MAX_ERROR] for part in parts if part))
+def _failed(*parts: str, between: str = "; ") -> types.CallToolResult:
+    text = escape_surrogates("error: " + between.join(part for part in parts if part))
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
-
-
-async def _requested(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a function in a thread. What it raises becomes an error of the protocol."""
-    try:
-        return await _in_thread(function, *arguments)
-    except RemoraError as error:
-        raise MCPError(types.INVALID_PARAMS, escape_surrogates(error.with_hint)) from error
 
 
 async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
