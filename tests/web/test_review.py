@@ -80,13 +80,16 @@ def address_of(project: Path) -> str:
     return f"/runs/{run.stem}/review"
 
 
+def form_of(pages: TestClient, project: Path) -> dict[str, str]:
+    """Return the hidden fields of the page's form."""
+    text = pages.get(address_of(project)).text
+    return dict(re.findall(r'name="(token|agent|hunks)" value="([^"]*)"', text))
+
+
 def send(pages: TestClient, project: Path, verb: str, **more: Any) -> str:
     """Send a verdict on the only change set with the page's form. Return the message about it."""
-    address = address_of(project)
-    fields = dict(
-        re.findall(r'name="(token|agent|hunks)" value="([^"]*)"', pages.get(address).text)
-    )
-    answer = pages.post(address, data={"by": "file", **fields, "verb": verb, **more})
+    fields = form_of(pages, project)
+    answer = pages.post(address_of(project), data={"by": "file", **fields, "verb": verb, **more})
     assert answer.status_code == 200, answer.text
     found = re.search(r'role="status">(.*?)</p>', answer.text, re.DOTALL)
     assert found is not None, answer.text
@@ -245,6 +248,10 @@ def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> Non
     assert send(pages, project, "accept").startswith("Nothing was decided")  # no hunk
     for field in ({"hunks": "x"}, {"hunks": "²"}, {"hunk": "9" * 5000}):
         assert "is not a number" in send(pages, project, "accept", **field)
+    for by in ("nothing", "a" * 300_000, "&message=forged"):
+        form = {**form_of(pages, project), "verb": "accept", "by": by}
+        where = pages.post(address, data=form, follow_redirects=False).headers["location"]
+        assert where.startswith(f"{address}?by=file&message=")
     assert verdicts(project) == []
 
 

@@ -29,12 +29,14 @@ class FindingCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     `left` returns the findings of a node that no job would fix, by reason, such as `NO_FIX`: each as
     a line such as `a.py:3 F401: another file imports the name from here`. `rules` describes the
-    rules that were chosen for a project that does not select any.
+    rules that were chosen for a project that does not select any. `unchecked` has the paths of
+    files whose findings are not known, and why.
     """
 
     amount: Amount
     left: Callable[["Module", "Node"], Mapping[str, Sequence[str]]] = lambda _module, _node: {}
     rules: str = ""
+    unchecked: Mapping[str, str] = {}
 
     def __call__(self, module: "Module", node: "Node") -> int | str:
         return self.amount(module, node)

@@ -123,7 +123,7 @@ def back_to_review(
     session: Session, run: str, form: Form, message: str, agent: str
 ) -> RedirectResponse:
     """Return to the review with a message, at the change set of an agent."""
-    query = f"by={quote(one(form, 'by') or 'file')}&message={session.leave_message(message)}"
+    query = f"by={_group_by(one(form, 'by'))}&message={session.leave_message(message)}"
     return RedirectResponse(f"/runs/{quote(run)}/review?{query}#{quote(agent, safe='')}", 303)
 
 

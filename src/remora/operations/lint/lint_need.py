@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
-from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, Amount, FindingCounts
+from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
 from remora.operations.lint.assigned_attributes import is_written
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
@@ -16,17 +16,27 @@ from remora.operations.lint.recipes.base import Conventions, Recipe, parse_sourc
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
+from remora.tools.host.ruff.ruff_session import RuffStoppedError
 from remora.tools.host.ruff.rule_choice import rule_choice
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
+_SMALL = 64 * 1024
+"""Bytes of a file on which ruff is not likely to crash or hang."""
+_ALONE_S = 10.0
+"""Seconds for a part of the files, when ruff did not finish all of them. One second is usual."""
+_MOST_UNCHECKED = 10
 
-def all_findings(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
+
+def all_findings(
+    tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]
+) -> FindingCounts:
     """Return a function that counts the findings on the lines that belong to a node itself.
 
     Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
-    return _counts(_findings(tree, modules))
+    ruff = _RuffRuns(tree, modules)
+    return FindingCounts(amount=_counts(ruff.findings()), unchecked=ruff.unchecked)
 
 
 def fixable_findings(
@@ -41,7 +51,8 @@ def fixable_findings(
     """
     place = ToolTree(tree)
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
-    every = _findings(tree, modules)
+    ruff = _RuffRuns(tree, modules)
+    every = ruff.findings()
     kept = _kept(place, every)
     found = [each for each in every if place_of(each) not in kept]
     fixable = [each for each in found if fixes.has_fix(each)]
@@ -50,7 +61,7 @@ def fixable_findings(
         for each in found
         if not fixes.has_fix(each) and fixes.may_go_beyond_ruff(each["path"], each)
     ]
-    fixable += fixes.in_preview(others, lambda rules: _findings(tree, modules, rules))
+    fixable += fixes.in_preview(others, ruff.findings)
     fixable += _fixed_by_recipes(place, others, {each["path"] for each in fixable}, fixes.recipes)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
     if options.get("open"):
@@ -61,6 +72,7 @@ def fixable_findings(
         amount=_counts(fixable),
         left=_left(every, {place_of(each) for each in fixable}, kept),
         rules=rule_choice(place, "").text,
+        unchecked=ruff.unchecked,
     )
 
 
@@ -156,13 +168,49 @@ def _proposed(
     return [each.finding for each in propose(source, findings, recipes)]
 
 
-def _findings(tree: Path, modules: Sequence[Module], preview: Sequence[str] = ()) -> list[Finding]:
-    paths = [module.path for module in modules]
-    try:
-        return lint_findings(tree, paths, preview) if paths else []
-    except HostError as error:  # most likely caused by the project's ruff settings
-        hint = "correct the project's ruff settings"
-        raise ConfigError(error.message, hint=hint) from error
+class _RuffRuns:
+    """Runs of ruff on planned files. A file on which ruff crashes or hangs is left out.
+
+    Ruff crashes on expressions that are nested deeply, and takes minutes for a literal of 100,000
+    items. `unchecked` has the paths of such files, and why they are left out.
+    """
+
+    def __init__(self, tree: Path, modules: Sequence[Module]) -> None:
+        self.unchecked: dict[str, str] = {}
+        self._tree = tree
+        self._modules = modules
+
+    def findings(self, preview: Sequence[str] = ()) -> list[Finding]:
+        """Return the findings of all files. Raises ConfigError if ruff fails in another way."""
+        paths = [module.path for module in self._modules if module.path not in self.unchecked]
+        try:
+            return lint_findings(self._tree, paths, preview) if paths else []
+        except RuffStoppedError:
+            return self._findings_in_parts(paths, preview)
+        except HostError as error:  # most likely caused by the project's ruff settings
+            hint = "correct the project's ruff settings"
+            raise ConfigError(error.message, hint=hint) from error
+
+    def _findings_in_parts(self, paths: Sequence[str], preview: Sequence[str]) -> list[Finding]:
+        """Check each large file alone, and divide groups of others that ruff does not finish."""
+        sizes = {path: (self._tree / path).lstat().st_size for path in paths}
+        small = [path for path in paths if sizes[path] <= _SMALL]
+        groups = [[path] for path in paths if sizes[path] > _SMALL] + ([small] if small else [])
+        found: list[Finding] = []
+        while groups:
+            group = groups.pop()
+            half = len(group) // 2
+            try:
+                found += lint_findings(self._tree, group, preview, seconds=_ALONE_S)
+            except HostError as error:
+                if half:
+                    groups += [group[half:], group[:half]]
+                    continue
+                self.unchecked[group[0]] = error.message
+                if len(self.unchecked) > _MOST_UNCHECKED:
+                    hint = f"exclude {', '.join(sorted(self.unchecked))}"
+                    raise ConfigError(error.message, hint=hint) from error
+        return found
 
 
 def _counts(found: Sequence[Finding]) -> Callable[[Module, Node], int]:

@@ -111,7 +111,7 @@ def make_plan(
             counting |= {agent.definition.operation} if need.counts_findings else set()
     every = [agent for agent, _ in agents]
     planner = _FilePlanner(run_id, tree, every, wanted, amounts, frozenset(counting))
-    unreadable = list(source.unreadable)
+    unreadable = [*source.unreadable, *_unchecked(amounts.values())]
     parts: list[_Part] = []
     room = selection.max_nodes
     for module in with_wanted:
@@ -218,6 +218,14 @@ def _left_findings(
             for reason, findings in counts.left(module, node).items():
                 found.setdefault(reason, []).extend(findings)
     return {reason: tuple(findings) for reason, findings in found.items()}
+
+
+def _unchecked(amounts: Iterable[Amount]) -> list[dict[str, Any]]:
+    """Return the files whose findings are not known, in the form of unreadable files."""
+    found: dict[str, str] = {}
+    for counts in (each for each in amounts if isinstance(each, FindingCounts)):
+        found |= counts.unchecked
+    return [{"path": path, "detail": why} for path, why in found.items()]
 
 
 @dataclass(frozen=True)

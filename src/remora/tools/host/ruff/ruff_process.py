@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,12 @@ from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.ruff.config_files import has_config_below
 from remora.tools.host.ruff.finding import Finding, finding_of
-from remora.tools.host.ruff.ruff_session import ruff_binary, ruff_session, session_of
+from remora.tools.host.ruff.ruff_session import (
+    RuffStoppedError,
+    ruff_binary,
+    ruff_session,
+    session_of,
+)
 from remora.tools.host.ruff.shared_ruff import (
     OptionsOf,
     check_options,
@@ -338,9 +344,11 @@ class _Ruff:
         place.note_isolation(finished.isolation)
         place.left()
         if finished.timed_out:
-            raise HostError(f"ruff did not finish within {SECONDS} seconds")
+            raise RuffStoppedError(f"ruff did not finish within {seconds:.3g} seconds")
+        if finished.returncode < 0:
+            raise RuffStoppedError("ruff crashed")
         if finished.truncated:
-            raise HostError("ruff's output is too large; check fewer files at once")
+            raise RuffStoppedError("ruff's output is too large; check fewer files at once")
         if finished.returncode not in codes:
             raise HostError(f"ruff failed: {_failure(finished, self._tree)}")
         return finished
@@ -364,16 +372,19 @@ def one_process(place: ToolTree) -> AbstractContextManager[None]:
 
 
 def lint_findings(
-    tree: Path, paths: list[str], preview: Sequence[str] = ()
+    tree: Path, paths: list[str], preview: Sequence[str] = (), *, seconds: float = inf
 ) -> list[dict[str, Any]]:
     """Return the ruff findings in files of a tree, including unsafe fixes.
 
     If `preview` is given, only these rules are checked, and their fixes include those that ruff
-    offers in preview mode. Raises HostError if ruff fails.
+    offers in preview mode. Raises RuffStoppedError if ruff crashes or does not finish, and
+    HostError if it fails in another way.
     """
-    if preview:
-        return ruff_check(ToolTree(tree), paths, list(preview), unsafe=True, preview=True)
-    return ruff_check(ToolTree(tree), paths, unsafe=True)
+    place = ToolTree(tree)
+    with place.within(seconds):
+        if preview:
+            return ruff_check(place, paths, list(preview), unsafe=True, preview=True)
+        return ruff_check(place, paths, unsafe=True)
 
 
 def lint_file(tree: Path, path: str) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ while head := sys.stdin.buffer.readline():
 
 
 class RuffStoppedError(HostError):
-    """Ruff's process ended or did not answer, so nothing is known about the text it was given."""
+    """Ruff's process ended, did not answer, or said too much, so nothing is known about its text."""
 
 
 class RuffSession:
@@ -77,7 +77,7 @@ class RuffSession:
         head, _, rest = bytes(self._received).partition(b"\n")
         code, out, err = msgspec.json.decode(head, type=tuple[int, int, int])
         if max(out, err) > _OUTPUT_LIMIT:
-            raise HostError("ruff's output is too large; check fewer files at once")
+            raise RuffStoppedError("ruff's output is too large; check fewer files at once")
         self._received = bytearray(rest)
         while len(self._received) < out + err:
             self._receive(until)

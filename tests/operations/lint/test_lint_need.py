@@ -1,0 +1,38 @@
+"""Planning of lint: one ruff run for all files, and what it does about a file that stops ruff."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.operations.base import FindingCounts
+from remora.operations.lint.lint_need import all_findings, fixable_findings
+from remora.tools.host.ruff import ruff_process
+from tests.cli.conftest import write
+
+UNUSED = "import os\n"
+HANGS = "x = " * 225_000 + "1\n"
+"""Ruff needs minutes for it; Python's parser takes less than a second."""
+TALKS = "x = [" + "a," * 200_000 + "]\n"
+"""An undefined name so often that ruff's output is larger than we read."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prepare", [all_findings, fixable_findings])
+def test_a_file_that_ruff_cannot_check_is_left_out_with_the_reason(
+    tmp_path: Path, prepare: Callable[..., FindingCounts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ruff_process, "SECONDS", 5.0)
+    files = {"a.py": UNUSED, "hangs.py": HANGS, "talks.py": TALKS, "z.py": UNUSED}
+    modules = [
+        module
+        for path, text in files.items()
+        if isinstance(module := parse_module(path, text.encode()), Module)
+    ]
+    counts = prepare(write(tmp_path, files), modules, {})
+    found = {module.path: counts(module, module.nodes[0]) for module in modules}
+    assert found == {"a.py": 1, "hangs.py": 0, "talks.py": 0, "z.py": 1}
+    assert set(counts.unchecked) == {"hangs.py", "talks.py"}
+    assert "did not finish" in counts.unchecked["hangs.py"]
