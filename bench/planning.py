@@ -1,8 +1,9 @@
-"""Planned jobs that end without a proposal, and expected durations against real ones.
+"""Growth of planning with the project; jobs without a proposal, and expected durations against real.
 
-Usage: python bench/planning.py FOLDER...
+Usage: python bench/planning.py [FOLDER...]
 
-Each folder is a project. All operations run on a copy of it, one at a time, with the active
+Without a folder, each operation plans generated projects of 5,000 and 50,000 files, each with one
+documented function. Otherwise, each folder is a project. All operations run on a copy of it, one at a time, with the active
 environment. A machine that does other work takes longer, so the CPU time is printed, too: that of
 all processes, user and system. Reasons for jobs that are not planned are printed last.
 """
@@ -24,6 +25,17 @@ OPERATIONS = ("lint", "docstring", "types", "test")
 _REMORA = str(Path(sys.executable).with_name("remora"))
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".agentfs", "__pycache__")
 _AIM = 0.3
+_FILES = (5_000, 50_000)
+_FILES_OF_FOLDER = 100
+_GROWTH_AIM = 12
+_GROWING = '''def function_{0}(value):
+    """Return the value, and {0}.
+
+    Args:
+        value: What is returned.
+    """
+    return value + {0}
+'''
 
 
 class Measured(NamedTuple):
@@ -97,8 +109,34 @@ def _seconds(printed: str) -> float:
     return 5.0 if found[1] is None else float(found[1]) * (60 if found[2] == "minute" else 1)
 
 
-def main() -> None:
-    names = [Path(each).resolve() for each in sys.argv[1:]]
+def main() -> dict[str, float]:
+    """Return the CPU seconds of planning ten times as many files, as ratios, by operation."""
+    figures: dict[str, float] = {}
+    for operation in OPERATIONS:
+        seconds = [_growing(number, operation) for number in _FILES]
+        figures[f"planning {operation}: growth"] = ratio = seconds[1] / seconds[0]
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        few, many = _FILES
+        print(
+            f"{operation:<10} {few:,} files {seconds[0]:.1f} s, {many:,} files {seconds[1]:.1f} s "
+            f"of CPU: {ratio:.1f} times (aim {_GROWTH_AIM}); at most {peak:.0f} MB so far"
+        )
+    return figures
+
+
+def _growing(number: int, operation: str) -> float:
+    """Return the CPU seconds of planning an operation for a number of files."""
+    with tempfile.TemporaryDirectory(prefix="remora-planning-") as place:
+        root = Path(place).resolve()
+        for each in range(number):
+            folder = root / f"package_{each // _FILES_OF_FOLDER}"
+            folder.mkdir(exist_ok=True)
+            (folder / f"module_{each}.py").write_text(_GROWING.format(each))
+        _run(root, ["git", "init", "-q"])
+        return _remora(root, operation, "--dry-run")[3]
+
+
+def compare(names: list[Path]) -> None:
     every: dict[str, list[Measured]] = {}
     left: Counter[tuple[str, str]] = Counter()
     print("| project | operation | jobs | proposals | expected, s | wall, s | CPU, s |")
@@ -135,4 +173,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        compare([Path(each).resolve() for each in sys.argv[1:]])
+    else:
+        main()

@@ -22,6 +22,7 @@ BENCHMARKS = (
     "analysis",
     "lint",
     "pym",
+    "planning",
     "hub_index",
     "links",
     "links_ahead",
