@@ -1,6 +1,7 @@
 """Related tests by call, fixture, setup function, inheritance, import and name."""
 
 import textwrap
+from collections.abc import Collection
 
 import pytest
 
@@ -579,3 +580,19 @@ def test_a_long_chain_of_subclasses_is_followed() -> None:
     linker.callees("node:line.py:z")
     found = RelatedTests(linker, view)
     assert found.of("node:line.py:C0.m") == ()
+
+
+def test_many_questions_do_not_list_all_files_each_time() -> None:
+    class Counted(MemorySnapshot):
+        lists = 0
+
+        def paths(self) -> Collection[str]:
+            Counted.lists += 1
+            return super().paths()
+
+    paths = [f"module_{number}.py" for number in range(20)]
+    view = Counted({path: read_facts(path, b"def f(): ...\n") for path in paths})
+    tests = RelatedTests(Linker(view), view)
+    for path in paths:
+        tests.of(f"node:{path}:f")
+    assert Counted.lists < 5

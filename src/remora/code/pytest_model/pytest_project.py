@@ -1,6 +1,7 @@
 """Test files of a project, and the classes in which pytest runs their tests."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
@@ -47,10 +48,20 @@ class PytestProject:
         return PytestFile(lowered) if known or "/test" in f"/{path}" else None
 
     def files_named_after(self, module: str) -> Iterator[PytestFile]:
-        ends = (f"/test_{module}.py", f"/{module}_test.py")
-        for path in sorted(p for p in self._program.paths() if f"/{p}".endswith(ends)):
+        names = (f"test_{module}.py", f"{module}_test.py")
+        for path in sorted({path for name in names for path in self._paths_by_name.get(name, ())}):
             if pytest_file := self.file(path):
                 yield pytest_file
+
+    @cached_property
+    def _paths_by_name(self) -> dict[str, list[str]]:
+        """The paths of files whose names are those of test files, by file name."""
+        found: dict[str, list[str]] = {}
+        for path in self._program.paths():
+            name = path.rpartition("/")[2]
+            if name.startswith("test_") or name.endswith("_test.py"):
+                found.setdefault(name, []).append(path)
+        return found
 
     def classes_in(self, path: str) -> frozenset[str]:
         if path not in self._classes:
