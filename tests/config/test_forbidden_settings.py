@@ -39,6 +39,16 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
         ("model: {api_key: x}", "1:18", "model.api_key"),
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
+        ("postgres: {dsn: null}", "1:17", "postgres.dsn"),
+        ("postgres: {dsn: ''}", "1:17", "postgres.dsn"),
+        ("model: {base_url: null}", "1:19", "model.base_url"),
+        ("model: {base_url: []}", "1:19", "model.base_url"),
+        (f"model: {{base_url: {['http://[::1]:1'] * 9}}}", "1:19", "model.base_url"),
+        ("escalation: {base_url: null}", "1:24", "escalation.base_url"),
+        ("model: {api_key: null}", "1:18", "model.api_key"),
+        ("model: {allow_addresses: []}", "1:26", "model.allow_addresses"),
+        ("runner: {memory: {global_events: false}}", "1:34", "runner.memory.global_events"),
+        ("runner: {memory: {signing_key_file: null}}", "1:37", "runner.memory.signing_key_file"),
     ],
 )
 def test_only_the_user_can_set_trusted_settings(
@@ -65,7 +75,7 @@ def test_the_user_may_set_it(tmp_path: Path) -> None:
 
 
 def test_a_project_may_name_several_servers_on_this_machine(tmp_path: Path) -> None:
-    addresses = ("http://localhost:8080/v1", "http://[::1]:1")
+    addresses = ("http://localhost:8080/v1", *(f"http://[::1]:{n}" for n in range(1, 8)))
     config = load(tmp_path, f"model: {{base_url: {list(addresses)}}}")
     assert config.model.base_url == addresses
 
@@ -119,8 +129,57 @@ def test_a_project_uses_no_database_that_the_user_has_not_named(tmp_path: Path) 
         load(tmp_path, text)
     assert "REMORA_POSTGRES__DSN" in caught.value.hint
     load(tmp_path, text, REMORA_POSTGRES__DSN="")
-    load(tmp_path, text, "postgres: {dsn: 'postgresql://db.example.com/x'}")
+    dsn = "postgres: {dsn: 'postgresql://db.example.com/x'}"
+    load(tmp_path, text, dsn)
+    for value in ("null", "''"):
+        for user in ("", dsn):
+            with pytest.raises(ConfigError, match="cannot set the address of a database"):
+                load(tmp_path, f"{text}\npostgres: {{dsn: {value}}}", user)
     load(tmp_path, "", text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "user", "weaker", "stricter"),
+    [
+        ("runner: {memory: {durability: VALUE}}", "event", "none", "event"),
+        ("runner: {memory: {durability: VALUE}}", "none", "none", "turn"),
+        ("runner: {memory: {retention: {keep_days: VALUE}}}", "30", "0", "31"),
+        ("runner: {memory: {retention: {keep_days: VALUE}}}", "null", "30", "null"),
+        ("runner: {memory: {retention: {keep_mb: VALUE}}}", "100", "1", "null"),
+        ("model: {max_requests: VALUE}", "9", "1000000", "8"),
+        ("model: {max_requests: VALUE}", "100", "101", "0x01"),
+        ("model: {max_tokens: VALUE}", "1000", "1001", "999"),
+        ("model: {max_concurrency: VALUE}", "1", "256", "1"),
+        ("model: {tokens_per_second: VALUE}", "5", "null", "4"),
+        ("hub: {memory_mb: VALUE}", "100", "1000000", "99"),
+        ("hub: {max_file_mb: VALUE}", "1", "64", "1"),
+    ],
+)
+def test_a_project_cannot_weaken_the_users_limits(
+    tmp_path: Path, settings: str, user: str, weaker: str, stricter: str
+) -> None:
+    mine, bad, good = (settings.replace("VALUE", each) for each in (user, weaker, stricter))
+    assert load(tmp_path, bad, mine) == load(tmp_path, "", mine)
+    assert load(tmp_path, good, mine) == load(tmp_path, "", good)
+
+
+def test_a_project_cannot_raise_the_default_costs(tmp_path: Path) -> None:
+    config = load(tmp_path, "model: {max_requests: 101, max_tokens: 200001, max_concurrency: 9}")
+    assert (config.model.max_requests, config.model.max_tokens) == (100, 200_000)
+    assert config.model.max_concurrency == 9
+    assert config.layer_of("model", "max_requests") == "user"
+
+
+@pytest.mark.parametrize("rules", ["[]", "[{name: badge, pattern: X}]", "[{name: b, pattern: X}]"])
+def test_a_projects_redaction_rules_are_added_to_the_users(tmp_path: Path, rules: str) -> None:
+    user = "redaction: {rules: [{name: badge, pattern: 'B-[0-9]{8}'}]}"
+    found = load(tmp_path, f"redaction: {{rules: {rules}}}", user).redaction.rules
+    assert found[0] == load(tmp_path, "", user).redaction.rules[0]
+    assert [each.pattern for each in found[1:]] == (["X"] if rules != "[]" else [])
+    assert load(tmp_path, user, user).redaction.rules == found[:1]
+    wrong = "redaction: {rules: [{name: b, pattern: 1}]}"
+    with pytest.raises(ConfigError, match=r"remora\.yaml:1:\d+: redaction\.rules\.0\.pattern"):
+        load(tmp_path, wrong, user)
 
 
 @pytest.mark.parametrize(("user", "project", "level"), [(2, 0, 2), (0, 2, 2), (1, 3, 3), (3, 3, 3)])

@@ -40,7 +40,7 @@ def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
     path = tmp_path / "remora.yaml"
     path.write_text(uncommented())
     assert load_config(
-        user_file=path, project_file=path, environ={}, flags={}, operations=BUILT_IN.settings
+        user_file=path, project_file=None, environ={}, flags={}, operations=BUILT_IN.settings
     ) == default_config(BUILT_IN.settings)
     assert dotted(yaml.safe_load(uncommented())) == {
         key

@@ -4,11 +4,11 @@ A cloned repository must not be able to grant itself permissions.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from remora.config.key_variables import KEY_VARIABLES
-from remora.config.schema import NO_MODEL, Config
+from remora.config.schema import MAX_COUNT, NO_MODEL, Config
 from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
 
@@ -17,6 +17,7 @@ _BYTE = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _LOOPBACK = re.compile(
     rf"https?://(localhost|127(\.{_BYTE}){{3}}|\[::1\])(:\d{{1,5}})?(/|/v1/?)?", re.ASCII
 )
+_MOST_ADDRESSES = 8
 _ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
 _CHOICES = tuple(
     (section, key)
@@ -31,23 +32,40 @@ _SECRETS: dict[tuple[str, ...], str] = {
     (section, "api_key"): variable for section, (variable, *_) in KEY_VARIABLES.items()
 }
 """Keys of servers, and the environment variables that set them."""
-_GRANTS = (
-    ("workspace", "allow_unsandboxed"),
-    ("runner", "memory", "global_events"),
-    ("model", "allow_addresses"),
-)
-_SIGNING = ("runner", "memory", "signing_key_file")
+_CONSENT = ("workspace", "allow_unsandboxed")
 _DATABASE = ("postgres", "dsn")
 _STORE = ("runner", "memory", "trace_store")
 _WHY: dict[tuple[str, ...], str] = {
-    **dict.fromkeys(_ADDRESSES, "an address other than http://localhost:PORT/v1 on this machine"),
+    **dict.fromkeys(
+        _ADDRESSES,
+        "an address other than http://localhost:PORT/v1 on this machine, "
+        f"or more than {_MOST_ADDRESSES}",
+    ),
     **dict.fromkeys(_SECRETS, "a key"),
-    _GRANTS[0]: "consent to run code without isolation",
-    _GRANTS[1]: "an event log outside the project",
-    _GRANTS[2]: "consent to send code to an address",
-    _SIGNING: "the signing key for anchors",
+    _CONSENT: "consent to run code without isolation",
+    ("runner", "memory", "global_events"): "an event log outside the project",
+    ("model", "allow_addresses"): "consent to send code to an address",
+    ("runner", "memory", "signing_key_file"): "the signing key for anchors",
     _DATABASE: "the address of a database",
 }
+
+_COSTS = (("model", "max_requests"), ("model", "max_tokens"))
+_UPPER = (
+    *_COSTS,
+    ("model", "max_concurrency"),
+    ("model", "tokens_per_second"),
+    ("hub", "memory_mb"),
+    ("hub", "max_file_mb"),
+)
+_LOWER = (
+    ("workspace", "require_isolation"),
+    ("runner", "memory", "durability"),
+    ("runner", "memory", "retention", "keep_days"),
+    ("runner", "memory", "retention", "keep_mb"),
+)
+"""Limits of the user that a project may only lower, and those that it may only raise."""
+_RULES = ("redaction", "rules")
+_DURABILITY = ("none", "turn", "event")
 
 
 def is_loopback(address: str) -> bool:
@@ -61,10 +79,10 @@ def is_loopback(address: str) -> bool:
 def check_project_file(layer: ParsedYaml) -> None:
     """Raise ConfigError if the project's file contains a setting that is reserved for the user."""
     for where, why in _WHY.items():
-        found = _at(layer.value, where)
-        if found is None or (where in _GRANTS and (found is False or found == [])):
+        if where not in layer.places:  # null is a value, too: it would replace the user's
             continue
-        if where in _ADDRESSES and _is_here(found):
+        found = _at(layer.value, where)
+        if (where in _ADDRESSES and _is_here(found)) or (where == _CONSENT and found is False):
             continue
         key = ".".join(where)
         raise ConfigError(
@@ -94,6 +112,26 @@ def check_merged(config: Config, set_by: Mapping[KeyPath, str]) -> None:
         )
 
 
+def kept_from_user(
+    user: Mapping[str, Any], merged: Mapping[str, Any], set_by: Container[KeyPath]
+) -> dict[tuple[str, ...], Any]:
+    """Return the settings of the user that a project's file would weaken, with their values.
+
+    `set_by` contains the settings that the user has set. The limits of a model's costs hold even if
+    the user has not set them. Redaction rules of a project are added to the user's.
+    """
+    kept: dict[tuple[str, ...], Any] = {}
+    for where in (*_UPPER, *_LOWER):
+        mine, others = _at(user, where), _at(merged, where)
+        excess = _rank(others) - _rank(mine)
+        if (where in set_by or where in _COSTS) and (excess > 0 if where in _UPPER else excess < 0):
+            kept[where] = mine
+    rules = [*_at(user, _RULES)]
+    if rules:
+        kept[_RULES] = [*rules, *(each for each in _at(merged, _RULES) if each not in rules)]
+    return kept
+
+
 def without_model(layer: ParsedYaml) -> ParsedYaml:
     """Return a project's settings without those that choose or enable a model, except `none`."""
     kept = dict(layer.value) if isinstance(layer.value, dict) else {}
@@ -110,7 +148,14 @@ def without_model(layer: ParsedYaml) -> ParsedYaml:
 
 def _is_here(found: Any) -> bool:
     addresses = found if isinstance(found, list) else [found]
-    return all(isinstance(each, str) and is_loopback(each) for each in addresses)
+    every = all(isinstance(each, str) and is_loopback(each) for each in addresses)
+    return every and 1 <= len(addresses) <= _MOST_ADDRESSES
+
+
+def _rank(value: Any) -> float:
+    if value is None:  # no limit
+        return MAX_COUNT + 1
+    return _DURABILITY.index(value) if isinstance(value, str) else float(value)
 
 
 def _at(value: Any, where: KeyPath) -> Any:

@@ -6,7 +6,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.forbidden_settings import check_merged, check_project_file, without_model
+from remora.config.forbidden_settings import (
+    check_merged,
+    check_project_file,
+    kept_from_user,
+    without_model,
+)
 from remora.config.key_variables import KEY_VARIABLES
 from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
@@ -88,10 +93,9 @@ def load_with_places(  # noqa: PLR0913 (one keyword for each layer)
     if project_file is not None or project_table is not None:
         parsed = _project_layer(project_file, project_table)
         check_project_file(parsed)
-        parsed = _raised_isolation(parsed, layers.config)
         if not takes_model or NO_MODEL in (layers.config.model.provider, layers.config.model.name):
             parsed = without_model(_with_provider(parsed))
-        layers = _add(layers, parsed, "project", operations)
+        layers = _add_project(layers, parsed, operations)
     for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
         _refuse_api_keys(layer)
         layers = _add(layers, layer, name, operations)
@@ -183,6 +187,16 @@ def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationMod
     return _Layers(values, config, set_by, layers.places | dict(layer.places))
 
 
+def _add_project(user: _Layers, layer: ParsedYaml, operations: OperationModels) -> _Layers:
+    """Add a project's settings, except where they weaken what the user has set."""
+    layers = _add(user, layer, "project", operations)
+    kept = kept_from_user(user.values, layers.values, user.set_by)
+    if not kept:
+        return layers
+    nested = _nested((w, value, user.places.get(w, "default")) for w, value in kept.items())
+    return _add(layers, nested, "user", operations)
+
+
 _SEE = "`remora schema config` lists all keys"
 
 
@@ -214,19 +228,6 @@ def _with_provider(layer: ParsedYaml) -> ParsedYaml:
         return layer
     places = {**layer.places, ("model", "provider"): layer.places[("model",)]}
     return layer._replace(value={**layer.value, "model": {"provider": NO_MODEL}}, places=places)
-
-
-def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
-    """Keep the user's isolation level if the project's file sets a lower level."""
-    where = ("workspace", "require_isolation")
-    if where not in layer.places:
-        return layer
-    asked = layer.value["workspace"]["require_isolation"]
-    level = user.workspace.require_isolation
-    if type(asked) is not int or not 0 <= asked < level:
-        return layer
-    workspace = {**layer.value["workspace"], where[1]: level}
-    return layer._replace(value={**layer.value, "workspace": workspace})
 
 
 def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:

@@ -76,7 +76,8 @@ class Section(BaseModel):
 
 class RetentionConfig(Section):
     """Limits for `remora trace compact`. Only this command compresses and deletes streams. It skips
-    runs that are running, resumable or unreviewed.
+    runs that are running, resumable or unreviewed. A project's file can only raise keep_days and
+    keep_mb if you have set them.
     """
 
     keep_days: Count | None = 30
@@ -112,7 +113,8 @@ class MemoryConfig(Section):
     ] = ("node", "run", "operation")
     """Keys by which the index can be queried."""
     durability: Literal["event", "turn", "none"] = "turn"
-    """Sync streams to disk after each event, after each turn, or never (none)."""
+    """Sync streams to disk after each event, after each turn, or never (none). A project's file
+    cannot weaken the user's value."""
     global_events: bool = False
     """Also write every event to events.jsonl in the user's cache. Not allowed in a project's
     file."""
@@ -202,9 +204,11 @@ class ModelConfig(Section):
     samples: Annotated[int, Field(ge=1, le=16)] = 3
     """Number of answers to ask for where a model writes. Those that pass all checks compete."""
     max_requests: Positive = 100
-    """Maximum number of requests per job. After that, rules decide."""
+    """Maximum number of requests per job. After that, rules decide. A project's file can only lower
+    it."""
     max_tokens: Positive = 200_000
-    """Maximum number of prompt tokens per job. After that, rules decide."""
+    """Maximum number of prompt tokens per job. After that, rules decide. A project's file can only
+    lower it."""
 
 
 class EscalationConfig(Section):
@@ -283,7 +287,8 @@ class RedactionConfig(Section):
     variables."""
 
     rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
-    """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]. Patterns use RE2 syntax."""
+    """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]. Patterns use RE2 syntax. A
+    project's rules are added to yours."""
 
 
 class OperationConfig(Section):
