@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.files.regular_file import open_by_parts
+from remora.regular_file import open_by_parts
 from remora.workspaces import rooted_files
 from remora.workspaces.rooted_files import RootedFiles
 from tests.memory_limit import memory_limit

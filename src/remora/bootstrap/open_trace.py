@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import ConfigError, install_extra
-from remora.files.regular_file import open_regular
+from remora.regular_file import open_regular
 from remora.runs.project import root_name
 from remora.trace.content.private_files import disk_errors
 from remora.trace.trace_folder import TraceFolder

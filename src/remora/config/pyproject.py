@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remora.errors import ConfigError
-from remora.files.regular_file import open_regular
+from remora.regular_file import open_regular
 
 if TYPE_CHECKING:
     from remora.config.yaml_positions import ParsedYaml
 
 NAME = "pyproject.toml"
 _TABLE = b"tool.remora"
-_SIZE_LIMIT = 1 << 20
+_MAX_SEARCHED = 1 << 20  # bytes; a larger file is not parsed for settings
 
 
 def has_settings(root: Path) -> bool:
@@ -60,6 +60,6 @@ def _source(root: Path) -> bytes:
     try:
         # an error would quote a file from outside the project
         with open_regular(path, within=root) as file:
-            return file.read(_SIZE_LIMIT)
+            return file.read(_MAX_SEARCHED)
     except OSError:  # other tools report it, and it may have no settings for Remora
         return b""

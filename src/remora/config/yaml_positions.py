@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from remora.errors import ConfigError, DiskError
-from remora.files.regular_file import read_regular
+from remora.regular_file import read_regular
 
 SIZE_LIMIT = 1 << 20
 _HINT = "use UTF-8 text and plain YAML without aliases or tags"

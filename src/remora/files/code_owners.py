@@ -12,7 +12,7 @@ from typing import NamedTuple
 from remora.errors import ConfigError, OutsideError
 from remora.files.git import git_output
 from remora.files.patterns import glob_regex
-from remora.files.regular_file import read_regular
+from remora.regular_file import read_regular
 
 _PLACES = (".github", ".", "docs", ".gitlab")
 _MAX_BYTES = 3 << 20

@@ -5,7 +5,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from remora.files.regular_file import read_regular
+from remora.regular_file import read_regular
 
 _MAX_BYTES = 1 << 24  # maximum size of an ignore file in bytes
 

@@ -14,9 +14,9 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.files.regular_file import open_by_parts
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
+from remora.regular_file import open_by_parts
 from remora.workspaces.file_syscalls import openat2
 
 _TRIES = 5

@@ -14,10 +14,10 @@ from remora.config.schema import Config
 from remora.config.user_folders import make_private
 from remora.config.yaml_positions import KeyPath
 from remora.errors import ConfigError, DiskError
-from remora.files.regular_file import open_regular
 from remora.ids import escape_path
 from remora.models.model_settings import addresses_in
 from remora.models.provider import wants_none
+from remora.regular_file import open_regular
 
 FILE = "agreed_addresses.json"
 """File in the state folder of a root."""

@@ -13,7 +13,6 @@ from typing import Any
 from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ReplayMismatch, ScriptError
-from remora.files.regular_file import open_regular
 from remora.pym.declarations import parse_declarations
 from remora.pym.execution import CallHandler, PrintedOutput, ScriptExecution
 from remora.pym.host_calls import GrantedFunctions, RecordedCalls
@@ -30,6 +29,7 @@ from remora.pym.run_outcome import (
 )
 from remora.pym.script_problems import find_problems
 from remora.pym.specs import ExternalSpec, InputSpec
+from remora.regular_file import open_regular
 
 SOURCE_LIMIT = 256 * 1024
 

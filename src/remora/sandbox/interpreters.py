@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import ConfigError, UsageError
-from remora.files.regular_file import read_regular
+from remora.regular_file import read_regular
 
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
 _MAX_LINKS = 40

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged, StreamError, StreamWriteFailed, UsageError
-from remora.files.regular_file import open_regular
 from remora.memory.events import GENESIS, Event, Head
+from remora.regular_file import open_regular
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import (
     MAX_LINE,

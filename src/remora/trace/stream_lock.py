@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from remora.errors import StreamLocked
-from remora.files.regular_file import read_regular
+from remora.regular_file import read_regular
 from remora.trace.content.private_files import open_read_only
 
 _TRIES, _PAUSE_S = 5, 0.01

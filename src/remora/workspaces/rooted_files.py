@@ -12,7 +12,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.files.patterns import glob_regex
-from remora.files.regular_file import open_by_parts
+from remora.regular_file import open_by_parts
 from remora.text import too_large
 from remora.workspaces.file_syscalls import openat2
 

@@ -26,8 +26,8 @@ from remora.bootstrap.watch.outdated_proposals import (
 from remora.bootstrap.watch.watch_settings import WatchSettings, settings_hash
 from remora.errors import HostError
 from remora.files.project_files import project_files
-from remora.files.regular_file import open_regular
 from remora.ids import split_node_key, unescape_path
+from remora.regular_file import open_regular
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.changed_nodes import changed_files

@@ -11,7 +11,7 @@ import msgspec
 from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError
-from remora.files.regular_file import open_regular
+from remora.regular_file import open_regular
 from remora.runs.project import Project
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.tree import ToolTree

@@ -7,8 +7,8 @@ import time
 from hashlib import file_digest
 from pathlib import Path
 
-from remora.files.regular_file import open_regular
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
+from remora.regular_file import open_regular
 
 _GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
 _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re.DOTALL)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from remora.files.regular_file import read_regular
+from remora.regular_file import read_regular
 from remora.sandbox.interpreters import ProjectPython
 
 _MAX_BYTES = 1 << 20  # maximum size of a text file of an environment

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.files.regular_file import open_regular, read_regular
+from remora.regular_file import open_regular, read_regular
 from remora.workspaces.file_syscalls import rename_exchange
 
 LIMIT = 100
