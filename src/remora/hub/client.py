@@ -86,7 +86,6 @@ class HubClient:
         )
         self._db, self._files = places and places.db, files
         self._opened: FallbackSources | None = None
-        self._is_open = False
         # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -206,13 +205,10 @@ class HubClient:
         if self._opened is None:
             from remora.hub.sources.fallbacks import FallbackSources  # imports the analysis
 
-            self._opened = FallbackSources(self.root, self._db, self._file_rules())
+            opened = FallbackSources(self.root, self._db, self._file_rules())
+            opened.prepare()
+            self._opened = opened
         return self._opened
-
-    def _open_fallbacks(self) -> None:
-        if not self._is_open:
-            self._fallbacks.prepare()
-            self._is_open = True
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
         """Answer `question` from the current files. There is no deadline."""
@@ -244,9 +240,9 @@ class HubClient:
         if isinstance(answer, SourceAnswer | NotFound):
             return answer
         links = answer is None or not _has_tried(answer)
-        if (left := budget.left) and not self._is_open:
-            await self._run_in_thread(self._open_fallbacks, Budget(_OPEN_S))
-            budget = Budget(left)
+        if self._opened is None and self.deadline > 0:
+            await self._run_in_thread(lambda: self._fallbacks, Budget(_OPEN_S))
+            budget = Budget(self.deadline * (1 - _DAEMON_SHARE))
         return await self._run_in_thread(
             lambda: self._fallbacks.ask(request, budget, links=links), budget
         )

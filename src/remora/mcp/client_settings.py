@@ -21,11 +21,11 @@ AGENTS_MD = """\
 ## Finding code
 
 Before you change a Python function, call the tool `hub_get` of the MCP server `remora` with its
-name. It returns the callers, the callees and the tests that run the function, with fewer tokens
-than grep and without calls of another function of the same name. Calls that only happen at run time
-may be missing. Run the tests that it names after the change. If you do not know the name, call
-`hub_search`. If a change by Remora is in question, call `runs`, and `trace_packet` for what its
-model saw. You cannot accept Remora's changes; ask the user to run `remora review`.
+name. It returns the callers, the callees and the tests that run the function. Each has a tier, which
+says how certain it is; a call may be missing. Run the tests that it names after the change. If you
+do not know the name, call `hub_search`. If a change by Remora is in question, call `runs`, and
+`trace_packet` for what its model saw. You cannot accept Remora's changes; ask the user to run
+`remora review`.
 """
 
 

@@ -15,7 +15,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
 from remora.mcp.analysis import analyze
 from remora.mcp.hub_answers import HubAnswers
-from remora.mcp.project_data import EXPLANATION, ProjectRedactor, marked
+from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
 from remora.mcp.prompts import PROMPTS, prompt_text
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.resources import KINDS, listed_runs, read_resource
@@ -29,6 +29,7 @@ from remora.mcp.tool_list import (
     TRACE_PACKET,
     ToolSpec,
 )
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.text import clip, escape_surrogates
 from remora.version import __version__
 
@@ -45,9 +46,6 @@ _INSTEAD = {
 """What to call if a name does not exist."""
 
 _VALIDATORS = {name: Draft202012Validator(tool.strict_schema) for name, tool in TOOLS.items()}
-_MAX_ERROR = 600
-"""Maximum characters of each part of an error, which may quote an argument."""
-
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""
 
@@ -96,7 +94,8 @@ class Handlers:
             place = "".join(f"{part}: " for part in problem.path)
             value = repr(problem.instance)
             message = problem.message.replace(value, clip(value, _MAX_VALUE))
-            return _failed(f"invalid arguments: {place}{message}", f"call {tool.call}")
+            about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
+            return _failed(neutralize_control_tokens(about), f"call {tool.call}")
         try:
             text = await answer(arguments)
         except RemoraError as error:
