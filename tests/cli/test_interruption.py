@@ -181,21 +181,24 @@ def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "message", "code"),
     [
-        (("review", "last"), "review requires a terminal"),
-        (("clean",), "nothing was removed"),
-        (("trace", "verify", "--anchors", "-"), ""),
-        (("mcp",), ""),
+        (("review", "last"), "review requires a terminal", 2),
+        (("clean",), "nothing was removed", 2),
+        (("trace", "verify", "--anchors", "-"), "", 0),
+        (("mcp",), "", 0),
     ],
 )
-def test_input_that_is_closed_is_empty(ran: Ran, words: tuple[str, ...], message: str) -> None:
+def test_input_that_is_closed_is_empty(
+    ran: Ran, words: tuple[str, ...], message: str, code: int
+) -> None:
     done = subprocess.run(
         ["sh", "-c", '"$@" <&-', "sh", *command(words)],
         cwd=ran.root, env=ran.remora.environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "this is a bug" not in done.stderr
     assert message in done.stderr
+    assert done.returncode == code
 
 
 def test_too_little_memory_is_no_bug(poor: Remora, project: Path) -> None:

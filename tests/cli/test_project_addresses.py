@@ -61,6 +61,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_without_consent_nothing_is_sent(
     user: Remora, project: Path, listener: Listener, words: tuple[str, ...]
@@ -269,6 +270,7 @@ def test_a_server_cannot_send_the_code_on(user: Remora, project: Path, listener:
     assert listener.got == []
 
 
+@pytest.mark.slow
 def test_a_repository_of_a_sweep_needs_consent(
     user: Remora, project: Path, listener: Listener, tmp_path: Path
 ) -> None:

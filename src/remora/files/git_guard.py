@@ -5,12 +5,13 @@ Git would block forever if it read a pipe or a device, and reads ignore files as
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
-from remora.files.regular_file import open_regular
+from remora.regular_file import open_regular
 from remora.text import too_large
 
 _READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
@@ -35,7 +36,7 @@ def check_git_files(root: Path) -> None:
     if git is None or not git.is_dir():
         return
     for name in _READ_AT_ONCE:
-        _check(git / name)
+        _check(git / name, sys.maxsize if name == "index" else _MAX_READ)
     _check_named([git / name for name in _CONFIGS], git.parent)
 
 
@@ -63,7 +64,7 @@ def check_ignore_file(root: Path) -> None:
 def _check(path: Path, limit: int = _MAX_READ) -> None:
     if path.exists() and not (path.is_file() or path.is_dir() or str(path) == os.devnull):
         raise OutsideError(f"{path} is not a regular file")
-    if path.name != "index" and path.is_file() and (size := path.stat().st_size) > limit:
+    if path.is_file() and (size := path.stat().st_size) > limit:
         raise OutsideError(f"{path}: {too_large(size, limit)}")
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
@@ -63,6 +63,7 @@ class AgentRunner:
         self.job = job
         self.dependencies = dependencies.with_redacted_models()
         self._redact = dependencies.redact
+        self._secret_lines = lru_cache(maxsize=1)(dependencies.redact.lines_with_secrets)
         self._state = AgentState(first_context(job, dependencies), dependencies.blobs)
         self._changes = ChangeTracker(dependencies.workspace, dependencies.objects)
         self._updates = PacketUpdates(
@@ -329,7 +330,7 @@ class AgentRunner:
         """Return the options of scripts. A model that writes is not asked for lines with secrets."""
         asks = self._may_ask_writer
         text = (content or b"").decode("utf-8", "replace") if asks else ""
-        secret_lines = self._redact.lines_with_secrets(text)
+        secret_lines = self._secret_lines(text)
         return {
             **self.dependencies.options,
             "open": asks,

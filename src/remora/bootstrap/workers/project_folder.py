@@ -32,10 +32,12 @@ def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Ite
     cache = UserFolders.from_environ(environ).cache
     with checked_out(_origin(repository, dsn), repository.commit, cache, environ) as tree:
         found = tree / repository.folder
-        if not found.resolve().is_relative_to(
-            tree.resolve()
-        ):  # any role of a worker can write a task
-            raise OutsideError(f"the folder {repository.folder!r} leads out of the repository")
+        # any role of a worker can write a task
+        if not found.resolve().is_relative_to(tree.resolve()):
+            raise OutsideError(
+                f"the folder {repository.folder!r} of the task leads out of the repository",
+                hint="find out who wrote the task: a run of Remora names folders in the repository",
+            )
         yield found
 
 

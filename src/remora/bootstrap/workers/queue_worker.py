@@ -126,7 +126,7 @@ def _log_lost_shard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
     """Log in a line that the end of a shard could not be recorded. Procrastinate ignores it."""
     if isinstance(context.get("exception"), ConnectorException):
         _log.warning(
-            "the end of a shard was not recorded: another worker has it, or the database is away"
+            "the end of a shard was not recorded: another worker has it, or the database cannot be reached"
         )
     else:
         loop.default_exception_handler(context)

@@ -16,6 +16,7 @@ from remora.errors import RemoraError
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
 _REINSTALL_HINT = "a required package cannot be imported: reinstall Remora with its dependencies"
 _MEMORY_HINT = "free memory, or raise the limit (see `ulimit -v`), and try again"
+_LITTLE_MEMORY = 1 << 30  # bytes; a command needs about 100 MB of address space for each thread
 _BUG_HINT = "this is a bug in Remora; please report it, with the traceback from -v"
 
 
@@ -108,13 +109,13 @@ def _bug(args: Sequence[str], error: Exception) -> int:
 
 
 def _may_lack_memory(error: Exception) -> bool:
-    """Return True for the errors of a library that is not loaded, or a thread that does not start,
-    if the memory of this process is limited.
+    """Return True if a library may not have been loaded, or a thread not started, for lack of
+    memory, because this process may use little.
     """
-    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+    from resource import RLIMIT_AS, getrlimit
 
-    is_limited = getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
-    return is_limited and type(error) in (ImportError, RuntimeError)
+    is_small = 0 <= getrlimit(RLIMIT_AS)[0] < _LITTLE_MEMORY
+    return is_small and type(error) in (ImportError, RuntimeError)
 
 
 def _disk_error(args: Sequence[str], error: OSError) -> int:

@@ -93,8 +93,11 @@ def list_(options: Options, **asked: str | None) -> int:
         found = queries_of(options, folder).find(query)
     number, names = folder.invalid_names()
     if number:
-        left_out = f"{count(number, 'stream')} with an invalid name"
-        note(options, f"{folder.place} has {left_out}, such as {names[0]!r}; left out")
+        left_out = count(number, "stream")
+        note(
+            options,
+            f"left out {left_out} of {folder.place} with invalid names, such as {names[0]!r}",
+        )
     of_turns = query.of_turns()
     document = {"streams": [_document(one, of_turns=of_turns) for one in found]}
     if of_turns:

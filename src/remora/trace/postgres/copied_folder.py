@@ -251,8 +251,7 @@ class CopiedTraceFolder(TraceFolder):
 
     def _append_new(self, row: _Row, path: Path, folder: int, read: bytes | None) -> bool:
         """Append the new lines to a copy. Return False if it does not end with an event."""
-        with _opened_copy(path, folder) as file:
-            last = _last_copied(path) if os.fstat(file).st_size else None
+        with _opened_copy(path, folder) as (file, last):
             if last is None and os.fstat(file).st_size:
                 return False
             count, head = (0, None) if last is None else (last.seq + 1, last.hash)
@@ -357,15 +356,19 @@ def _kept(path: Path) -> str:
 
 
 @contextmanager
-def _opened_copy(path: Path, folder: int) -> Iterator[int]:
-    """Open a copy in an opened folder for appending, without an unfinished last line."""
+def _opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
+    """Open a copy in an opened folder for appending, without an unfinished last line.
+
+    Yield the file and its last event, which is None if the file is empty or not a copy.
+    """
     file = open_file(path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=folder)
     try:
         source = FileSource(file)
         end = newline_before(source, source.size()) + 1
-        if _last_copied(path) is not None:  # otherwise it is not a copy
+        last = _last_copied(path)
+        if last is not None:
             os.ftruncate(file, end)
-        yield file
+        yield file, last
     finally:
         os.close(file)
 

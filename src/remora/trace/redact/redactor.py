@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
@@ -101,10 +102,12 @@ class Redactor:
         if not self.may_contain_secret(text):
             return []
         data = text.encode("utf-8", "surrogatepass")
+        ends = [match.start() for match in re.finditer(b"\n", data)]
         within: set[int] = set()
         for finding in self._findings(data, ""):
-            first = data.count(b"\n", 0, finding.start)
-            within.update(range(first, first + data.count(b"\n", finding.start, finding.end) + 1))
+            within.update(
+                range(bisect_left(ends, finding.start), bisect_left(ends, finding.end) + 1)
+            )
         lines = enumerate(text.split("\n"))
         return [
             number + 1 for number, line in lines if number in within or self.text(line) is not line

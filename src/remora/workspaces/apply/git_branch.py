@@ -64,7 +64,8 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
             raise HostError(f"{path}: is not a regular file on the branch {self.name}")
         (content,) = read_blobs(self.root, [found.blob], READ_LIMIT)
         if content is None:
-            raise HostError(f"{path}: is larger than {READ_LIMIT} bytes on the branch {self.name}")
+            limit = READ_LIMIT >> 20
+            raise HostError(f"{path}: is larger than {limit} MiB on the branch {self.name}")
         return content, _REGULAR[found.mode]
 
     def _entry(self, path: str) -> _Entry | None:
