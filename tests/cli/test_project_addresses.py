@@ -90,9 +90,12 @@ def test_doctor_reports_the_missing_consent(
     user: Remora, project: Path, listener: Listener
 ) -> None:
     choose(project, listener)
-    done = user("doctor", cwd=project)
+    done = user("doctor", "--json", cwd=project)
     assert done.code == 1
-    assert "you have not agreed" in done.out
+    checks = {each["name"]: each for each in done.document["checks"]}
+    assert "you have not agreed" in checks["model"]["detail"]
+    assert (checks["model"]["ok"], checks["config"]["ok"]) == (False, True)
+    assert "tests" in checks
     assert listener.got == []
 
 
@@ -137,9 +140,13 @@ class TestCheck:
         with openai_server(lambda handler, *_: send_json(handler, answered(text="no"))) as server:
             server.models = ["m", "another"]
             named = ("--model", server.address)
+            mine = replace(user, environ={**PATIENCE, "REMORA_MODEL__NAME": "m"})
+            refused = mine(*ANALYZE, *named, cwd=project)
+            assert (refused.code, f"{server.address}#another" in refused.err) == (2, True)
             for words, asked in ((ANALYZE, "another"), (("check", "-o", "steps"), "m")):
                 server.requests.clear()
-                environ = {**PATIENCE, "REMORA_MODEL__NAME": "m"}
+                allowed = {"REMORA_MODEL__ALLOW_ADDRESSES": f"{server.address}#another"}
+                environ = {**PATIENCE, "REMORA_MODEL__NAME": "m", **allowed}
                 replace(user, environ=environ)(*words, *named, cwd=project)
                 assert {request["model"] for request in server.requests} == {asked}
 
@@ -160,13 +167,30 @@ class TestQuestion:
         code, asked = answer(user, project, "y")
         assert code != 2
         words = " ".join(asked.split())
-        assert f"project {project} name a model server on this machine: {address}" in words
-        assert "Source code of the project" in words
+        assert f"project {project} choose where its source code" in words
+        assert f"{address} (an address on this machine that the project names" in words
+        assert "the model" not in words
+        assert "without an API key" in words
         assert set(listener.got) == {None}
         listener.got.clear()
         assert user(*ANALYZE, cwd=project).code != 2
         assert user("model", "status", cwd=project).code in (0, 3)
         assert listener.got
+
+    def test_it_names_the_users_address_the_model_and_the_key(
+        self, user: Remora, project: Path, listener: Listener
+    ) -> None:
+        write(project, {"remora.yaml": "model: {name: big-cloud}\n"})
+        mine = {"REMORA_MODEL": listener.address, "REMORA_API_KEY": "a-key-of-mine"}
+        owner = replace(user, environ={**PATIENCE, **mine})
+        code, asked = answer(owner, project, "n")
+        words = " ".join(asked.split())
+        assert "(an address of your own settings; the project names the model big-cloud" in words
+        assert "with your API key" in words
+        assert "on this machine" not in words
+        assert (code, listener.got) == (2, [])
+        answer(owner, project, "y")
+        assert set(listener.got) == {"Bearer a-key-of-mine"}
 
     def test_the_consent_is_private_and_shown(
         self, user: Remora, project: Path, listener: Listener

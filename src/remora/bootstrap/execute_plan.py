@@ -66,7 +66,7 @@ def connect_own_models(
     if wants_none(config.model):
         return dict.fromkeys(filter(None, names), model)
     return helpers | {
-        name: connect_model(invocation, config, name)
+        name: connect_model(invocation, config, name, by_project=True)
         for name in sorted(filter(None, names))
         if name != model.name
     }

@@ -121,15 +121,17 @@ def model_flags(model: str | None) -> dict[str, Any]:
     return {"model.name": model}
 
 
-def connect_model(invocation: Invocation, config: "Config", name: str | None = None) -> "Model":
+def connect_model(
+    invocation: Invocation, config: "Config", name: str | None = None, *, by_project: bool = False
+) -> "Model":
     """Return the configured model, or another one of its server by name.
 
-    Raises ModelError if the model is not available, and ConfigError if the project chooses its
-    address and the user has not agreed. There is no fallback to another model.
+    `by_project` is True if an agent of the project names it. Raises ModelError if the model is not available, and ConfigError if the project chooses its
+    address or model and the user has not agreed. There is no fallback to another model.
     """
     from remora.models.provider import open_model
 
-    require_agreed(config, name)
+    require_agreed(config, name, by_project=by_project)
     return open_model(
         config.model if name is None else config.model.model_copy(update={"name": name}),
         cache=invocation.folders.cache,
@@ -169,7 +171,7 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     if ranker is not None:
         helpers[RANKER] = ranker
     if config.escalation.enabled:
-        key = _key_for(invocation, config, "escalation")
+        key = key_for(invocation, config, "escalation")
         set_by = config.layer_of("escalation", "base_url")
         helpers[LARGER] = open_larger(
             config.escalation,
@@ -257,7 +259,7 @@ def model_key(invocation: Invocation, config: "Config") -> str | None:
 
     No key is returned for an address that is set by the project's configuration.
     """
-    return _key_for(invocation, config, "model")
+    return key_for(invocation, config, "model")
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
@@ -269,7 +271,8 @@ def withheld_key(invocation: Invocation, config: "Config") -> str:
     return why_no_key(_keys(invocation, "model"), config.layer_of("model", "base_url"))
 
 
-def _key_for(invocation: Invocation, config: "Config", section: str) -> str | None:
+def key_for(invocation: Invocation, config: "Config", section: str) -> str | None:
+    """Return the API key for the address in `section`, or None, as `model_key` does."""
     from remora.config.loading import api_key
 
     return api_key(_keys(invocation, section), config.layer_of(section, "base_url"))

@@ -17,6 +17,7 @@ from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.remote_workers import LOCAL, workers_for
 from remora.errors import ModelError, StreamDamaged, UsageError
 from remora.memory.events import RunStart
+from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model
 from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
@@ -94,6 +95,8 @@ def prepare_resume(
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
+    for named in {each.definition.model for each in agents.values()} & {*names} - {None}:
+        require_agreed(project.config, named, by_project=True)
     python = python_for(invocation, project, agents.values())
     check_interpreter(project, python, agents.values())
     run = PreparedRun(

@@ -25,6 +25,7 @@ _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
 
 An address set by a project never receives a key.
 """
+_ALLOWED = "model.allow_addresses"
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -96,9 +97,10 @@ def load_with_places(  # noqa: PLR0913 (one keyword for each layer)
         if not takes_model or NO_MODEL in (layers.config.model.provider, layers.config.model.name):
             parsed = without_model(_with_provider(parsed))
         layers = _add_project(layers, parsed, operations)
-    for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
-        _refuse_api_keys(layer)
-        layers = _add(layers, layer, name, operations)
+    layers = _add_own(layers, _from_environ(environ), "environment", operations)
+    if flags.get(_ALLOWED):  # in addition to those that the user allows for every command
+        flags = {**flags, _ALLOWED: [*layers.config.model.allow_addresses, *flags[_ALLOWED]]}
+    layers = _add_own(layers, _from_flags(flags), "flag", operations)
     check_merged(layers.config, layers.set_by)
     return layers.config.record_layers(layers.set_by), layers.places
 
@@ -185,6 +187,14 @@ def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationMod
         raise ConfigError("\n".join(problems), hint=_SEE) from error
     set_by = layers.set_by | dict.fromkeys(layer.places, name)
     return _Layers(values, config, set_by, layers.places | dict(layer.places))
+
+
+def _add_own(
+    layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels
+) -> _Layers:
+    """Add settings that other programs can see."""
+    _refuse_api_keys(layer)
+    return _add(layers, layer, name, operations)
 
 
 def _add_project(user: _Layers, layer: ParsedYaml, operations: OperationModels) -> _Layers:

@@ -50,6 +50,10 @@ def _addresses(value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | N
     return value
 
 
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
 def _model_name(value: str) -> str:
     if "://" in value:
         raise ValueError("expected a model name (set an address in base_url instead)")
@@ -170,12 +174,16 @@ class ModelConfig(Section):
     project's file, the servers must be on this machine, with the path /v1, and you are asked before
     anything is sent to them.
     """
-    allow_addresses: Annotated[tuple[Address, ...], Field(strict=False)] = ()
+    allow_addresses: Annotated[
+        tuple[Address, ...], Field(strict=False), BeforeValidator(_listed)
+    ] = ()
     """Addresses that a project's file may choose, in addition to those that you agreed to in a
-    terminal. Not allowed in a project's file.
+    terminal, such as http://127.0.0.1:8080/v1, or http://127.0.0.1:8080/v1#qwen3 if the project also
+    names the model. Not allowed in a project's file.
     """
     name: ModelName | None = None
     """Name of the model on the server at base_url. null means the model that the server provides.
+    If a project's file sets it, you are asked before anything is sent to that model.
     """
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt. functiongemma uses FunctionGemma's own format over plain
@@ -223,7 +231,7 @@ class EscalationConfig(Section):
     machine, with the path /v1, and you are asked before anything is sent to it.
     """
     name: ModelName | None = None
-    """Name of the larger model on its server."""
+    """Name of the larger model on its server. If a project's file sets it, you are asked first."""
 
 
 class HubConfig(Section):

@@ -1,12 +1,16 @@
 """The user's consent to send code to addresses that a project's file chooses.
 
 A project is not trusted, and its file could name the port of any service on this machine. The user
-agrees once for each root and address, and the consent is kept in the state folder of the root.
+agrees once for each root, address and model that the project names, and the consent is kept in the state folder of the root.
 """
 
+import json
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
@@ -15,12 +19,32 @@ from remora.config.user_folders import make_private
 from remora.config.yaml_positions import KeyPath
 from remora.errors import ConfigError, DiskError
 from remora.ids import escape_path
-from remora.models.model_settings import addresses_in
+from remora.models.model_settings import ServerName, addresses_in
 from remora.models.provider import wants_none
 from remora.regular_file import open_regular
 
 FILE = "agreed_addresses.json"
 """File in the state folder of a root."""
+
+
+class Destination(NamedTuple):
+    """A model server that the project chooses, or a model there.
+
+    `name` is the model if the project names it. `is_projects` is True if the address is the
+    project's, and not the user's.
+    """
+
+    section: str
+    address: str
+    name: str | None
+    is_projects: bool
+
+    @property
+    def entry(self) -> str:
+        """The consent, as in `model.allow_addresses`."""
+        return f"{self.address}#{quote(self.name)}" if self.name else self.address
+
+
 _KEY = ("model", "allow_addresses")
 _LONGEST_FILE = 1 << 20
 
@@ -44,29 +68,37 @@ def with_agreed(
     return found, {**places, _KEY: place}
 
 
-def unagreed_addresses(config: Config, name: str | None = None) -> tuple[str, ...]:
-    """Return the addresses to which the project has code sent, and that are not allowed yet.
+def unagreed_addresses(
+    config: Config, name: str | None = None, *, by_project: bool = False
+) -> tuple[Destination, ...]:
+    """Return where the project has code sent to, and what is not allowed yet.
 
-    `name` is the model that is used, if it is not the configured one.
+    `name` is the model that is used, if it is not the configured one. `by_project` is True if an
+    agent of the project names it.
     """
-    chosen: list[str] = []
-    settings = config.model if name is None else config.model.model_copy(update={"name": name})
-    if not wants_none(settings):
-        if config.model.provider != "embedded" and _chooses(config, "model", "provider"):
-            chosen += addresses_in(config.model)
-        if config.escalation.enabled and _chooses(config, "escalation", "enabled"):
-            chosen += addresses_in(config.escalation)
-    return tuple(each for each in dict.fromkeys(chosen) if each not in config.model.allow_addresses)
+    model = config.model if name is None else config.model.model_copy(update={"name": name})
+    if wants_none(model):
+        return ()
+    chosen: list[Destination] = []
+    if model.provider != "embedded":
+        chosen += _chosen(config, "model", model, "provider", by_project=by_project)
+    if config.escalation.enabled:
+        chosen += _chosen(config, "escalation", config.escalation, "enabled")
+    return tuple(each for each in chosen if each.entry not in config.model.allow_addresses)
 
 
-def require_agreed(config: Config, name: str | None = None) -> None:
-    """Raise ConfigError if the project has code sent to an address that is not allowed."""
-    left = unagreed_addresses(config, name)
+def require_agreed(config: Config, name: str | None = None, *, by_project: bool = False) -> None:
+    """Raise ConfigError if the project has code sent to what is not allowed.
+
+    The parameters are those of `unagreed_addresses`.
+    """
+    left = [each.entry for each in unagreed_addresses(config, name, by_project=by_project)]
     if left:
+        wanted = json.dumps(list(dict.fromkeys(left)))
         raise ConfigError(
             f"the project's settings send its code to {', '.join(left)}, and you have not agreed",
-            hint="run `remora analyze` in a terminal to be asked, "
-            f"or allow it with `--allow-address {left[0]}` or model.allow_addresses",
+            hint="run `remora analyze` in a terminal to be asked, or set "
+            f"REMORA_MODEL__ALLOW_ADDRESSES={shlex.quote(wanted)}",
         )
 
 
@@ -78,17 +110,30 @@ def keep_agreed(file: Path, root: Path, addresses: Sequence[str]) -> None:
     try:
         make_private(file.parent)
         written.unlink(missing_ok=True)
-        handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        written.replace(file)
+        try:
+            handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+            written.replace(file)
+        finally:
+            written.unlink(missing_ok=True)
     except OSError as error:
-        raise DiskError(f"{file}: {error.strerror}") from error
+        hint = f"make {file.parent} writable and {file.name} a file, to be asked only once"
+        raise DiskError(f"{file}: {error.strerror}", hint=hint) from error
 
 
-def _chooses(config: Config, section: str, switch: str) -> bool:
-    """Return True if the project sets the address of a section, or enables its use."""
-    return "project" in (config.layer_of(section, "base_url"), config.layer_of(section, switch))
+def _chosen(
+    config: Config, section: str, server: ServerName, switch: str, *, by_project: bool = False
+) -> list[Destination]:
+    """Return the addresses in a section if the project sets or enables them, or names the model."""
+    address, named, enabled = (
+        config.layer_of(section, key) == "project" for key in ("base_url", "name", switch)
+    )
+    named |= by_project
+    if not (address or named or enabled):
+        return []
+    name = server.name if named else None
+    return [Destination(section, each, name, address) for each in addresses_in(server)]
 
 
 def _read(file: Path, root: Path) -> tuple[str, ...]:

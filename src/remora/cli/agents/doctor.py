@@ -82,10 +82,12 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
     root = invocation.find_root()
     try:
         config = open_config(invocation, root)
-        status = model_status(invocation, config)
     except ConfigError as error:
-        wrong = DoctorCheck(name="config", ok=False, detail=error.message, hint=error.hint)
-        return [wrong]
+        return [DoctorCheck(name="config", ok=False, detail=error.message, hint=error.hint)]
+    try:
+        model = check_model(model_status(invocation, config))
+    except ConfigError as error:
+        model = [DoctorCheck(name="model", ok=False, detail=error.message, hint=error.hint)]
 
     def find_interpreter() -> None:
         python = interpreter_for(invocation, root, config)
@@ -97,7 +99,7 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
         check_overlay(config.workspace.driver, invocation.folders),
         check_tests(find_interpreter, config.python),
         *_database(config),
-        *check_model(status),
+        *model,
         *_key(withheld_key(invocation, config)),
     ]
 

@@ -64,7 +64,7 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
 )  # fmt: skip
 @click.option(
     "--allow-address", "allow_addresses", metavar="URL", multiple=True,
-    help="Let the project's file choose the model server at URL; repeatable.",
+    help="Let the project choose the model server at URL, or a model there (URL#NAME); repeatable.",
 )  # fmt: skip
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job.")
 @click.option(
