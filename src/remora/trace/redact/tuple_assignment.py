@@ -14,7 +14,7 @@ from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 _BLANK = r"(?:[ \t\r\n]|\\+r?n)*"
-_NAMED = r"[a-z_][a-z0-9_.]*(?:\[[^\[\]\n]{0,60}\])?"
+_NAMED = r"[a-z_\x80-\xff][a-z0-9_.\x80-\xff]*(?:\[[^\[\]\n]{0,60}\])?"
 _SECRET = rf"(?:[a-z_][a-z0-9_.]*\[\\*[\"'])?[a-z0-9_.-]*{NAME}{ENDING}(?:\\*[\"']\])?"
 _OPEN, _CLOSE = rf"(?:[*(\[]{_BLANK})*", rf"(?:{_BLANK}[)\]])*"
 _TYPE = (
@@ -33,7 +33,7 @@ _PUBLIC_NAME = re.compile(
     rf"(?i).*(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?{NAME}{ENDING}".encode()
 )
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
-_TARGETS = re.compile(rb"[*(\[)\],]|[A-Za-z_][\w.-]*(?:\[[^\[\]\n]*\])?")
+_TARGETS = re.compile(rb"[*(\[)\],]|[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
 _SUBSCRIPT = re.compile(rb"[\w.-]+(?=\\*[\"']?\]\Z)|\A[\w.-]+\Z")
 _NEWLINE = re.compile(rb"\\++r?n")
 _REACH = 4096  # bytes of the values that are read
@@ -43,8 +43,9 @@ _TOKEN = re.compile(
     rb"|(?:[rbufRBUF]{1,2}+(?=\\*+[\"']))?(?:"
     rb"\"((?:[^\"\\\n]++|\\.)*+)\"|'((?:[^'\\\n]++|\\.)*+)'"
     rb"|\\++\"((?:[^\"\\\n]++|\\++(?!\"))*+)\\++\"|\\++'((?:[^'\\\n]++|\\++(?!'))*+)\\++')"
-    rb"|(?P<open>(?:[\w.]*(?i:\b(?:field|secretstr|secretbytes|str|bytes))\("
-    rb"(?:default(?:_factory)?[ \t]*=[ \t]*(?:lambda[ \t]*:)?)?)|[(\[{])"
+    rb"|(?P<open>(?:[\w.]*(?i:\b(?:field|secretstr|secretbytes|str|bytes|list|tuple"
+    rb"|set|frozenset|dict))\("
+    rb"(?:default(?:_factory)?[ \t]*=[ \t]*(?:lambda[ \t]*:)?)?)|\*{0,2}[(\[{])"
     rb"|(?P<close>[)\]}])|(?P<comma>,)"
     rb"|(?P<other>[^\s\"'\\()\[\]{},;#]++"
     rb"(?:[(\[](?:[^()\[\]{}\"'\\\n]|\"[^\"\\\n]*+\"|'[^'\\\n]*+'){0,200}+[)\]])*+)"
@@ -59,6 +60,7 @@ class _Value:
     items: "list[_Value] | None" = None
     is_other: bool = False
     has_braces: bool = False
+    may_open: bool = True
 
     @property
     def unwrapped(self) -> "_Value":
@@ -69,7 +71,7 @@ class _Value:
     def every_literal(self) -> Iterator[Span]:
         yield from self.literals
         for item in self.items or ():
-            yield from () if self.has_braces and item.is_other else item.every_literal()
+            yield from item.every_literal()
 
 
 _Target = bytes | list["_Target"]
@@ -127,7 +129,7 @@ def _values(data: bytes, start: int, *, is_single: bool) -> tuple[_Value, int]:
     while place < end and (found := _TOKEN.match(data, place)) is not None:
         kind, items = found.lastgroup, frames[-1].items or []
         last = items[-1]
-        if kind == "open" and (last.literals or last.items or last.is_other):
+        if kind == "open" and not last.may_open:
             break
         if kind == "open" and len(frames) > _DEEPEST:
             break
@@ -147,15 +149,21 @@ def _values(data: bytes, start: int, *, is_single: bool) -> tuple[_Value, int]:
 def _take(found: re.Match[bytes], frames: list[_Value], last: _Value) -> None:
     match found.lastgroup:
         case "open":
-            last.items, last.has_braces = [_Value()], found[0] == b"{"
+            last.has_braces, last.may_open = found[0].endswith(b"{"), False
+            last.items = last.items or []
+            last.items.append(_Value())
             frames.append(last)
         case "close":
             frames.pop()
         case "comma":
             (frames[-1].items or []).append(_Value())
+        case "other" if frames[-1].has_braces and found[0].endswith(b":"):  # after a key
+            last.literals.clear()
+            (frames[-1].items or []).append(_Value())
         case "other":
-            last.is_other = True
+            last.is_other, last.may_open = True, found[0] in (b"or", b"else")
         case None:
+            last.may_open = False
             last.literals.append(Span(*found.span(found.lastindex or 0)))
 
 
