@@ -119,6 +119,25 @@ def test_a_retry_and_a_resumed_run_need_consent(
     assert listener.got == []
 
 
+def test_a_resumed_run_needs_consent_to_the_model_of_an_agent(
+    user: Remora, project: Path, listener: Listener
+) -> None:
+    file = project / ".remora/agents/steps/agent.yaml"
+    file.write_text(file.read_text() + "model: another\n")
+    server = {**PATIENCE, "REMORA_MODEL": listener.address, "REMORA_MODEL__NAME": "m"}
+    mine = replace(user, environ=server)
+    entry = f"{listener.address}#another"
+    begun = mine(*ANALYZE, "--allow-address", entry, "--json", cwd=project)
+    (job,) = begun.document["jobs"]
+    assert mine("trace", "fork", job["agent_id"], "--turn", "1", cwd=project).code == 0
+    listener.got.clear()
+    refused = mine("analyze", "--resume", "last", cwd=project)
+    assert (refused.code, entry in refused.err) == (2, True), refused.err
+    assert listener.got == []
+    mine("analyze", "--resume", "last", "--allow-address", entry, cwd=project)
+    assert listener.got
+
+
 class TestCheck:
     def test_it_takes_no_server_from_the_project(
         self, user: Remora, project: Path, listener: Listener
