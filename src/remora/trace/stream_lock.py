@@ -8,11 +8,12 @@ import fcntl
 import os
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import StreamLocked
 from remora.regular_file import read_regular
-from remora.trace.content.private_files import open_read_only
+from remora.trace.content.private_files import open_file, open_read_only, write_all
 
 _TRIES, _PAUSE_S = 5, 0.01
 _MAX_LEASE = 100  # bytes
@@ -57,26 +58,35 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def note_lease(path: Path, seconds: float) -> None:
-    """Record that the writer of a copied stream has a lease for so many seconds."""
-    place = _lease_path(path)
-    temporary = place.with_name(f"{place.name}-{os.getpid()}-{threading.get_ident()}")
-    temporary.write_text(repr(time.time() + seconds))
-    temporary.replace(place)
+def note_lease(name: str, seconds: float, *, folder: int) -> None:
+    """Record that the writer of a copied stream, a file in an opened folder, has a lease for so
+    many seconds.
+    """
+    place = _lease_name(name)
+    temporary = f"{place}-{os.getpid()}-{threading.get_ident()}"
+    with suppress(FileNotFoundError):
+        os.unlink(temporary, dir_fd=folder)
+    file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
+    try:
+        write_all(file, repr(time.time() + seconds).encode())
+    finally:
+        os.close(file)
+    os.rename(temporary, place, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def forget_lease(path: Path) -> None:
-    """Record that no writer has a lease on a copied stream."""
-    _lease_path(path).unlink(missing_ok=True)
+def forget_lease(name: str, *, folder: int) -> None:
+    """Record that no writer has a lease on a copied stream, a file in an opened folder."""
+    with suppress(FileNotFoundError):
+        os.unlink(_lease_name(name), dir_fd=folder)
 
 
-def _lease_path(path: Path) -> Path:
-    return path.with_name(f".{path.name}.lease")
+def _lease_name(name: str) -> str:
+    return f".{name}.lease"
 
 
 def _lease_end(path: Path) -> float:
     try:
-        return float(read_regular(_lease_path(path), _MAX_LEASE))
+        return float(read_regular(path.with_name(_lease_name(path.name)), _MAX_LEASE))
     except (OSError, ValueError):
         return 0.0
 

@@ -1,18 +1,21 @@
 """Copies of streams in the user's cache: new lines, damage on either side, and several readers."""
 
 import fcntl
+import json
 import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from remora.errors import DiskError, StreamDamaged
-from remora.memory.events import AgentEnd, TurnStart
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import GENESIS, AgentEnd, TurnStart
+from remora.trace.content.line_format import hashed_part, line_hash, line_with_hash
 from remora.trace.import_streams import ImportTarget, import_streams
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
@@ -73,13 +76,16 @@ def replaced(number: int) -> bytes:
     return b"".join(lines)
 
 
-def forge(database: Database, name: str) -> None:
+def forge(database: Database, name: str, lines: Sequence[bytes] = LINES) -> None:
     """Write a stream of any name, as a worker's role could."""
-    values = {"project": "shop", "name": name, "lines": b"".join(LINES), "size": len(WHOLE)}
+    whole = b"".join(lines)
+    values = {
+        "project": "shop", "name": name, "lines": whole, "size": len(whole), "count": len(lines)
+    }  # fmt: skip
     query = """
     WITH forged AS (
         INSERT INTO streams (project, name, next_seq, bytes)
-        VALUES (%(project)s, %(name)s, 12, %(size)s) RETURNING id, month
+        VALUES (%(project)s, %(name)s, %(count)s, %(size)s) RETURNING id, month
     )
     INSERT INTO events (stream, month, seq, lines) SELECT id, month, 0, %(lines)s FROM forged
     """
@@ -394,6 +400,50 @@ class TestRowsOfWorkers:
         verify_all(copies)
         assert notes.read_bytes() == b"my notes\n"
         assert [path.name for path in notes.parent.iterdir()] == ["notes.jsonl"]
+
+    @pytest.mark.parametrize(
+        "run_id",
+        [
+            "{}/notes",
+            "../../x/runs/notes",
+            "a\0b/notes",
+            "a/" * 3000 + "notes",
+            "a" * 300 + "/notes",
+            "",
+        ],
+    )
+    def test_the_run_that_an_event_names_never_leads_out_of_the_folder(
+        self, run_id: str, notes: Path, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        victim = notes.parent / "runs" / "notes.jsonl"
+        victim.parent.mkdir()
+        victim.write_bytes(WHOLE)
+        named = run_id.format(victim.parent)
+        forge(database, "runs/notes")
+        query = "UPDATE streams SET owner = 'x', lease_until = now() + interval '1 h' WHERE name = 'runs/notes'"
+        database.run(lambda connection: connection.execute(query))
+        run = b'"run_id":' + json.dumps(named).encode()
+        body = bytes(hashed_part(LINES[0][:-1])).replace(b'"run_id":"run-1"', run)
+        assert run in body
+        forge(database, "traces/lint-forged", [line_with_hash(body, line_hash(GENESIS, body))])
+        for name in (None, "lint-forged", named):
+            with suppress(NotFound):
+                verify_all(copies, name)
+        assert copies.find_run(named) is None
+        assert copies.find_agent(named) is None
+        copies.refresh(victim)
+        assert [each.name for each in victim.parent.iterdir()] == ["notes.jsonl"]
+        assert victim.read_bytes() == WHOLE
+
+    def test_a_lease_is_not_written_through_a_link(
+        self, copies: CopiedTraceFolder, opens: OpensStore, tmp_path: Path
+    ) -> None:
+        Writer(opens(), "traces/lint-other").append(LINES[0])
+        copies.traces.rename(tmp_path / "elsewhere")
+        copies.traces.symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(DiskError, match="is a link"):
+            copies.find_agent("lint-other")
+        assert list((tmp_path / "elsewhere").iterdir()) == []
 
     def test_streams_with_invalid_names_are_reported_and_others_are_read(
         self, copies: CopiedTraceFolder, database: Database

@@ -32,7 +32,7 @@ from remora.trace.postgres.schema import STREAM_NAME
 from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
 from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
-from remora.trace.trace_folder import STREAM_SUFFIX, TraceFolder, stream_id, stream_paths
+from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 from remora.trace.verify.verify_report import MAX_PROBLEMS
 
 _BATCH_BYTES = 8 << 20
@@ -97,11 +97,13 @@ class CopiedTraceFolder(TraceFolder):
         super().create()
 
     def find_agent(self, agent_id: str) -> Path | None:
-        self.refresh(self.traces / f"{agent_id}{STREAM_SUFFIX}")
+        if is_id(agent_id):
+            self.refresh(self.agent_stream(agent_id))
         return super().find_agent(agent_id)
 
     def find_run(self, run_id: str) -> Path | None:
-        self.refresh(self.runs / f"{run_id}{STREAM_SUFFIX}")
+        if is_id(run_id):
+            self.refresh(self.run_stream(run_id))
         return super().find_run(run_id)
 
     def agent_streams(self) -> Iterator[Path]:
@@ -113,16 +115,18 @@ class CopiedTraceFolder(TraceFolder):
         return super().run_streams()
 
     def refresh(self, path: Path) -> None:
-        """Copy the new lines of a stream. A stream that has ended is not looked up again.
+        """Copy the new lines of a stream. A stream that has ended is not looked up again, and a file
+        outside this folder is not touched.
 
         Raises DatabaseError, DiskError, and StreamDamaged if the database has lost or changed lines
         that were copied before.
         """
-        if not is_id(stream_id(path)):
+        if path.parent not in (self.traces, self.runs) or not is_id(stream_id(path)):
             return
         last = _last_copied(path)
         if last is not None and last.type == AgentEnd.type:
-            forget_lease(path)
+            with self._opened(path) as folder:
+                forget_lease(path.name, folder=folder)
             return
         for row in self._rows(_NAMED, _name(path)):
             with self._noted(path) if self._is_verified else nullcontext():
@@ -206,7 +210,9 @@ class CopiedTraceFolder(TraceFolder):
     def _remove_expired(self, path: Path) -> None:
         values = {"project": self._project, "name": _name(path)}
         if self._database.run(lambda connection: connection.execute(_EXPIRED, values).fetchone()):
-            _remove_copy(path)
+            with self._opened(path) as folder, suppress(FileNotFoundError):
+                forget_lease(path.name, folder=folder)
+                os.unlink(path.name, dir_fd=folder)
             return
         raise StreamDamaged(
             f"{_name(path)} is no longer in {self._database.address}, and was not pruned",
@@ -217,13 +223,13 @@ class CopiedTraceFolder(TraceFolder):
         """Copy the new lines of a stream. `read` are all of its lines, if they were read before."""
         if not path.parent.is_dir():  # deleted by the user
             self.create()
-        with disk_errors(path):
+        with self._opened(path) as folder:
             if row.is_written:
-                note_lease(path, row.lease_s)
+                note_lease(path.name, row.lease_s, folder=folder)
             else:
-                forget_lease(path)
+                forget_lease(path.name, folder=folder)
             with suppress(FileNotFoundError):
-                if path.stat().st_size == row.bytes:
+                if os.stat(path.name, dir_fd=folder).st_size == row.bytes:
                     return
         with self._locked(path) as folder:
             if not self._append_new(row, path, folder, read):
@@ -276,12 +282,18 @@ class CopiedTraceFolder(TraceFolder):
     @contextmanager
     def _locked(self, path: Path) -> Iterator[int]:
         """Open the folder of a copy, locked against other processes that copy."""
+        with self._opened(path) as folder:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield folder
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[int]:
+        """Open the folder of a copy. No part of its path below the copies is a link."""
         with disk_errors(path), ExitStack() as stack:
             top = open_folder(self.path)
             stack.callback(os.close, top)
             folder = open_subfolder(top, path.parent.name)
             stack.callback(os.close, folder)
-            fcntl.flock(folder, fcntl.LOCK_EX)
             yield folder
 
     def _lost(self, row: _Row, path: Path, count: int) -> StreamDamaged:
@@ -378,9 +390,3 @@ def _last_copied(path: Path) -> Event | None:
     with suppress(NotFound, StreamDamaged):
         return last_event(path)
     return None
-
-
-def _remove_copy(path: Path) -> None:
-    with disk_errors(path):
-        forget_lease(path)
-        path.unlink(missing_ok=True)
