@@ -24,7 +24,7 @@ NAMES = (
     "$(touch ran).py", "`touch ran`.py", "\\'$(touch ran)#.py", ";touch ran;.py", "it's.py",
     'do"quote.py', "ba\\slash.py", "hi!1.py", "~tilde.py", "in a row.py", "com,ma.py", "co:lon.py",
     "=equal.py", "var=~.py", "at@x.py", "{b,c}.py", "[ab]*?.py", "#hash.py", "&amp|>.py", "é文.py",
-    "^c^d.py", "x\\n\\tq.py", "-x.py",
+    "^c^d.py", "x\\n\\tq.py", "-x.py", "two$1.py", "two;2.py",
 )  # fmt: skip
 UNSHOWN = (
     "new\nline.py",
@@ -174,6 +174,44 @@ def test_completion_does_not_run_a_program_of_the_project(
     assert not (odd[1] / "ran").exists()
 
 
+@pytest.mark.parametrize("terminal", ["bash"], indirect=True)
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_all_names_are_not_inserted_for_an_open_quote(
+    terminal: Terminal, odd: tuple[Remora, Path], quote: str
+) -> None:
+    """bash deletes the quote for Alt-*, so that a quoted name would be a command."""
+    typed = f"remora diff last {quote};"
+    assert terminal.arguments(f"{typed}\x1b*\r{quote}") == ["diff", "last", ";\n"]
+    assert not (odd[1] / "ran").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("terminal", ["bash"], indirect=True)
+def test_all_names_are_inserted_quoted(terminal: Terminal, odd: tuple[Remora, Path]) -> None:
+    assert terminal.arguments("remora diff last \x1b*")[2:] == sorted(
+        name for name in NAMES if not name.startswith("-")
+    )
+    assert terminal.arguments("remora diff last co:\x1b*") == ["diff", "last", "co:"]
+    assert not (odd[1] / "ran").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("terminal", ["bash"], indirect=True)
+@pytest.mark.parametrize("setting", ["show-all-if-ambiguous", "show-all-if-unmodified"])
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+def test_every_setting_of_bash_keeps_an_open_quote(
+    terminal: Terminal, setting: str, quote: str
+) -> None:
+    terminal.arguments(f"bind 'set {setting} on'; bind '\"\\C-t\": menu-complete'; remora ready")
+    assert terminal.arguments(f"remora diff last {quote}in\t") == ["diff", "last", "in a row.py"]
+    assert terminal.arguments(f"remora diff last {quote}in\x14") == ["diff", "last", "in a row.py"]
+
+
+@pytest.mark.parametrize("terminal", ["bash"], indirect=True)
+def test_a_backslash_that_two_names_begin_with_is_completed(terminal: Terminal) -> None:
+    assert terminal.arguments("remora diff last two\t\x1b*")[2:] == ["two$1.py", "two;2.py"]
+
+
 @pytest.mark.slow
 def test_names_reach_the_command_as_they_are(terminal: Terminal, odd: tuple[Remora, Path]) -> None:
     got = {typed: terminal.arguments(f"remora diff last {typed}\t") for typed in TYPED}
@@ -206,6 +244,7 @@ def complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         show = click.Command("show", params=[click.Argument(["name"], type=name)])
         monkeypatch.setenv("COMP_WORDS", f"remora show {typed}")
         monkeypatch.setenv("COMP_REPLACED", replaced)
+        monkeypatch.setenv("COMP_TYPE", "9")
         print_completions(click.Group("remora", {"show": show}), "bash_complete")
         lines = capsys.readouterr().out.splitlines()
         return [line.removeprefix("plain,") for line in lines if line]
@@ -240,6 +279,16 @@ def test_only_a_start_that_is_understood_is_completed(
     complete: Complete, typed: str, replaced: str, inserted: list[str]
 ) -> None:
     assert complete(["src/a.py:f$"], typed, replaced) == inserted
+
+
+@pytest.mark.parametrize(
+    ("quote", "inserted"), [("", [r"a\$x", r"a\;y"]), ('"', [r"a\$x", "a;y"]), ("'", [])]
+)
+def test_a_last_backslash_begins_a_quoted_character(
+    complete: Complete, quote: str, inserted: list[str]
+) -> None:
+    assert complete(["a$x", "a;y"], f"{quote}a\\", "a\\") == inserted
+    assert complete(["a$x", "a;y"], f"{quote}a\\\\", "a\\\\") == []
 
 
 @pytest.mark.parametrize("typed", ["", "'", '"'])

@@ -18,7 +18,7 @@ _BASH = """\
             file,*) compopt -o default ;;
             plain,*) COMPREPLY+=("${line#plain,}") ;;
         esac
-    done < <(COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_REPLACED="$2" \\
+    done < <(COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_REPLACED="$2" COMP_TYPE="$COMP_TYPE" \\
         %(complete_var)s=bash_complete %(prog_name)s)
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
@@ -29,6 +29,11 @@ _KEPT = re.compile(r"(?:^|\s)(?P<text>(?:[\w/.:,=+@%-]|\\.)*)(?P<quote>['\"]?)$"
 """The start of a word that bash keeps when it completes the rest, with an open quote.
 
 Anything else, such as `$'`, is not completed.
+"""
+_KEEPING = frozenset(map(str, map(ord, "\t?!@%")))
+"""The types of completion (COMP_TYPE) that keep the start of a word and its open quote.
+
+`insert-completions` (Alt-*) deletes the quote, and puts the start before the first name only.
 """
 
 
@@ -64,6 +69,8 @@ class Bash(_Names):
             raise click.UsageError("this word cannot be completed")
         self._quote = kept["quote"]
         self._kept = _unquoted(kept["text"], "")
+        if (self._quote or self._kept) and os.environ.get("COMP_TYPE") not in _KEEPING:
+            raise click.UsageError("these names cannot be quoted")
         incomplete = self._kept + _unquoted(replaced, self._quote)
         is_option = incomplete.startswith("-") and "=" in incomplete
         self._option = incomplete[: incomplete.index("=") + 1] if is_option else ""
@@ -102,9 +109,10 @@ class Zsh(_Names, ZshComplete):
 
 
 def _unquoted(text: str, quote: str) -> str:
+    """Return the text that is meant. A last backslash may be the common start of two names."""
     if quote == "'":
         return text
-    return re.sub(r"\\([\\$`\"])" if quote else r"\\(.)", r"\1", text)
+    return re.sub(r"\\([\\$`\"]|\Z)" if quote else r"\\(.|\Z)", r"\1", text)
 
 
 VARIABLE = "_REMORA_COMPLETE"
