@@ -135,13 +135,12 @@ def kept_from_user(
 def without_model(layer: ParsedYaml) -> ParsedYaml:
     """Return a project's settings without those that choose or enable a model, except `none`."""
     kept = dict(layer.value) if isinstance(layer.value, dict) else {}
-    removed = {where for where in _CHOICES if where in layer.places}
+    removed = {
+        where for where in _CHOICES if where in layer.places and _at(layer.value, where) != NO_MODEL
+    }
     for section, key in removed:
         if isinstance(kept.get(section), dict):
             kept[section] = {name: each for name, each in kept[section].items() if name != key}
-    if _at(layer.value, ("model", "provider")) == NO_MODEL:
-        kept["model"]["provider"] = NO_MODEL
-        removed -= {("model", "provider")}
     places = {where: place for where, place in layer.places.items() if where[:2] not in removed}
     return layer._replace(value=kept, places=places) if removed else layer
 

@@ -189,9 +189,7 @@ def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationMod
     return _Layers(values, config, set_by, layers.places | dict(layer.places))
 
 
-def _add_own(
-    layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels
-) -> _Layers:
+def _add_own(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
     """Add settings that other programs can see."""
     _refuse_api_keys(layer)
     return _add(layers, layer, name, operations)

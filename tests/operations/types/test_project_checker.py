@@ -79,6 +79,15 @@ def test_mypy_without_options_judges_where_no_checker_is_named(tmp_path: Path) -
     assert [each[:3] for each in checker.check(tmp_path, 60)] == [("shop.py", "var-annotated", 3)]
 
 
+def test_mypy_checks_files_whose_names_it_reads_as_options(tmp_path: Path) -> None:
+    names = ["-x.py", "--strict.py", "@x.py"]
+    checker = find_checker(None, {}, None, names)
+    assert checker is not None
+    for name in names:
+        (tmp_path / name).write_text("n: int = 'text'\n")
+    assert {each.path for each in checker.check(tmp_path, 60)} == {*names}
+
+
 def test_a_run_that_is_too_long_names_its_limit() -> None:
     with TypeChecker(FILES, {}, minor=11) as ty:
         ty.left = lambda: 0.002

@@ -129,3 +129,8 @@ def test_each_of_several_assignments_is_read() -> None:
     clean = REDACTOR.text(text)
     assert SECRET not in clean
     assert OTHER not in clean
+
+
+def test_targets_that_are_nested_deeply_are_read() -> None:
+    text = f'api_key, {"[" * 1000}a{"]" * 1000} = "{SECRET}", 1'
+    assert SECRET not in REDACTOR.text(text)

@@ -62,6 +62,7 @@ SHAPES = {
     "names of tuples": "a,token,",
     "tuples without an end": "a,token='",
     "tuples of tuples": "password,token=a,b;",
+    "brackets after a name": "api_key, [[[[[[[[",
     "tuples in lists": f'[token]=["{TANGLE[:16]}"],',
     "open lists": "token=[",
     "open calls of tuples": "a,token=f(",

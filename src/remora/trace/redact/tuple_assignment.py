@@ -102,8 +102,10 @@ def _target(head: bytes) -> _Target:
     is_list = False
     for token in _TARGETS.findall(_NEWLINE.sub(b" ", head.removesuffix(b" in"))):
         if token in (b"(", b"["):
-            inner: list[_Target] = []
-            open_lists[-1].append(inner)
+            inner = open_lists[-1]
+            if len(open_lists) <= _DEEPEST:  # names below are read as if they were here
+                inner = []
+                open_lists[-1].append(inner)
             open_lists.append(inner)
         elif token in (b")", b"]"):
             del open_lists[max(1, len(open_lists) - 1) :]

@@ -94,6 +94,7 @@ def find_checker(
     and zuban. `targets` are the folders and files to check if the configuration does not name any.
     """
     python = python if python is not None and may_run_code(python) else None
+    targets = [f"./{each}" for each in targets]  # mypy reads options from `-x.py` and `@x.py`
     if declared is None:
         return _own_mypy(DeclaredChecker("mypy"), {}, python, (*_MYPY_OPTIONS, *targets))
     if declared.name == "ty":
