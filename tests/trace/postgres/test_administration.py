@@ -36,6 +36,7 @@ FORBIDDEN = (
     "DELETE FROM streams",
     "UPDATE streams SET project = 'mine'",
     "UPDATE streams SET month = '2020-01-01'",
+    "UPDATE streams SET updated = '2026-01-01'",
     "UPDATE info SET version = 2",
     "DELETE FROM expired",
     "INSERT INTO expired (project, name, count, head) VALUES ('', '', 0, '')",
@@ -162,6 +163,43 @@ class TestInstallation:
                 "VALUES ('objects', sha256('a'), 'b')"
             )  # fmt: skip
 
+    @pytest.mark.parametrize("table", ["events", "contents"])
+    def test_rows_of_a_later_month_do_not_prevent_its_partition(
+        self, table: str, database: Database
+    ) -> None:
+        values = {
+            "events": "(month, stream, seq, lines) SELECT month, 999999, -1, 'x'",
+            "contents": "(month, kind, digest, content) SELECT month, 'blobs', sha256('x'), 'x'",
+        }
+        now = datetime.now(UTC)
+        query(database, f"DROP TABLE {table}_{now:%Y_%m}")
+        allow_any_row(database)
+        later = f"INSERT INTO {table} {values[table]} FROM (SELECT date '{now:%Y-%m}-15' AS month)"
+        query(database, f"{later} AS x")
+        DatabaseOwner(database).install()
+        assert query(database, f"SELECT count(*) FROM {table}_{now:%Y_%m}") == [(1,)]
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            "events (month, stream, seq, lines) VALUES ('2027-11-15', 1, 0, 'x')",
+            "events (month, stream, seq, lines) VALUES ('infinity', 1, 0, 'x')",
+            "events (month, stream, seq, lines) VALUES ('2027-11-01', 1, -1, 'x')",
+            "contents (month, kind, digest, content) VALUES "
+            "('2027-11-15', 'blobs', sha256('x'), 'x')",
+        ],
+    )
+    def test_rows_that_nobody_reads_are_refused_and_removed_by_an_upgrade(
+        self, row: str, database: Database
+    ) -> None:
+        with pytest.raises(psycopg.errors.CheckViolation):
+            query(database, f"INSERT INTO {row}")
+        allow_any_row(database)
+        query(database, f"INSERT INTO {row}")
+        query(database, "UPDATE info SET version = 3")
+        DatabaseOwner(database).install()
+        assert query(database, f"SELECT count(*) FROM {row.split(maxsplit=1)[0]}") == [(0,)]
+
     def test_the_status_counts_runs_and_streams(
         self, database: Database, opens: OpensStore
     ) -> None:
@@ -197,7 +235,7 @@ class TestRights:
 
     @pytest.mark.parametrize(
         "values",
-        ["updated = 'infinity'", "ended = '-infinity'", "lease_until = '200000-01-01'",
+        ["epoch = 9223372036854775807", "deaths = 2147483647", "ended = '-infinity'", "lease_until = '200000-01-01'",
          "next_seq = -1", "bytes = -1", "turn = -1", "head = 'x'", "owner = repeat('x', 10001)",
          "node_id = repeat('x', 100001)"],
     )  # fmt: skip
@@ -429,6 +467,37 @@ class TestPrune:
         allow_any_row(database)
         query(database, "UPDATE streams SET updated = 'infinity'")
         assert history.prune() == []
+
+    def test_forged_times_and_runs_remove_no_young_stream(
+        self, history: History, database: Database
+    ) -> None:
+        history.run("old", 5, 5)
+        history.run("young", 0, 0)
+        history.run("lately", 1, 0)
+        allow_any_row(database)
+        forged = "UPDATE streams SET run_id = 'old', updated = %s"
+        query(database, forged, months_ago(5) + timedelta(days=1))
+        history.prune(60)
+        assert {"runs/lately", "runs/young"} <= set(history.runs)
+        assert history.has_content("shop/young")
+        query(database, "UPDATE streams SET run_id = name")
+        assert history.prune(60) == ["5 months ago"]
+        assert history.runs == ["runs/lately", "runs/young"]
+
+    def test_a_time_before_its_month_keeps_no_stream(self, history: History) -> None:
+        history.run("old", 5, 5)
+        query(history.database, "UPDATE streams SET updated = '2000-01-01'")
+        assert history.prune() == ["5 months ago"]
+        assert history.runs == []
+
+    def test_a_stream_stays_in_its_run_and_is_young_when_written_to(
+        self, database: Database, opens: OpensStore
+    ) -> None:
+        write(opens(), LINES)
+        query(database, "UPDATE streams SET updated = '2020-01-01', run_id = 'old'")
+        query(database, "UPDATE streams SET next_seq = 13")
+        rows = query(database, "SELECT run_id, updated > now() - interval '1 h' FROM streams")
+        assert rows == [("run-1", True)]
 
     def test_this_month_is_kept_even_if_nothing_is_kept(self, history: History) -> None:
         history.run("young", 0, 0)

@@ -8,6 +8,7 @@ import pytest
 
 from remora.errors import DatabaseError, NotFound, StreamDamaged, StreamWriteFailed
 from remora.memory.events import ToolResulted, TurnStart
+from remora.trace.postgres import contents as postgres_contents
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
@@ -123,6 +124,33 @@ class TestStoring:
             contents.get(DIGEST)
         assert contents.problem(DIGEST) is None
         assert contents.get(DIGEST) == CONTENT
+
+    def test_a_content_that_is_too_large_is_reported_and_not_read(
+        self,
+        kind: str,
+        copies: CopiedTraceFolder,
+        database: Database,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        allow_any_row(database)
+        store_bytes(database, kind, CONTENT, "now()")
+        monkeypatch.setattr(postgres_contents, "MAX_COMPRESSED_CONTENT", len(CONTENT) - 1)
+        monkeypatch.setattr(postgres_contents, "MAX_OBJECT", len(CONTENT) - 1)
+        contents = getattr(copies, kind)
+        assert contents.problem(DIGEST) == f"is too large ({len(CONTENT)} bytes)"
+        with pytest.raises(StreamDamaged, match="is too large"):
+            contents.get(DIGEST)
+
+    @pytest.mark.slow
+    def test_a_content_that_is_too_large_is_not_stored(self, kind: str, database: Database) -> None:
+        size = (64 if kind == "blobs" else 256) << 20
+        insert = (
+            "INSERT INTO contents (kind, digest, content) SELECT '{}', sha256(c), c "
+            "FROM convert_to(repeat('a', {}), 'UTF8') AS c"
+        )
+        with pytest.raises(DatabaseError, match="contents_size"):
+            change(database, insert.format(kind, size + 1))
+        change(database, insert.format(kind, size))
 
 
 class TestMonths:

@@ -60,6 +60,20 @@ class TestOwnership:
         store.release(STREAM, filled(store, chained(1)))
         assert opens().claim(STREAM).head.count == 1
 
+    def test_a_forged_lease_does_not_last_forever(
+        self, opens: OpensStore, database: Database
+    ) -> None:
+        filled(opens(), chained(1))
+        query = (
+            "UPDATE streams SET lease_until = '8999-01-01', epoch = 1000000000000000, "
+            "deaths = 1000000000"
+        )
+        database.run(lambda connection: connection.execute(query))
+        claim = opens().claim(STREAM)
+        assert (claim.epoch, claim.head.count) == (1, 1)
+        with pytest.raises(StreamLocked):
+            opens().claim(STREAM)
+
     @pytest.mark.parametrize("line", [b"garbage\n", b"[" * 100_000 + b"\n", b"\n"])
     def test_a_stream_whose_last_line_is_not_an_event_is_damaged(
         self, line: bytes, opens: OpensStore, database: Database

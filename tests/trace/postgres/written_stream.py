@@ -38,10 +38,15 @@ def write(store: PostgresTraceStore, lines: Sequence[bytes], stream: str = STREA
 
 def allow_any_row(database: Database) -> None:
     """Remove the checks of rows, which tables of an older version did not have."""
-    query = (
-        "ALTER TABLE streams DROP CONSTRAINT IF EXISTS streams_name, DROP CONSTRAINT IF EXISTS streams_values; "
-        "ALTER TABLE contents DROP CONSTRAINT IF EXISTS contents_digest"
-    )
+    query = """
+    ALTER TABLE streams
+        DROP CONSTRAINT IF EXISTS streams_name, DROP CONSTRAINT IF EXISTS streams_values;
+    ALTER TABLE contents DROP CONSTRAINT IF EXISTS contents_digest,
+        DROP CONSTRAINT IF EXISTS contents_size, DROP CONSTRAINT IF EXISTS contents_month;
+    ALTER TABLE events
+        DROP CONSTRAINT IF EXISTS events_seq, DROP CONSTRAINT IF EXISTS events_month;
+    DROP FUNCTION IF EXISTS keep_facts CASCADE
+    """
     database.run(lambda connection: connection.execute(query))
 
 

@@ -35,24 +35,28 @@ WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'S')
 """
 # The lines of a stream are in the month in which it was begun. Its contents are in that month and
 # in all others until it was last written to. A month is needed as long as it has anything of a run
-# with a stream that is young or being written.
+# with a stream that is young or being written. Workers write all columns except `month`, so a stream
+# is young for some time after its month, and no stream of a later month goes with a month.
 _NEEDED = """
 WITH young AS (
     SELECT id, project, run_id FROM streams
-    WHERE updated > now() - make_interval(days => %(days)s) OR lease_until > now()
+    WHERE greatest(updated, (month + interval '1 month') AT TIME ZONE 'UTC')
+        > now() - make_interval(days => %(days)s) OR lease_until > now()
 )
 SELECT DISTINCT to_char(needed, 'YYYY-MM') FROM streams,
-    generate_series(month, least(updated, now()) AT TIME ZONE 'UTC', interval '1 month') AS needed
+    generate_series(month, greatest(least(updated, now()) AT TIME ZONE 'UTC', month),
+        interval '1 month') AS needed
 WHERE id IN (SELECT id FROM young)
     OR (project, run_id) IN (SELECT project, run_id FROM young)
 """
 _FORGET = """
 WITH touched AS (
     SELECT id, project, run_id FROM streams
-    WHERE %(month)s BETWEEN month AND (updated AT TIME ZONE 'UTC')::date
+    WHERE month = %(month)s
+        OR %(month)s BETWEEN month AND (updated AT TIME ZONE 'UTC')::date
 ), going AS (
     DELETE FROM streams WHERE id IN (SELECT id FROM touched)
-        OR (project, run_id) IN (SELECT project, run_id FROM touched)
+        OR month <= %(month)s AND (project, run_id) IN (SELECT project, run_id FROM touched)
     RETURNING project, name, next_seq, head
 )
 INSERT INTO expired (project, name, count, head) SELECT project, name, next_seq, head FROM going

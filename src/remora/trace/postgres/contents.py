@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from remora.errors import StreamDamaged
+from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
 from remora.trace.content.objects import ObjectStore, is_sha256
 from remora.trace.postgres.database import Connection, Database
+from remora.trace.postgres.schema import MAX_OBJECT
 
 _STORED = """
 SELECT encode(digest, 'hex') FROM contents
@@ -23,8 +25,10 @@ INSERT INTO contents (kind, digest, content) VALUES (%s, %s, %s) ON CONFLICT DO 
 """
 # Another month may have the right bytes, because workers could once store others.
 _FETCH = """
-SELECT content FROM contents WHERE kind = %s AND digest = %s
-ORDER BY sha256(content) = digest DESC, month DESC LIMIT 1
+SELECT CASE WHEN size <= %s THEN content END, size FROM (
+    SELECT content, octet_length(content) AS size FROM contents WHERE kind = %s AND digest = %s
+    ORDER BY sha256(content) = digest DESC, month DESC LIMIT 1
+) AS found
 """
 
 
@@ -42,7 +46,11 @@ class PostgresObjectStore(ObjectStore):
         self._kind = kind
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        self._fetch(digest)
+        if problem := self._fetch(digest):
+            raise StreamDamaged(
+                f"{digest} in the table contents of {self._database.address} {problem}",
+                hint="someone has changed it; restore the database from a backup",
+            )
         return super().pieces(digest)
 
     def existing(self, digests: Iterable[str]) -> set[str]:
@@ -57,36 +65,35 @@ class PostgresObjectStore(ObjectStore):
         """Return a description of the damage to the content in the database, or None."""
         if isinstance(digest, str) and is_sha256(digest):
             self.drop_copy(digest)
-            try:
-                self._fetch(digest)
-            except StreamDamaged:
-                return "does not match its hash"
+            if found := self._fetch(digest):
+                return found
         return super().problem(digest)
 
     def drop_copy(self, digest: str) -> None:
         """Remove the copy in the folder, if there is one."""
         (self.folder / digest[:2] / digest).unlink(missing_ok=True)
 
-    def _fetch(self, digest: str) -> None:
-        """Copy a content to the folder if it is missing there. Raises StreamDamaged if it does not
-        match its hash.
+    def _fetch(self, digest: str) -> str | None:
+        """Copy a content to the folder if it is missing there. Return what is wrong with it, or
+        None.
         """
         if not is_sha256(digest) or (self.folder / digest[:2] / digest).exists():
-            return
-        wanted = [self._kind, bytes.fromhex(digest)]
+            return None
+        limit = MAX_COMPRESSED_CONTENT if self._packs else MAX_OBJECT
+        wanted = [limit, self._kind, bytes.fromhex(digest)]
         row = self._database.run(
             lambda connection: connection.execute(_FETCH, wanted, binary=True).fetchone()
         )
         if row is None:
-            return
+            return None
+        if row[0] is None:
+            return f"is too large ({row[1]} bytes)"
         if sha256(row[0]).hexdigest() != digest:
-            raise StreamDamaged(
-                f"{digest} in the table contents of {self._database.address} does not match its hash",
-                hint="someone has changed it; restore the database from a backup",
-            )
+            return "does not match its hash"
         self.put(row[0])
         with self._lock:
             self._unsynced.discard(digest)
+        return None
 
     def _sync_waiting(self) -> None:
         with self._lock:

@@ -5,6 +5,8 @@ from typing import Any
 
 from psycopg import Connection, sql
 
+from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
+
 SCHEMA = "remora"
 VERSION = 4
 _MONTHS_AHEAD = 12
@@ -90,12 +92,16 @@ STREAM_NAME = "^(traces|runs)/[a-z0-9][a-z0-9._-]{0,63}$"
 """Regular expression of PostgreSQL for the names of streams: a folder, and a valid ID.
 
 Readers copy streams to files of these names."""
-# Workers write these columns and contents. Rows from before are kept, and readers check them, too.
+MAX_OBJECT = 256 << 20
+"""Maximum bytes of an object in the database."""
+# Workers write these columns and contents. Rows from before are kept, and readers check them, too,
+# except that the partitions of later months must be able to take over their rows.
 _CHECKS = """
 ALTER TABLE streams
     ADD CONSTRAINT streams_name CHECK (name COLLATE "C" ~ '{name}') NOT VALID,
     ADD CONSTRAINT streams_values CHECK (
         next_seq >= 0 AND turn >= 0 AND bytes >= 0 AND octet_length(head) = 64
+        AND epoch BETWEEN 0 AND 1e15 AND deaths BETWEEN 0 AND 1e9
         AND octet_length(owner) <= 10000 AND octet_length(run_id) <= 10000
         AND octet_length(operation) <= 10000 AND octet_length(node_id) <= 100000
         AND octet_length(status) <= 10000
@@ -103,10 +109,28 @@ ALTER TABLE streams
         AND ended BETWEEN '2000-01-01' AND '9000-01-01'
         AND lease_until BETWEEN '2000-01-01' AND '9000-01-01'
     ) NOT VALID;
-DELETE FROM contents WHERE digest <> sha256(content)
-    AND month >= date_trunc('month', now() AT TIME ZONE 'UTC')::date;
-ALTER TABLE contents ADD CONSTRAINT contents_digest CHECK (digest = sha256(content)) NOT VALID;
+DELETE FROM contents WHERE month >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
+    AND NOT (digest = sha256(content) AND {size} AND {first});
+DELETE FROM events WHERE month >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
+    AND NOT (seq >= 0 AND {first});
+ALTER TABLE contents
+    ADD CONSTRAINT contents_digest CHECK (digest = sha256(content)) NOT VALID,
+    ADD CONSTRAINT contents_size CHECK ({size}) NOT VALID,
+    ADD CONSTRAINT contents_month CHECK ({first}) NOT VALID;
+ALTER TABLE events
+    ADD CONSTRAINT events_seq CHECK (seq >= 0) NOT VALID,
+    ADD CONSTRAINT events_month CHECK ({first}) NOT VALID;
+CREATE FUNCTION keep_facts() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    NEW.run_id := coalesce(OLD.run_id, NEW.run_id);
+    IF NEW.next_seq <> OLD.next_seq THEN NEW.updated := clock_timestamp(); END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER keep_facts BEFORE UPDATE OF next_seq, run_id ON streams
+    FOR EACH ROW EXECUTE FUNCTION keep_facts();
 """.replace("{name}", STREAM_NAME)
+_SIZE = f"CASE kind WHEN 'blobs' THEN {MAX_COMPRESSED_CONTENT} ELSE {MAX_OBJECT} END"
+_CHECKS = _CHECKS.replace("{size}", f"octet_length(content) <= {_SIZE}")
+_CHECKS = _CHECKS.replace("{first}", "(extract(day FROM month) = 1) IS TRUE")
 _UPGRADES = {1: _MODEL_TABLES, 2: _ENDED, 3: _CHECKS}
 """Statements that turn a version into the next one."""
 _WORKERS = """
@@ -119,8 +143,9 @@ _CREATE_PARTITION = """
 CREATE TABLE {new} PARTITION OF {table} FOR VALUES FROM ({month}) TO ({following})
 """
 _MOVE_OUT = """
-CREATE TEMPORARY TABLE moving ON COMMIT DROP AS SELECT * FROM {later} WHERE month = {month};
-DELETE FROM {later} WHERE month = {month}
+CREATE TEMPORARY TABLE moving ON COMMIT DROP AS SELECT * FROM {later}
+    WHERE month >= {month} AND month < {following};
+DELETE FROM {later} WHERE month >= {month} AND month < {following}
 """
 _MOVE_IN = "INSERT INTO {table} SELECT * FROM moving; DROP TABLE moving"
 _WORKER_RIGHTS = """
@@ -129,7 +154,8 @@ GRANT SELECT ON ALL TABLES IN SCHEMA remora TO {role};
 GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
 GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id, operation, node_id, turn,
-    status, bytes, updated, ended) ON streams TO {role};
+    status, bytes, ended) ON streams TO {role};
+REVOKE UPDATE (updated) ON streams FROM {role};
 GRANT INSERT, UPDATE ON model_servers, model_slots TO {role};
 """
 
@@ -205,8 +231,8 @@ def _add_partition(connection: Connection[Any], table: str, month: date) -> None
         "following": sql.Literal(next_month(month)),
     }
     connection.execute(sql.SQL("LOCK TABLE {later} IN ACCESS EXCLUSIVE MODE").format(**names))
-    query = sql.SQL("SELECT FROM {later} WHERE month = {month} LIMIT 1").format(**names)
-    moves = connection.execute(query).rowcount > 0
+    query = "SELECT FROM {later} WHERE month >= {month} AND month < {following} LIMIT 1"
+    moves = connection.execute(sql.SQL(query).format(**names)).rowcount > 0
     for statement in (_MOVE_OUT, _CREATE_PARTITION, _MOVE_IN) if moves else (_CREATE_PARTITION,):
         connection.execute(sql.SQL(statement).format(**names))
 

@@ -37,15 +37,17 @@ INSERT INTO streams (project, name) VALUES (%(project)s, %(name)s) ON CONFLICT D
 """
 _CLAIM = """
 UPDATE streams
-SET epoch = epoch + 1, owner = %(owner)s,
-    deaths = deaths + (owner IS NOT NULL AND owner <> %(owner)s)::int,
+SET epoch = epoch %% 1000000000000000 + 1, owner = %(owner)s,
+    deaths = least(deaths, 999999999) + (owner IS NOT NULL AND owner <> %(owner)s)::int,
     lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
 WHERE project = %(project)s AND name = %(name)s
-    AND (owner IS NULL OR lease_until < clock_timestamp() OR owner IN (%(owner)s, %(dead)s))
+    AND (owner IS NULL OR owner IN (%(owner)s, %(dead)s)
+        OR lease_until NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 day')
 RETURNING id, month, epoch, next_seq, head, deaths
 """
 _OWNER = """
-SELECT owner, ceil(extract(epoch FROM lease_until - clock_timestamp()))::int
+SELECT owner, ceil(extract(epoch FROM
+    least(lease_until, clock_timestamp() + interval '1 day') - clock_timestamp()))::int
 FROM streams WHERE project = %(project)s AND name = %(name)s
 """
 # One statement compares the epoch and the number of lines, moves the head and inserts the lines.
@@ -56,7 +58,7 @@ WITH moved AS (
         lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
         closed = %(closed)s, run_id = %(run_id)s, operation = %(operation)s,
         node_id = %(node_id)s, turn = %(turn)s, status = %(status)s, bytes = bytes + %(bytes)s,
-        updated = clock_timestamp(), ended = CASE WHEN %(closed)s THEN clock_timestamp() END
+        ended = CASE WHEN %(closed)s THEN clock_timestamp() END
     WHERE id = %(id)s AND epoch = %(epoch)s AND next_seq = %(seq)s
         AND owner IS NOT NULL AND NOT closed
     RETURNING id, month

@@ -27,7 +27,7 @@ SELECT seq, CASE WHEN octet_length(lines) <= %(row_bytes)s THEN lines ELSE '' EN
 _STREAMS = """
 SELECT stream, lines FROM (
     SELECT stream, seq, lines, sum(octet_length(lines)) OVER (ORDER BY stream) AS size
-    FROM events WHERE month = %(month)s AND stream = ANY (%(ids)s)
+    FROM events WHERE month = %(month)s AND stream = ANY (%(ids)s) AND seq >= 0
 ) AS page WHERE size <= %(bytes)s ORDER BY stream, seq
 """
 
