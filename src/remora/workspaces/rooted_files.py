@@ -91,6 +91,13 @@ class RootedFiles:
         with self.open_parent(rel, make=True) as (folder, name), _host_errors(rel):
             write_new_file(folder, name, data, mode)
 
+    def put(self, rel: str, data: Content, *, mode: int | None = None) -> None:
+        """Replace an existing file like `write_bytes`, or write a new one like `create`."""
+        if self.exists(rel):
+            self.write_bytes(rel, data, mode=mode)
+        else:
+            self.create(rel, data, 0o644 if mode is None else mode)
+
     def remove(self, rel: str) -> None:
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))

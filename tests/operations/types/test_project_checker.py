@@ -228,6 +228,34 @@ def test_a_module_cannot_lead_later_writes_out_of_the_folder(tmp_path: Path) -> 
     assert outside.read_text() == "mine"
 
 
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("name", ["shop.py", "remora-mypy.ini", "package/cart.py"])
+def test_a_link_that_a_module_leaves_behind_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: int, name: str
+) -> None:
+    """Below level 2, the checked copy keeps what the project's code has written to it."""
+    monkeypatch.setattr("remora.sandbox.process.best_level", lambda: need(level))
+    outside = tmp_path / "outside"
+    for path in ("shop.py", "remora-mypy.ini", "cart.py"):
+        write(outside, {path: "mine"})
+    link = name.partition("/")[0]
+    target = outside if link == "package" else outside / link
+    replaces = f"import os, shutil\nshutil.rmtree({link!r}, ignore_errors=True)\n"
+    replaces += f"if os.path.lexists({link!r}):\n    os.remove({link!r})\n"
+    replaces += f"os.symlink({str(target)!r}, {link!r})\n"
+    files = {"shop.py": "n = 1\n", "package/cart.py": "n = 1\n", "zero.py": replaces}
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    imports, mypy = find_import_check(["zero.py"], python), find_checker(None, {}, None, ["."])
+    assert imports is not None
+    assert mypy is not None
+    with TypeChecker(files, {}, minor=11) as ty:
+        ty.check_with(imports.check, {})
+        assert (ty.folder / link).is_symlink()
+        with pytest.raises(HostError, match=r"already exists|symbolic link"):
+            ty.check_with(mypy.check, {name: "n = 2\n"} if name.endswith(".py") else {})
+    assert {path.read_text() for path in outside.iterdir()} == {"mine"}
+
+
 @pytest.mark.slow
 def test_a_plug_in_cannot_either(tmp_path: Path) -> None:
     need(2)

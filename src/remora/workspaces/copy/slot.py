@@ -116,10 +116,7 @@ class SlotCopy:
 
     def _restore(self, path: str) -> None:
         content, mode = self._base.pieces(path), self._base.files[path].mode
-        if self._files.exists(path):
-            self._files.write_bytes(path, content, mode=mode)
-        else:
-            self._files.create(path, content, mode)
+        self._files.put(path, content, mode=mode)
 
     def _remove(self, path: str) -> None:
         """Remove an entry, unless it has been removed together with its folder."""

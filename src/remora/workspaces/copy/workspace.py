@@ -102,12 +102,8 @@ class Workspace:
                 self._files.remove(path)
                 self._prune(path)
         for path, (content, mode) in files.items():
-            if content is None:
-                continue
-            if self._files.exists(path):
-                self._files.write_bytes(path, content, mode=mode)
-            else:
-                self._files.create(path, content, mode)
+            if content is not None:
+                self._files.put(path, content, mode=mode)
 
     def reset(self) -> None:
         self._copy.reset()

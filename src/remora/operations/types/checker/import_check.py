@@ -44,8 +44,7 @@ class ImportCheck(NamedTuple):
     def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
         """Return a diagnostic for each module in `folder` that cannot be imported.
 
-        The modules' changes of files are discarded: a link among them would lead later writes into
-        the folder elsewhere. Raises HostError if the process does not finish.
+        From isolation level 2, the modules' changes of files are discarded. Raises HostError if the process does not finish.
         """
         names = {module_name(path): path for path in self.paths}
         python = self.python

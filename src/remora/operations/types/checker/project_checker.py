@@ -20,6 +20,7 @@ from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.mypy_settings import mypy_settings, tool_settings
+from remora.workspaces.rooted_files import RootedFiles
 
 _INI_FILES = ("mypy.ini", ".mypy.ini", "setup.cfg")
 _PLUGINS = re.compile(r"(?m)^\s*plugins\s*=\s*(?:\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)$")
@@ -60,7 +61,7 @@ class ProjectChecker(NamedTuple):
         which is beside the folder. Raises HostError if the checker fails or does not finish.
         """
         if self.config is not None:
-            (folder / self.config[0]).write_text(self.config[1], encoding="utf-8")
+            RootedFiles(folder).put(self.config[0], self.config[1].encode())
         read = [*interpreter_paths(Path(self.command[0]), trusted=False)]
         if self.python is not None:
             read += interpreter_paths(self.python.python, trusted=self.python.trusted)

@@ -25,6 +25,7 @@ from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.text_lines import split_lines
 from remora.tools.kept_answers import KeptAnswers
+from remora.workspaces.rooted_files import RootedFiles
 
 SECONDS = 120.0
 LOOKING_SECONDS = 20.0
@@ -122,9 +123,7 @@ class TypeChecker:
         for path, text in files.items():
             self._write(path, text)
         for path, content in settings.items():
-            target = self.folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            RootedFiles(self.folder).put(path, content)
 
     def __enter__(self) -> "TypeChecker":
         return self
@@ -210,10 +209,8 @@ class TypeChecker:
         self._changed = dict(changed)
 
     def _write(self, path: str, text: str) -> None:
-        target = self.folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        # the project's code may have replaced files by links, which below isolation level 2 remain
+        RootedFiles(self.folder).put(path, text.encode())
 
     def _ask_ty(self, seconds: float) -> bytes:
         self.runs += 1
