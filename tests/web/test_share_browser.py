@@ -1,6 +1,9 @@
 """Share files in a real browser, opened from the disk."""
 
+import gzip
+import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from remora.memory.events import GENESIS
+from remora.trace.content.line_format import line_hash, line_with_hash
 from remora.web.share.share_file import share_run
 from tests.browser import opened_page
 from tests.diagnosis.planted_failures import Planted
@@ -270,6 +275,137 @@ def test_a_badge_is_that_of_its_own_view(show: Open, failed: Planted, tmp_path: 
     page = show(forged.replace(run, 'data-badge="x"').replace(agent, run))
     expect(page.locator("#run [data-badge]")).to_have_class("badge good")
     expect(page.locator(f"#{failed.agent_id} [data-badge]")).to_have_class("badge bad")
+
+
+@pytest.fixture
+def whole(failed: Planted, tmp_path: Path) -> str:
+    """The file of the run."""
+    return share_run(records_of(failed.root, tmp_path), failed.run_id).html
+
+
+def opening(html: str, name: str) -> str:
+    """Return the tag before the lines of a stream."""
+    found = re.search(rf'<script [^>]*data-stream="{name}"[^>]*>', html)
+    assert found is not None
+    return found[0]
+
+
+def forged_chain(data: bytes) -> bytes:
+    """Return lines that say something else, with new hashes."""
+    previous, lines = GENESIS, []
+    for line in data.splitlines():
+        body = line[:-TAIL].replace(b'"tool_result"', b'"tool_forged"')
+        previous = line_hash(previous, body)
+        lines.append(line_with_hash(body, previous))
+    return b"".join(lines)
+
+
+TAIL = len(line_with_hash(b"", GENESIS)) - 1
+
+
+def with_head(html: str, name: str) -> str:
+    """Return a file whose head of a stream is that of its lines."""
+    tag = opening(html, name)
+    head = lines_in(html, name)[-67:-3].decode()
+    return html.replace(tag, re.sub('data-head="[^"]*"', f'data-head="{head}"', tag))
+
+
+@pytest.mark.slow
+def test_an_agent_does_not_take_the_place_of_its_run(
+    show: Open, whole: str, failed: Planted
+) -> None:
+    """Neither by its name nor by a mark."""
+    tampered = change_lines(whole, failed.run_id, lambda data: data.replace(b"job_end", b"job_out"))
+    tag = opening(whole, failed.agent_id)
+    page = show(tampered.replace(tag, tag.replace(failed.agent_id, "run")))
+    expect(page.locator("#run [data-badge]")).to_have_class("badge bad")
+    page = show(tampered.replace(tag, tag.replace(">", " data-run>")))
+    expect(page.locator("#run [data-badge]")).to_have_class("badge bad")
+    expect(page.locator(".badge.good")).to_have_count(0)
+    marked = tag.replace(">", " data-run>")
+    run = opening(whole, failed.run_id)
+    page = show(whole.replace(tag, marked).replace(run, run.replace(" data-run", "")))
+    expect(page.locator("#run [data-badge]")).to_have_class("badge bad")
+    expect(page.locator(".badge.good")).to_have_count(0)
+    page = show(whole.replace(run, run.replace(" data-run", "")))
+    expect(page.locator("#run [data-badge]")).to_have_class("badge bad")
+    expect(page.locator("#run [data-badge]")).to_contain_text("the stream of the run is missing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["{run}", "x", "run"])
+def test_a_second_stream_of_the_run_anchors_nothing(
+    show: Open, whole: str, failed: Planted, name: str
+) -> None:
+    forged = with_head(change_lines(whole, failed.agent_id, forged_chain), failed.agent_id)
+    lines = lines_in(forged, failed.agent_id)
+    head = {"count": lines.count(b"\n"), "hash": lines[-67:-3].decode()}
+    data = {"agent_id": failed.agent_id, "head": head}
+    event = {"seq": 0, "run_id": name, "agent_id": "", "turn": 0, "type": "job_end", "data": data}
+    body = json.dumps(event)[:-1].encode()
+    decoy = line_with_hash(body, line_hash(GENESIS, body))
+    run = opening(forged, failed.run_id)
+    put = re.sub(r'data-lines="\d+"', 'data-lines="1"', run).replace(
+        failed.run_id, name.format(run=failed.run_id)
+    )
+    packed = b64encode(gzip.compress(decoy)).decode()
+    put = re.sub('data-head="[^"]*"', f'data-head="{decoy[-67:-3].decode()}"', put)
+    page = show(forged.replace(run, f"{put}{packed}</script>{run}"))
+    expect(page.locator("#run [data-badge]")).to_have_class("badge bad")
+    expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+    expect(page.locator("main")).not_to_contain_text("anchored in")
+
+
+@pytest.mark.slow
+def test_two_streams_of_one_name_are_both_red(show: Open, whole: str, failed: Planted) -> None:
+    forged = with_head(change_lines(whole, failed.agent_id, forged_chain), failed.agent_id)
+    true = re.search(rf'<script [^>]*data-stream="{failed.agent_id}".*?</script>', whole, re.DOTALL)
+    assert true is not None
+    for page in (
+        show(forged.replace("<footer>", f"{true[0]}<footer>")),
+        show(forged.replace("</body>", f"{true[0]}</body>")),
+    ):
+        expect(badge(page, failed.agent_id)).to_have_class("badge bad")
+        expect(badge(page, failed.agent_id)).to_contain_text("another stream in its place")
+
+
+@pytest.mark.slow
+def test_a_line_that_the_head_does_not_prove_anchors_nothing(
+    show: Open, whole: str, failed: Planted
+) -> None:
+    count = lines_in(whole, failed.run_id).count(b"\n")
+    kept = {*range(1, count)}
+    stubbed = change_lines(whole, failed.run_id, lambda data: stubs(data, kept))
+    run = opening(whole, failed.run_id)
+    page = show(
+        stubbed.replace(run, run.replace(" data-head=", f' data-withheld="{count}" data-head='))
+    )
+    expect(badge(page, failed.run_id)).to_have_class("badge part")
+    expect(badge(page, failed.agent_id)).to_contain_text("lines checked in this browser")
+    expect(badge(page, failed.agent_id)).not_to_contain_text("anchored")
+
+
+@pytest.mark.slow
+def test_what_follows_the_script_or_has_a_name_of_the_document_proves_nothing(
+    show: Open, html: str, failed: Planted
+) -> None:
+    static = '<span class="badge good" id="x">14 lines checked</span>'
+    names = ("querySelectorAll", "getElementById", "createElement")
+    images = "".join(f'<img name="{name}" alt="">' for name in names)
+    page = show(
+        html.replace("</body>", f"{static}</body>").replace("<footer>", f"{images}<footer>")
+    )
+    expect(badge(page, failed.agent_id)).to_have_class("badge good")
+    expect(page.locator("#x")).to_have_text("not checked")
+
+
+@pytest.mark.slow
+def test_the_last_turn_is_that_of_the_lines(show: Open, html: str, failed: Planted) -> None:
+    page = show(re.sub(r'data-last="\d+"', 'data-last="1"', html))
+    expect(badge(page, failed.agent_id)).to_have_class("badge good")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator(".tabs .which")).to_have_text("turn 3")
 
 
 @pytest.mark.slow

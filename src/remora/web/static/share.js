@@ -7,7 +7,11 @@
   const STUB = /^\{"turn":\d+,"withheld":\d+,"hash":"[0-9a-f]{64}"\}$/; // of a line that was left out
   const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu; // as in visible_text.py
   const streams = new Map();
-  const views = [...document.querySelectorAll("[data-view]")];
+  // those of the prototype, because names of elements replace those of the document
+  const all = (selector) => [...Document.prototype.querySelectorAll.call(document, selector)];
+  const byId = (id) => Document.prototype.getElementById.call(document, id);
+  const create = (name) => Document.prototype.createElement.call(document, name);
+  const views = all("[data-view]");
 
   // --- the recorded lines ---
 
@@ -51,6 +55,7 @@
       this.problems = []; // {line, detail}
       this.declared = new Set((element.dataset.withheld ?? "").split(" ").map(Number));
       this.withheld = []; // numbers of the lines that were left out, which cannot be checked
+      this.view = this.ofRun || this.name !== "run" ? views.find((view) => view.id === (this.ofRun ? "run" : this.name)) : null;
     }
 
     async read() {
@@ -83,6 +88,7 @@
           line.computed = await this.hash(line, whole[at + place - 1]?.stated ?? GENESIS);
         }));
       }
+      let isNamed = false;
       for (const [place, line] of whole.entries()) {
         if (line.isWithheld !== this.declared.has(place + 1)) {
           this.add(place + 1, line.isWithheld ? "the line was removed after the file was written" : "the line was not in the file when it was written");
@@ -99,6 +105,8 @@
         }
         if (line.computed !== line.stated || line.stated === "") this.add(place + 1, "the line does not match its hash");
         else if (line.event && line.event.seq !== place) this.add(place + 1, "the line has another number");
+        else if (line.event && !isNamed && !this.owns(line.event, place)) this.add(place + 1, "the line is of another stream");
+        isNamed ||= Boolean(line.event);
       }
       const torn = this.lines.find((line) => !line.isWhole);
       if (damage) this.add(Math.max(1, this.lines.length), "the compressed lines are damaged from here on");
@@ -106,6 +114,11 @@
       else if (!this.problems.length && (whole.length !== this.count || whole.at(-1)?.stated !== this.head)) {
         this.add(Math.max(1, Math.min(whole.length, this.count)), `the file was written with ${plural(this.count, "line")}, and has ${whole.length} now`);
       }
+    }
+
+    /** Return true if the first event of the stream has its name. That of a run has no agent. */
+    owns(event, place) {
+      return this.ofRun ? event.run_id === this.name && !(event.agent_id && place === 0) : event.agent_id === this.name;
     }
 
     async hash(line, previous) {
@@ -145,20 +158,29 @@
   const latin = (bytes) => String.fromCharCode(...bytes);
   const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
-  /** Compare the heads of the agents with those that the run's own stream has. */
-  function checkAnchors() {
-    const run = [...streams.values()].find((stream) => stream.ofRun);
+  /** Refuse streams of one name, and several streams of the run. */
+  function checkNames(read) {
+    for (const stream of read) {
+      const isAlone = read.every((other) => other === stream || (other.name !== stream.name && !(other.ofRun && stream.ofRun)));
+      if (!isAlone) stream.add(1, "the file has another stream in its place");
+    }
+    const view = views.find((each) => each.id === "run");
+    if (view && !read.some((stream) => stream.ofRun)) say({ name: "", view }, "not what was recorded: the stream of the run is missing", "bad");
+  }
+
+  /** Compare the heads of the agents with those that a run's own stream has. */
+  function checkAnchors(run, read) {
     const heads = new Map();
-    run?.lines.forEach((line, place) => {
+    run.lines.forEach((line, place) => {
       if (line.event?.type === "job_start") heads.delete(line.event.data?.agent_id);
       if (line.event?.type === "job_end") heads.set(line.event.data?.agent_id, { ...line.event.data?.head, line: place + 1 });
     });
-    for (const stream of streams.values()) {
+    for (const stream of read) {
       const head = heads.get(stream.name);
       if (!head) continue;
       const last = stream.lines.filter((line) => line.isWhole).at(-1);
       const count = stream.lines.filter((line) => line.isWhole).length;
-      if (head.count === count && head.hash === last?.stated) stream.anchor = run.problems.length ? 0 : head.line;
+      if (head.count === count && head.hash === last?.stated) stream.anchor = run.problems.length || run.withheld.at(-1) > head.line ? 0 : head.line;
       else stream.add(Math.max(1, Math.min(count, head.count)), `line ${head.line} of the run's stream has another head`);
     }
   }
@@ -166,7 +188,7 @@
   // --- what is shown of the check ---
 
   function element(name, text = "", attributes = {}) {
-    const made = document.createElement(name);
+    const made = create(name);
     made.append(...visible(text));
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
@@ -177,7 +199,7 @@
     const nodes = [];
     let from = 0;
     for (const found of text.matchAll(HIDDEN)) {
-      const escape = document.createElement("span");
+      const escape = create("span");
       const code = found[0].codePointAt(0).toString(16);
       escape.className = "hidden";
       const [letter, digits] = code.length > 4 ? ["U", 8] : code.length > 2 ? ["u", 4] : ["x", 2];
@@ -205,7 +227,7 @@
     say(stream, text, first ? "bad" : withheld ? "part" : "good");
     for (const problem of stream.problems) {
       const turn = stream.lines[problem.line - 1]?.turn;
-      const row = document.getElementById(`${stream.name}-row-${turn}`);
+      const row = byId(`${stream.name}-row-${turn}`);
       if (row && !row.classList.contains("tampered")) {
         row.classList.add("tampered");
         row.querySelector(".call")?.append(element("div", `line ${problem.line} is not what was recorded`, { class: "cause" }));
@@ -223,7 +245,7 @@
 
   /** Show the head that was computed, in place of the one that the file states. */
   function showHead(stream) {
-    const list = document.getElementById(`${stream.name}-proof`)?.querySelector("dl");
+    const list = byId(`${stream.name}-proof`)?.querySelector("dl");
     const anchor = `${stream.ofRun ? "run" : "agent"} ${stream.name} ${stream.count} ${stream.head}`;
     list?.replaceChildren(
       element("dt", "head"), element("dd", `${plural(stream.count, "line")}, ${stream.head}`),
@@ -232,35 +254,43 @@
   }
 
   /** Show the result of a stream in its own view and section, whatever name the badges there have. */
-  function say({ name, ofRun }, text, kind) {
-    const proof = document.getElementById(`${name}-proof`)?.querySelector("[data-proof]");
+  function say({ name, view }, text, kind) {
+    const proof = byId(`${name}-proof`)?.querySelector("[data-proof]");
     proof?.replaceChildren(element("span", text, { class: `badge ${kind}`, role: kind === "bad" ? "alert" : "status" }));
-    const badge = views.find((view) => view.id === (ofRun ? "run" : name))?.querySelector("[data-badge]");
+    const badge = view?.querySelector("[data-badge]");
     if (badge) {
       badge.replaceChildren(...visible(text));
       badge.className = `badge ${kind}`;
     }
   }
 
-  async function checkAll() {
-    const found = [...document.querySelectorAll("script[data-stream]")];
-    for (const badge of document.querySelectorAll(".badge, [data-badge]")) {
+  /** Remove what the file says of its own proof. */
+  function reset() {
+    for (const badge of all(".badge, [data-badge]")) {
       badge.replaceChildren("not checked");
       badge.className = "badge wait";
     }
+  }
+
+  async function checkAll() {
+    reset();
+    const found = all("script[data-stream]");
     if (typeof DecompressionStream === "undefined" || !globalThis.crypto?.subtle) {
       for (const each of found) say(new Stream(each), "this browser cannot check the lines", "bad");
       return;
     }
+    const read = [];
     for (const each of found) {
       const stream = new Stream(each);
       say(stream, "checking …", "wait");
       await stream.read();
+      read.push(stream);
       streams.set(stream.name, stream);
       show();
     }
-    checkAnchors();
-    streams.forEach(showBadge);
+    checkNames(read);
+    for (const stream of read) if (stream.ofRun) checkAnchors(stream, read);
+    read.forEach(showBadge);
   }
 
   // --- the selected agent, turn and tab, which are the fragment of the address ---
@@ -276,10 +306,15 @@
   function selected() {
     const [, name, turn, tab] = /^(.+?)-t(\d+)(?:-([a-z]+))?$/.exec(fragment()) ?? [, fragment()];
     const view = views.find((each) => each.id === name) ?? current ?? views[0];
-    return { view, turn: Math.min(Number(turn ?? view.dataset.turn), Number(view.dataset.last)), tab: tab ?? view.dataset.tab };
+    return { view, turn: Math.min(Number(turn ?? view.dataset.turn), lastTurn(view)), tab: tab ?? view.dataset.tab };
   }
 
   let current = null;
+
+  /** The file may state fewer turns than its lines have. */
+  function lastTurn(view) {
+    return Math.max(Number(view.dataset.last), streams.get(view.id)?.lines.at(-1)?.turn ?? 0);
+  }
 
   function show() {
     const { view, turn, tab } = selected();
@@ -288,7 +323,7 @@
     if (view.id === "run") return;
     view.dataset.turn = turn;
     view.dataset.tab = tab;
-    view.querySelector("input[type=range]").value = turn;
+    Object.assign(view.querySelector("input[type=range]"), { max: lastTurn(view), value: turn });
     markBar(view, turn);
     view.querySelector(".tabs .which").textContent = `turn ${turn}`;
     for (const link of view.querySelectorAll(".tabs a")) {
@@ -297,7 +332,7 @@
       else link.removeAttribute("aria-current");
     }
     view.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
-    const row = document.getElementById(`${view.id}-row-${turn}`);
+    const row = byId(`${view.id}-row-${turn}`);
     row?.setAttribute("aria-current", "true");
     if (row) scrollTo(row);
     let isWhole = tab === "why" || tab === "events";
@@ -330,7 +365,7 @@
 
   /** Place the slider's knob below the bar of its turn, and outline that bar. */
   function markBar(view, turn) {
-    const turns = Number(view.dataset.last) + 1;
+    const turns = lastTurn(view) + 1;
     const bars = view.querySelectorAll(".bars rect");
     view.querySelector(".slider").style.setProperty("--turns", turns);
     const now = Math.floor(turn / Math.ceil(turns / (bars.length || 1)));
@@ -403,15 +438,16 @@
   document.addEventListener("keydown", (event) => {
     const step = { j: 1, k: -1 }[event.key];
     if (!step || current.id === "run" || event.ctrlKey || event.metaKey || event.altKey) return;
-    const turn = Math.min(Number(current.dataset.last), Math.max(0, Number(current.dataset.turn) + step));
+    const turn = Math.min(lastTurn(current), Math.max(0, Number(current.dataset.turn) + step));
     if (turn !== Number(current.dataset.turn)) go(turn, true);
   });
   addEventListener("hashchange", show);
+  addEventListener("DOMContentLoaded", checkAll); // what follows this script is part of the file
+  reset();
 
   document.documentElement.classList.add("with-script");
   // these are places to jump to for browsers without scripts
-  for (const each of document.querySelectorAll(".one-turn, .tab")) each.removeAttribute("id");
+  for (const each of all(".one-turn, .tab")) each.removeAttribute("id");
   show();
   window.scrollTo(0, 0);
-  checkAll();
 })();
