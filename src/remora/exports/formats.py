@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
@@ -131,12 +132,22 @@ def _undamaged(groups: Groups, tally: ExportCounts) -> Iterator[RunBundle]:
 
 def _recorded_lines(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[bytes]:
     """Yield the lines of the run and of its agents exactly as they were recorded."""
-    paths = [group.path] if group.whole and group.path is not None else []
-    for path in (*paths, *map(folder.existing_agent, group.agents)):
-        tally.streams += 1
-        for line in read_lines(path):
-            tally.records += 1
-            yield line + b"\n"
+    if group.whole and group.path is not None:
+        yield from _lines_of(group.path, tally)
+    for agent_id in group.agents:
+        try:
+            yield from _lines_of(folder.existing_agent(agent_id), tally)
+        except (StreamDamaged, NotFound) as error:
+            if not group.whole:
+                raise
+            tally.damage(error)
+
+
+def _lines_of(path: Path, tally: ExportCounts) -> Iterator[bytes]:
+    tally.streams += 1
+    for line in read_lines(path):
+        tally.records += 1
+        yield line + b"\n"
 
 
 def _rows(

@@ -90,12 +90,19 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
     return RunBundle(
         run_id=run_id,
         path=path,
-        agents=tuple(agent for agent in attempts if folder.find_agent(agent) is not None),
+        agents=tuple(agent for agent in attempts if _is_there(folder, agent)),
         attempts=attempts,
         start=start,
         began=began,
         head=head,
     )
+
+
+def _is_there(folder: TraceFolder, agent_id: str) -> bool:
+    try:
+        return folder.find_agent(agent_id) is not None
+    except StreamDamaged:  # reported when it is read
+        return True
 
 
 def _verdict(review: Review) -> str | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 
 from remora.errors import NotFound, StreamDamaged, UsageError
@@ -38,7 +37,7 @@ def export_folder(folder: TraceFolder, groups: Groups, path: Path) -> ImportCoun
         if isinstance(group, StreamDamaged):
             counts.problems.append(group.message)
             continue
-        streams = list(_streams(folder, group))
+        streams = list(_streams(folder, group, counts))
         is_written = any(map(is_being_written, streams))
         for stream in streams:
             if problem := folder.copy_problem(stream):
@@ -67,10 +66,18 @@ def _check_target(folder: TraceFolder, path: Path) -> None:
         raise UsageError(f"{path} contains other files", hint=hint)
 
 
-def _streams(folder: TraceFolder, group: RunBundle) -> Iterator[Path]:
-    """Yield agents before their run, because the run's stream refers to the heads of its agents."""
-    runs = [group.path] if group.whole and group.path is not None else []
-    return chain(map(folder.existing_agent, group.agents), runs)
+def _streams(folder: TraceFolder, group: RunBundle, counts: ImportCounts) -> Iterator[Path]:
+    """Yield agents before their run, because the run's stream refers to the heads of its agents.
+
+    Streams that cannot be read are problems.
+    """
+    for agent_id in group.agents:
+        try:
+            yield folder.existing_agent(agent_id)
+        except (StreamDamaged, NotFound) as error:
+            counts.problems.append(error.message)
+    if group.whole and group.path is not None:
+        yield group.path
 
 
 def _has_changed(folder: TraceFolder, group: RunBundle) -> bool:

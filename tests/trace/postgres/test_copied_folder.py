@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.exports.export_counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.run_bundles import all_bundles
+from remora.exports.trace_copy import export_folder
 from remora.memory.events import GENESIS, AgentEnd, TurnStart
 from remora.trace.content.line_format import hashed_part, line_hash, line_with_hash
 from remora.trace.import_streams import ImportTarget, import_streams
@@ -345,6 +349,21 @@ class TestDamagedDatabases:
         assert found(copies) == WHOLE
         (copies.objects.folder / digest[:2] / digest).unlink()
         assert copies.objects.get(digest) == b"content"
+
+    def test_an_export_of_all_leaves_the_changed_stream_out_and_reports_it(
+        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore, tmp_path: Path
+    ) -> None:
+        lose_lines(database, 7)
+        write(opens(), LINES, "traces/lint-other")
+        written = export_folder(copies, lambda: all_bundles(copies), tmp_path / "out")
+        (copied,) = (tmp_path / "out" / "traces").iterdir()
+        assert copied.read_bytes() == WHOLE
+        assert any("had 12 lines and now has 7" in problem for problem in written.problems)
+        tally = ExportCounts()
+        options = ExportOptions(format="jsonl", version="1")
+        chunks = export_chunks(copies, lambda: all_bundles(copies), options, tally)
+        assert b"".join(chunks) == WHOLE
+        assert (tally.streams, tally.records) == (1, 12)
 
     def test_lines_deleted_in_the_table_are_missed(
         self, copies: CopiedTraceFolder, database: Database
