@@ -239,6 +239,19 @@ def test_a_change_set_whose_stream_was_removed_is_named(desk: Desk) -> None:
         assert terminal.ends()[0] == 1
 
 
+@pytest.mark.parametrize("left", [0, 1, 5, -1])
+def test_a_change_set_whose_stream_was_cut_is_named_by_all_commands(desk: Desk, left: int) -> None:
+    agent = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"][0]["agent_id"]
+    stream = desk.root / ".agentfs" / "traces" / f"{agent}.jsonl"
+    stream.write_bytes(b"".join(stream.read_bytes().splitlines(keepends=True)[:left]))
+    job = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"][0]
+    differs = f"the stream of {agent} differs from its run's record"
+    assert differs in job["error"]
+    for command in ("show last", "diff last", "report last", "accept last --all"):
+        found = desk.remora(*command.split(), cwd=desk.root)
+        assert differs in found.out + found.err, command
+
+
 @pytest.fixture
 def strange(tmp_path: Path) -> Desk:
     """One change set of a file that would rather not be looked at."""

@@ -155,8 +155,12 @@ def read_job(
         is_written = end is None and is_being_written(path)
         fold = _JobFold(folder, start.node_id)
         events = events_with_heads(path) if hashed else ((e, None) for e in read_events(path))
+        found = Head()
         for event, head in events:
             fold.add(event, head)
+            found = Head(count=event.seq + 1, hash=event.hash)
+        if end is not None and end.head.count >= found.count and found != end.head != Head():
+            raise _differs(start.agent_id)
         running = is_written and not fold.ended
     except NotFound:
         if end is None or not end.head.count:
@@ -190,10 +194,14 @@ def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
 def check_anchored(job: JobView) -> None:
     """Raise StreamDamaged unless the stream is complete and matches the run's record."""
     if job.head.count == 0 or job.sound != job.head:
-        raise StreamDamaged(
-            f"the stream of {job.agent_id} differs from its run's record",
-            hint="run `remora trace verify`; the stream was ignored",
-        )
+        raise _differs(job.agent_id)
+
+
+def _differs(agent_id: str) -> StreamDamaged:
+    return StreamDamaged(
+        f"the stream of {agent_id} differs from its run's record",
+        hint="run `remora trace verify`; the stream was ignored",
+    )
 
 
 def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
