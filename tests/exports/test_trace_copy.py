@@ -1,5 +1,6 @@
 """A folder of streams with their contents: where it may be, and what is reported."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from remora.trace.import_streams import ImportCounts
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
+from tests.memory_limit import memory_limit
 from tests.trace.conftest import AGENT, RUN, Recorder, RunRecorder, play_agent, play_run
 
 WRITTEN = f"run {RUN} was written to during the export; repeat it when the run has ended"
@@ -84,13 +86,22 @@ class TestContents:
         self, folder: TraceFolder, tmp_path: Path
     ) -> None:
         class Cleaned(ObjectStore):
-            def get(self, digest: str) -> bytes:
+            def pieces(self, digest: str) -> Iterator[bytes]:
                 raise NotFound(f"{digest} is missing")
 
         play_run(folder)
         folder.blobs = Cleaned(folder.blobs.folder, packs=True)
         (problem,) = exported(folder, tmp_path / "history").problems
         assert problem.startswith(f"{AGENT}: blob ")
+
+    def test_objects_are_copied_in_pieces(self, folder: TraceFolder, tmp_path: Path) -> None:
+        play_run(folder)
+        (lost, *_) = folder.objects.folder.glob("*/*")
+        os.truncate(lost, 64 << 20)
+        with memory_limit():
+            problems = exported(folder, tmp_path / "history").problems
+        assert any(f"{lost} does not match its hash" in each for each in problems)
+        assert not (tmp_path / "history/objects" / lost.parent.name / lost.name).exists()
 
     def test_only_added_contents_are_counted(self, folder: TraceFolder, tmp_path: Path) -> None:
         play_run(folder)

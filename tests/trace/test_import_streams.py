@@ -1,5 +1,6 @@
 """Import of recorded streams into files and into a database: the same bytes, or a refusal."""
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from remora.errors import NotFound
 from remora.exports.export_targets import export_to_file
 from remora.exports.formats import ExportOptions
 from remora.exports.run_bundles import all_bundles
+from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.zstd_frames import compressed_frames
 from remora.trace.import_streams import ImportCounts, ImportTarget, import_streams
 from remora.trace.read.reader import read_lines
@@ -19,6 +21,8 @@ from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.stream.trace_store import TraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
+from remora.workspaces.rooted_files import FILE_LIMIT
+from tests.memory_limit import memory_limit
 from tests.odd_files import ODD
 from tests.postgres_server import PostgresServer
 from tests.trace.conftest import AGENT, RUN, Recorder, play_agent, play_run, rechained
@@ -283,6 +287,30 @@ class TestRefusals:
         (problem,) = place.add(recorded.path).problems
         assert path.name in problem
 
+    @pytest.mark.parametrize(("name", "limit"), [("objects", FILE_LIMIT), ("blobs", MAX_LINE)])
+    def test_a_content_that_is_too_large_is_reported_unread(
+        self, recorded: TraceFolder, place: Place, name: str, limit: int
+    ) -> None:
+        path = recorded.path / name / "ab" / f"ab{'0' * 62}"
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.truncate(path, limit + 1)
+        with memory_limit():
+            (problem,) = place.add(recorded.path).problems
+        assert f"has {limit + 1} bytes" in problem
+
+    def test_objects_are_copied_in_pieces(self, recorded: TraceFolder, tmp_path: Path) -> None:
+        large, wrong = bytes(64 << 20), "ab" + "0" * 62
+        digest = recorded.objects.put(large)
+        recorded.objects.put_pieces(wrong, (large,))
+        del large
+        place = in_files(tmp_path / "target")
+        with memory_limit():
+            (problem,) = place.add(recorded.path).problems
+        assert "does not match its hash" in problem
+        assert place.folder.objects.problem(digest) is None
+        assert not list(place.folder.objects.folder.glob(f"ab/*{wrong[2:16]}*"))
+
 
 def tree(folder: TraceFolder) -> dict[str, bytes]:
     return {
@@ -302,6 +330,20 @@ class TestOddFiles:
         assert done.streams == 2
         assert len(done.problems) == 1
         assert "odd.jsonl" in done.problems[0]
+
+    @pytest.mark.parametrize("make", ODD)
+    @pytest.mark.parametrize(
+        "name", [f"objects/ab/ab{'0' * 62}", f"blobs/ab/ab{'0' * 62}", "blobs/ab"]
+    )
+    def test_what_is_not_a_file_is_reported_among_the_contents_too(
+        self, recorded: TraceFolder, tmp_path: Path, name: str, make: Callable[[Path], None]
+    ) -> None:
+        (recorded.path / name).parent.mkdir(parents=True, exist_ok=True)
+        make(recorded.path / name)
+        done = in_files(tmp_path / "target").add(recorded.path)
+        (problem,) = done.problems
+        assert name.rpartition("/")[2] in problem
+        assert done.streams == 2
 
     @pytest.mark.parametrize("name", ["runs/odd.jsonl", "runs"])
     def test_a_link_out_of_the_folder_is_not_followed(

@@ -112,7 +112,7 @@ def _copy_contents(
         found = source.existing(hashes) | needed
         for digest in sorted(found - to.existing(found)):
             try:
-                to.put(source.get(digest))
+                to.copy(digest, source)
                 counts.contents += 1
             except NotFound:
                 counts.problems.append(f"{stream_id(stream)}: {name[:-1]} {digest} is missing")

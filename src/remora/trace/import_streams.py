@@ -82,10 +82,14 @@ def _stream_files(folder: Path) -> Iterator[Path]:
 
 def _import_contents(source: TraceFolder, target: ImportTarget, counts: ImportCounts) -> None:
     stores = {"blobs": (source.blobs, target.blobs), "objects": (source.objects, target.objects)}
-    for content in stored_contents(source):
+
+    def report(path: str) -> None:
+        counts.problems.append(f"{path} is a link or the wrong type of file")
+
+    for content in stored_contents(source, report):
         found, to = stores[content.store]
         try:
-            to.put(found.get(content.digest))
+            to.copy(content.digest, found)
             counts.contents += 1
         except (NotFound, StreamDamaged) as error:
             counts.problems.append(error.message)

@@ -13,9 +13,10 @@ from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.private_files import open_file, open_folder, open_subfolder, write_all
 from remora.trace.content.zstd_frames import MAGIC, FramesSource
+from remora.workspaces.rooted_files import FILE_LIMIT
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
-"""Maximum decompressed bytes of a stored object. A small file can declare any size."""
+"""Maximum decompressed bytes of a stored blob. A small file can declare any size."""
 
 
 @contextmanager
@@ -34,27 +35,24 @@ def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
 
 @contextmanager
 def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSource]:
-    """Open a stored object for reading, and decompress it if needed. Raises OSError, or
-    StreamDamaged if the compressed data is invalid.
+    """Open a stored object for reading, and decompress it if needed.
+
+    Raises OSError, or StreamDamaged if the compressed data is invalid or the object is too large.
     """
     file = open_file(digest, os.O_RDONLY, folder=folder)
     try:
-        source = FileSource(file)
+        source: ByteSource = FileSource(file)
         # older stores hold plain text, which never begins with MAGIC
-        yield _decompressed(source, digest) if packs and source.pread(4, 0) == MAGIC else source
+        if packs and source.pread(4, 0) == MAGIC:
+            source = FramesSource(source, digest)
+        if source.size() > (MAX_COMPRESSED_CONTENT if packs else FILE_LIMIT):
+            raise StreamDamaged(
+                f"{digest} has {source.size()} bytes, which is more than the store accepts",
+                hint="`remora trace verify` shows which streams refer to it",
+            )
+        yield source
     finally:
         os.close(file)
-
-
-def _decompressed(source: ByteSource, digest: str) -> ByteSource:
-    content = FramesSource(source, digest)
-    if content.size() > MAX_COMPRESSED_CONTENT:
-        raise StreamDamaged(
-            f"{digest} declares {content.size()} decompressed bytes, which "
-            "is more than the store accepts",
-            hint="`remora trace verify` shows which streams refer to it",
-        )
-    return content
 
 
 def write_content(folder: int, digest: str, pieces: Iterable[bytes]) -> None:

@@ -93,6 +93,16 @@ class ObjectStore:
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
 
+    def copy(self, digest: str, source: "ObjectStore") -> None:
+        """Store an object of another store, of which only compressed ones are held whole.
+
+        Raises whatever `put` and `source.get` raise. Then nothing is stored.
+        """
+        if self._packs:
+            self.put(source.get(digest))
+        else:
+            self.put_pieces(digest, source.pieces(digest))
+
     def get(self, digest: str) -> bytes:
         """Return the content of an object.
 

@@ -5,7 +5,7 @@ remove the rest.
 import fcntl
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, suppress
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +21,7 @@ from remora.trace.trace_folder import TraceFolder
 
 StoreName = Literal["blobs", "objects"]
 _NAME = re.compile(rb'"([0-9a-f]{64})"')
+_PREFIX = re.compile(r"[0-9a-f]{2}")
 _LENGTH = 66
 
 
@@ -36,11 +37,16 @@ class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
     put: float
 
 
-def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
-    """Yield all stored blobs and objects. Raises DiskError if a store cannot be read."""
+def stored_contents(
+    folder: TraceFolder, report: Callable[[str], object] = lambda _: None
+) -> Iterator[StoredContent]:
+    """Yield all stored blobs and objects. Raises DiskError if a store cannot be read.
+
+    Paths of links, pipes and devices that are named like contents are passed to `report`.
+    """
     for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
         with disk_errors(path):
-            for name, status in _files(path):
+            for name, status in _files(path, report):
                 if is_sha256(name):
                     yield StoredContent(
                         store="blobs" if store == "blobs" else "objects",
@@ -93,7 +99,7 @@ def remove_contents(store: ObjectStore, digests: Collection[str], put_before: fl
     return removed
 
 
-def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _files(path: Path, report: Callable[[str], object]) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the files in the subfolders of a store, without following links."""
     with suppress(FileNotFoundError), os.scandir(path) as prefixes:
         for prefix in sorted(prefixes, key=lambda entry: entry.name):
@@ -102,3 +108,7 @@ def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
                     for entry in sorted(entries, key=lambda entry: entry.name):
                         if entry.is_file(follow_symlinks=False):
                             yield entry.name, entry.stat(follow_symlinks=False)
+                        elif is_sha256(entry.name):
+                            report(entry.path)
+            elif _PREFIX.fullmatch(prefix.name):
+                report(prefix.path)
