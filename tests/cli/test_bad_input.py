@@ -184,18 +184,26 @@ def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_pa
 def test_notebooks_are_refused_by_name_and_counted_in_folders(
     poor: Remora, project: Path, words: tuple[str, ...]
 ) -> None:
-    notebooks = dict.fromkeys(("src/a.ipynb", "src/b.ipynb", "c.ipynb"), "{}")
+    notebooks = dict.fromkeys(("src/a.ipynb", "src/b.IPYNB", "c.ipynb"), "{}")
     write(project, {**notebooks, "src/settings.py": "X = 1\n", "remora.yaml": ""})
     named = poor(*words, "src/settings.py", "src/a.ipynb", "--json", cwd=project)
     assert named.code == 2
     assert named.error["message"] == "src/a.ipynb is a notebook, which Remora does not read"
+    assert poor(*words, "src/b.IPYNB", cwd=project).code == 2
     found = poor(*words, "src", cwd=project)
     assert found.code == 0
     line = "not checked: *.ipynb: 2 notebooks, which Remora does not read"
     assert (found.out + found.err).count(line) == 1
-    write(project, {"remora.yaml": "exclude: ['*.ipynb']\n"})
+    write(project, {"remora.yaml": "exclude: ['*.ipynb', '*.IPYNB']\n"})
     assert "notebook" not in poor(*words, "src", cwd=project).err
     assert poor("check", "src/a.ipynb", cwd=project).code == 0
+
+
+def test_files_that_no_check_reads_count_no_notebooks(poor: Remora, project: Path) -> None:
+    write(project, {"a.ipynb": "{}", "README.md": "", "bad.py": "def f(:\n"})
+    done = poor("check", "-o", "lint", "README.md", cwd=project)
+    assert done.code == 0
+    assert "not checked" not in done.out + done.err
 
 
 def test_an_empty_project_is_not_an_error(poor: Remora, tmp_path: Path) -> None:

@@ -413,10 +413,27 @@ def test_a_hidden_character_is_removed_with_its_name(tmp_path: Path, user: Remor
     )
 
 
-def test_a_file_that_has_names_of_hidden_characters_is_not_edited_on_the_page(
+def test_a_name_stays_text_in_a_file_without_hidden_characters(
     tmp_path: Path, user: Remora
 ) -> None:
-    root = write(tmp_path / "project", {"a.py": 'import os\n\nX = "«U+202E»"\n'})
+    """Also a character that was typed: what the page shows is what is written."""
+    root = write(tmp_path / "project", {"a.py": 'import os\n\nX = "«U+200B»"\nY = "b"\n'})
+    lint(write(root, {"pyproject.toml": SETTINGS}), user)
+    with client_of(root, user.home) as pages:
+        edit = Edit(pages, root)
+        edit.texts["content-0"] = edit.texts["content-0"].replace('"b"', '"«U+202E»\u202e')
+        assert "not written" in edit.send()
+        edit.texts["content-0"] += '"'
+        edit.texts["content-0"] = edit.texts["content-0"].replace('\r\n"', '"\r\n')
+        assert edit.send().startswith("1 change set accepted")
+    text = (root / "a.py").read_text("utf-8").strip()
+    assert text == 'X = "«U+200B»"\nY = "«U+202E»«U+202E»"'
+
+
+def test_a_file_that_has_hidden_characters_and_names_of_them_is_not_edited_on_the_page(
+    tmp_path: Path, user: Remora
+) -> None:
+    root = write(tmp_path / "project", {"a.py": 'import os\n\nX = "«U+202E»\u200b"\n'})
     lint(write(root, {"pyproject.toml": SETTINGS}), user)
     with client_of(root, user.home) as pages:
         edit = Edit(pages, root)

@@ -39,7 +39,7 @@ from remora.runs.planning.plan import (
     without_operations,
 )
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.planning.source_files import NOTEBOOK, Source, read_modules, with_reasons
+from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
@@ -145,7 +145,7 @@ def select_source(
     """Parse the requested files of a tree, and return them with the selection of nodes."""
     paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
     for path in _included(paths, project.config.exclude):
-        if path.endswith(NOTEBOOK) and (project.root / path).is_file():
+        if is_notebook(path) and (project.root / path).is_file():
             raise UsageError(
                 f"{path} is a notebook, which Remora does not read",
                 hint="use .py files, or folders",
@@ -153,7 +153,8 @@ def select_source(
     selection = Selection(
         paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
     )
-    source = read_modules(tree, _included(files, project.config.exclude), paths)
+    searched = files if request.keys is None or request.keys else ()
+    source = read_modules(tree, _included(searched, project.config.exclude), paths)
     revision = request.since if request.changed is None else request.changed or "HEAD"
     if revision is not None:
         changed = changed_nodes(

@@ -18,7 +18,7 @@ from remora.web.forms import MAX_FORM, Form, number, one, read_form
 from remora.web.html_responses import page
 from remora.web.review_page import back_to_review, open_for_verdicts, verdict_text
 from remora.web.session import Session
-from remora.web.visible_text import editable, from_editable
+from remora.web.visible_text import HIDDEN, editable, from_editable
 from remora.workspaces.apply.transaction import FilePatch
 
 _MAX_BYTES = MAX_FORM // 6
@@ -30,17 +30,14 @@ _FIELD = "content-"
 class EditedFile(NamedTuple):
     """A text area: the place of its file in the change set, the file's path, and its text.
 
-    Hidden characters of the text are named.
+    Hidden characters of the text are named. `has_hidden` is true if names in it stand for them,
+    because the proposed file has some.
     """
 
     place: int
     path: str
     text: str
-
-    @property
-    def has_hidden(self) -> bool:
-        """True if the text names a hidden character."""
-        return from_editable(self.text) != self.text
+    has_hidden: bool
 
 
 def edit_page(records: Records, session: Session, request: Request) -> Response:
@@ -54,7 +51,7 @@ def edit_page(records: Records, session: Session, request: Request) -> Response:
             hint=f"{error.message}. The review shows both versions.",
         ) from error
     shown = [
-        EditedFile(place, file.path, _area(file.theirs or b""))
+        EditedFile(place, file.path, _area(file.theirs or b""), _has_hidden(file.theirs or b""))
         for place, file in enumerate(files)
         if is_editable(file) and _is_kept(file.theirs or b"")
     ]
@@ -93,9 +90,14 @@ def _accept(records: Records, session: Session, request: Request, form: Form) ->
     except RemoraError as error:
         message = error.with_hint
     fields = {name: one(form, name) for name in form} | ({} if proposed else {"edit": ""})
-    paths = dict(enumerate(file.path for file in proposed or ()))
+    files = dict(enumerate(proposed or ()))
     shown = [
-        EditedFile(place, paths.get(place, f"file {place + 1}"), editable(_lines(text)))
+        EditedFile(
+            place,
+            files[place].path if place in files else f"file {place + 1}",
+            editable(_lines(text)),
+            place in files and _has_hidden(files[place].theirs or b""),
+        )
         for place, text in texts.items()
     ]
     return _form(session, request, fields, shown, message=message)
@@ -150,15 +152,20 @@ def _with_texts(proposed: Sequence[FilePatch], texts: Mapping[int, str]) -> list
 def _content(text: str, before: bytes) -> bytes:
     """Return the bytes of a text area, with the line ends of the file as it was proposed.
 
-    A browser ends all lines with CR LF.
+    A browser ends all lines with CR LF. Names of hidden characters stand for them if the file has
+    some.
     """
-    lines = from_editable(_lines(text)).encode()
+    lines = (from_editable(_lines(text)) if _has_hidden(before) else _lines(text)).encode()
     return lines.replace(b"\n", b"\r\n") if b"\r\n" in before else lines
 
 
 def _lines(text: str) -> str:
     """Return a text whose lines end with LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _has_hidden(content: bytes) -> bool:
+    return HIDDEN.search(_lines(content.decode())) is not None
 
 
 def _area(content: bytes) -> str:

@@ -24,7 +24,7 @@ from remora.runs.execution.run import RunObserver
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.planning.source_files import NOTEBOOK
+from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project
 from remora.runs.records.measured_models import keep_measured, read_measured
 from remora.runs.records.results import RunView, read_run
@@ -136,8 +136,11 @@ def _python_files(request: RunRequest) -> RunRequest:
     Hooks name all files of a commit. If none of them is a Python file, no node is selected.
     Notebooks are not left out, because they are refused.
     """
-    read = (".py", NOTEBOOK)
-    paths = tuple(path for path in request.paths if path.suffix in read or not path.is_file())
+    paths = tuple(
+        path
+        for path in request.paths
+        if path.suffix == ".py" or is_notebook(path) or not path.is_file()
+    )
     if request.paths and not paths:
         return replace(request, paths=(), keys=frozenset())
     return replace(request, paths=paths)

@@ -36,7 +36,7 @@ from remora.models.protocol import Model
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.planning.source_files import NOTEBOOK
+from remora.runs.planning.source_files import is_notebook
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_events import EventLines, RunResulted
@@ -104,7 +104,9 @@ def start_run(
 
 def _refuse_other_files(paths: Iterable[Path]) -> None:
     for path in paths:
-        if path.is_file() and path.suffix not in (".py", NOTEBOOK):  # notebooks have a reason
+        if (
+            path.is_file() and path.suffix != ".py" and not is_notebook(path)
+        ):  # notebooks have a reason
             raise UsageError(
                 f"{path} is not a Python file", hint="use .py files, or folders with .py files"
             )

@@ -13,7 +13,7 @@ from remora.code.syntax.source import Unreadable
 from remora.text import count, too_large
 from remora.tools.tree import TEXT_LIMIT
 
-NOTEBOOK = ".ipynb"
+_NOTEBOOK = ".ipynb"
 _AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
 """Folder of a project's agents and their tests. No jobs are planned for files in it."""
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
@@ -37,9 +37,9 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
     for path in paths:
-        if not path.endswith((".py", NOTEBOOK)) or not _selected(path, wanted):
+        if not (path.endswith(".py") or is_notebook(path)) or not _selected(path, wanted):
             continue
-        if path.endswith(NOTEBOOK):
+        if is_notebook(path):
             notebooks += 1
             continue
         module = _module(tree, path)
@@ -49,8 +49,13 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
             unreadable.append({"path": module.path, "detail": module.detail})
     if notebooks:
         detail = f"{count(notebooks, 'notebook')}, which Remora does not read"
-        unreadable.append({"path": f"*{NOTEBOOK}", "detail": detail})
+        unreadable.append({"path": f"*{_NOTEBOOK}", "detail": detail})
     return Source(modules=tuple(modules), unreadable=tuple(unreadable))
+
+
+def is_notebook(path: str | Path) -> bool:
+    """Return True if a path has the suffix of a notebook, in any case."""
+    return str(path).lower().endswith(_NOTEBOOK)
 
 
 def with_reasons(source: Source, reasons: Mapping[str, str]) -> Source:
