@@ -100,7 +100,13 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path |
     return 1 if any(job.damaged for job in found) else 0
 
 
-@command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
+@command(
+    "diff",
+    examples=(
+        "remora diff last",
+        "remora diff last 'src/shop/*' --color never | git apply --check",
+    ),
+)
 @click.argument("run", type=RUN, default=LAST)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_repos
