@@ -519,6 +519,15 @@ class TestRowsOfWorkers:
         verify_all(copies)
         assert [path.name for path in copies.traces.iterdir()] == [f"{AGENT}.jsonl"]
 
+    def test_the_check_of_a_stream_stops_after_many_lines_that_are_no_events(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        forge(database, "traces/lint-forged", [*LINES, *[b"\n"] * 20_000])
+        ours, forged = verify_all(copies).streams
+        assert ours.head == head_of(LINES)
+        assert not forged.ok
+        assert forged.head.count == 12 + 10_000
+
     def test_streams_that_claim_to_be_small_are_not_read_at_once(
         self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
     ) -> None:

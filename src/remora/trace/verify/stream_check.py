@@ -67,6 +67,10 @@ def verify_stream(target: VerifyTarget) -> StreamReport:
     )
 
 
+MAX_STRANGE_LINES = 10_000
+"""Lines in a row that are not events, after which the check of a stream stops."""
+
+
 class _Pass:
     """A single pass over a stream, which applies all checks to each line."""
 
@@ -90,6 +94,7 @@ class _Pass:
         self._anchored_counts = {*counts, *(anchor.count for anchor in target.saved)}
         self._hashes: dict[int, str] = {}
         self._end_line: int | None = None
+        self._strange = 0
 
     @property
     def head(self) -> Head:
@@ -137,6 +142,11 @@ class _Pass:
     def _see(self, line: Line) -> None:
         before = self._chain.hash
         event = self._chain.see(line)
+        self._strange = 0 if event is not None else self._strange + 1
+        if self._strange >= MAX_STRANGE_LINES:
+            raise StreamDamaged(
+                f"{MAX_STRANGE_LINES} lines in a row are no events; the rest was not read"
+            )
         if line.number in self._anchored_counts:
             self._hashes[line.number] = self._chain.hash
         if event is None or not self._chain.trusted:
