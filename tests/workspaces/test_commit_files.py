@@ -1,6 +1,8 @@
 """Contents of a commit are read raw, from a git that may not answer."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,34 @@ def test_a_large_blob_can_be_read_in_pieces(root: Path) -> None:
         assert blob.size == 64 << 20
         sizes = [sum(map(len, each.pieces())) for each in open_blobs(root, [large, large])]
         assert sizes == [64 << 20, 64 << 20]
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+from remora.workspaces.commit_files import open_blobs
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for blob in open_blobs(Path(sys.argv[1]), sys.argv[2:]):
+    print(sum(map(len, blob.pieces())))
+print(max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) - before)
+"""
+
+
+@pytest.mark.slow
+def test_git_does_not_hold_a_large_packed_blob_either(root: Path) -> None:
+    """Random content is stored whole, and a packed blob is mapped with its pack."""
+    (root / "large").write_bytes(os.urandom(200 << 20))
+    words = ("-c", "core.compression=0")
+    name = git_output(root, *words, "hash-object", "-w", "large").decode().strip()
+    git_output(root, *words, "pack-objects", "-q", ".git/objects/pack/pack", stdin=name.encode())
+    git_output(root, "prune-packed")
+    assert not file_of(root, name).exists()
+    command = [sys.executable, "-c", READ, str(root), name]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    size, kilobytes = map(int, done.stdout.split())
+    assert size == 200 << 20
+    assert kilobytes < 50_000
 
 
 def test_whoever_has_seen_enough_may_stop(root: Path, names: list[str]) -> None:

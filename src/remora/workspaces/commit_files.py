@@ -17,6 +17,8 @@ from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
+# Otherwise git holds the content of blobs up to 512 MB, and maps whole packs.
+_IN_PIECES = ("core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=16m")
 _LOOK_MS = 100
 GIT_STALL_SECONDS = 60.0
 """Maximum seconds that git may take to find an object, or pause while writing it."""
@@ -78,7 +80,7 @@ def open_blobs(root: Path, blobs: Sequence[str]) -> "Iterator[BlobContent]":
     if not blobs:
         return
     with subprocess.Popen(
-        git_command("cat-file", "--batch"),
+        git_command(*(word for one in _IN_PIECES for word in ("-c", one)), "cat-file", "--batch"),
         cwd=root,
         env=git_environment(),
         stdin=subprocess.PIPE,
