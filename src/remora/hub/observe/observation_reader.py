@@ -30,8 +30,13 @@ from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import escape_path, node_key
 from remora.workspaces.rooted_files import RootedFiles
 
-_FILE_LIMIT = 1 << 28
+_LIMIT = 1 << 28
+"""The most bytes of all recordings of a run. The plugin writes up to 64 MiB in each process."""
+_LINE_LIMIT = 1 << 20
+_PATHS_LIMIT = 1 << 24
+"""The most characters of all paths."""
 _INNER = re.compile(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$")
+_Path = Annotated[str, Meta(max_length=4096)]  # PATH_MAX of Linux
 _Name = Annotated[str, Meta(pattern=r"\A[^\W\d]\w*\Z", max_length=200)]
 _Type = Annotated[str, Meta(pattern=r"\A[^\W\d][\w., |()\[\]]*\Z", max_length=300)]
 _Types = Annotated[list[_Type], Meta(max_length=MAX_TYPES)]
@@ -42,7 +47,7 @@ _PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
 class _File(msgspec.Struct, frozen=True, array_like=True):
     kind: Literal["file"]
     number: int
-    path: str
+    path: _Path
     sha256: str
 
 
@@ -64,7 +69,7 @@ class _Call(msgspec.Struct, frozen=True, array_like=True):
 
 class _Test(msgspec.Struct, frozen=True, array_like=True):
     kind: Literal["test"]
-    path: str
+    path: _Path
     names: list[str]
     entered: list[int]
     done: bool
@@ -113,11 +118,11 @@ def read_records(folder: Path, view: Snapshot, is_secret: Callable[[str], bool])
     ran: set[str] = set()
     stale: set[str] = set()
     complete = True
-    for path in recordings(folder):
-        process = _Process(view, path)
+    for path, is_read in _limited(folder):
+        process = _Process(view, path, is_read=is_read)
         complete = complete and process.complete
         stale |= process.stale
-        for caller, line, callee in process.calls():
+        for caller, line, callee in process.calls:
             calls[caller, callee].add(line)
         for found in process.tests():
             tests[found.id, found.node] = found
@@ -148,12 +153,31 @@ def recordings(folder: Path) -> list[Path]:
 def recorded_paths(folder: Path) -> frozenset[str]:
     """Return the raw paths in the records, relative to the root. The paths are untrusted."""
     found: set[str] = set()
-    for path in recordings(folder):
-        if path.stat().st_size <= _FILE_LIMIT:
-            with path.open("rb") as lines:
-                records = (_decode_record(line) for line in lines if line.startswith(b'["file"'))
-                found.update(record.path for record in records if isinstance(record, _File))
+    left = _PATHS_LIMIT
+    for path in (path for path, is_read in _limited(folder) if is_read):
+        for line in _lines(path):
+            record = _decode_record(line) if line.startswith(b'["file"') else None
+            if isinstance(record, _File) and record.path not in found:
+                left -= len(record.path)
+                if left < 0:
+                    return frozenset(found)
+                found.add(record.path)
     return frozenset(found)
+
+
+def _limited(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the record files, and True for those that are within the limit of all together."""
+    left = _LIMIT
+    for path in recordings(folder):
+        left -= path.stat().st_size
+        yield path, left >= 0
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file. Parts of lines that are too long are no valid records."""
+    with path.open("rb") as file:
+        while line := file.readline(_LINE_LIMIT):
+            yield line
 
 
 def _decode_record(line: bytes) -> _Record | None:
@@ -185,38 +209,26 @@ def _facts(view: Snapshot, key: str) -> NodeFacts:
 class _Process:
     """Records of one process, with record numbers resolved to nodes."""
 
-    def __init__(self, view: Snapshot, path: Path) -> None:
+    def __init__(self, view: Snapshot, path: Path, *, is_read: bool) -> None:
         self._view = view
         self._nodes: dict[int, NodeFacts] = {}
         self._inner: set[int] = set()
-        self._calls: list[_Call] = []
+        self.calls: set[tuple[str, int, str]] = set()
+        """The caller, line and callee of each call."""
         self._seen: dict[int, _Seen] = {}
         self._tests: list[_Test] = []
         self._files: dict[int, tuple[StoredNode, ...]] = {}
         self.stale: set[str] = set()
-        self.complete = path.stat().st_size <= _FILE_LIMIT
+        self.complete = is_read
         keep: Mapping[type, Callable[..., None]] = {
             _File: self._file,
             _Code: self._code,
-            _Call: self._calls.append,
+            _Call: self._call,
             _Test: self._tests.append,
             _Seen: lambda record: self._seen.update({record.code: record}),
         }
         for record in self._records(path):
             keep[type(record)](record)
-
-    def calls(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the caller, line and callee of each call.
-
-        Entering a lambda or comprehension does not count as a call.
-        """
-        for call in self._calls:
-            caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
-            if caller is None or callee is None or call.callee in self._inner:
-                continue
-            inside = caller.line_start <= call.line < caller.line_start + caller.line_count
-            if callee.node_type == "function" and inside:
-                yield caller.key, call.line, callee.key
 
     def tests(self) -> Iterator[ObservedTest]:
         """Yield a record for each function entered by a completed test, except the test itself."""
@@ -262,15 +274,11 @@ class _Process:
     def _records(self, path: Path) -> Iterator[_Record]:
         if not self.complete:
             return
-        with path.open("rb") as lines:
-            for line in lines:
-                if line.startswith(b'["full"]'):
-                    self.complete = False
-                    continue
-                if (record := _decode_record(line)) is None:
-                    self.complete = False
-                else:
-                    yield record
+        for line in _lines(path):
+            if line.startswith(b'["full"]') or (record := _decode_record(line)) is None:
+                self.complete = False
+            else:
+                yield record
 
     def _file(self, record: _File) -> None:
         nodes = self._view.nodes(escape_path(record.path))
@@ -278,6 +286,15 @@ class _Process:
             self.stale.add(record.path)
         elif nodes:
             self._files[record.number] = nodes
+
+    def _call(self, call: _Call) -> None:
+        """Keep a call of recorded code. Entering a lambda or comprehension does not count."""
+        caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
+        if caller is None or callee is None or call.callee in self._inner:
+            return
+        inside = caller.line_start <= call.line < caller.line_start + caller.line_count
+        if callee.node_type == "function" and inside:
+            self.calls.add((caller.key, call.line, callee.key))
 
     def _code(self, record: _Code) -> None:
         if not (nodes := [stored.facts for stored in self._files.get(record.file, ())]):
