@@ -116,3 +116,10 @@ def test_a_line_longer_than_any_path_costs_nothing(line: str) -> None:
     began = time.process_time()
     assert parse_code_owners(f"{line} @long\n* @all").of("a.py") == ("@all",)
     assert time.process_time() - began < 1
+
+
+def test_rules_that_are_not_tried_are_not_compiled() -> None:
+    rules = "".join(f"{number:x} @{number}\n" for number in range(100_000))
+    began = time.process_time()
+    assert parse_code_owners(f"{rules}* @all").of("a.py") == ("@all",)
+    assert time.process_time() - began < 3

@@ -5,6 +5,7 @@ https://docs.github.com/repositories/managing-your-repositorys-settings-and-feat
 and the sections of GitLab at https://docs.gitlab.com/user/project/codeowners/reference/.
 """
 
+import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +26,12 @@ _BETWEEN_WORDS = re.compile(r"(?<!\\)\s+")
 
 
 class _Rule(NamedTuple):
-    pattern: re.Pattern[str]
+    pattern: str
     owners: tuple[str, ...]
+
+    def matches(self, path: str) -> bool:
+        # compiled when it is tried, because a large file has 300,000 patterns
+        return _regex(self.pattern).fullmatch(path) is not None
 
 
 class CodeOwners(NamedTuple):
@@ -44,7 +49,7 @@ class CodeOwners(NamedTuple):
         path = self.prefix + path
         found: dict[str, None] = {}
         for rules in self.sections:
-            matching = (rule.owners for rule in reversed(rules) if rule.pattern.fullmatch(path))
+            matching = (rule.owners for rule in reversed(rules) if rule.matches(path))
             found |= dict.fromkeys(next(matching, ()))
         return tuple(found)
 
@@ -87,10 +92,11 @@ def parse_code_owners(text: str, prefix: str = "") -> CodeOwners:
             sections.append([])
         elif line:
             pattern, *owners = _BETWEEN_WORDS.split(line)
-            sections[-1].append(_Rule(_regex(pattern), tuple(owners) or default))
+            sections[-1].append(_Rule(pattern, tuple(owners) or default))
     return CodeOwners(prefix, tuple(map(tuple, sections)))
 
 
+@functools.cache
 def _regex(pattern: str) -> re.Pattern[str]:
     """Return an expression for the files that a pattern matches, by their path in the repository.
 
