@@ -1,5 +1,6 @@
 """run_attached passes output on at once and ends the process tree like `run`."""
 
+import errno
 import os
 import pty
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import HostError
+from remora.errors import DiskError, HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import Command
@@ -84,6 +85,18 @@ def test_output_can_go_elsewhere(tmp_path: Path, level: int) -> None:
         ended = run_attached(command, stdout=file.fileno(), level=level)
     assert ended == ProcessExit(returncode=0, timed_out=False, isolation=f"L{level}")
     assert (tmp_path / "out").read_text() == "1\n"
+
+
+def test_output_that_cannot_be_written_is_an_error(tmp_path: Path, level: int) -> None:
+    command = Command(
+        argv=("/bin/echo", "1"), folder=tmp_path, seconds=30, confinement=Confinement()
+    )
+    with (
+        open("/dev/full", "wb") as full,  # noqa: PTH123 - a device
+        pytest.raises(DiskError, match=os.strerror(errno.ENOSPC)) as told,
+    ):
+        run_attached(command, stdout=full.fileno(), level=level)
+    assert told.value.exit_code == 3
 
 
 HARM = """

@@ -8,6 +8,7 @@ import time
 
 import msgspec
 
+from remora.errors import DiskError
 from remora.sandbox.cancellation import POLL_SECONDS, raise_if_cancelled
 from remora.sandbox.isolation import best_level
 from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
@@ -70,7 +71,8 @@ def run_attached(command: Command, *, stdout: int = 1, level: int | None = None)
 
     Its output goes to the file descriptor `stdout`, and its errors to standard error. The command
     gets pipes instead of these files, which it could otherwise read, truncate or control. Raises
-    HostError if the command cannot be isolated or started.
+    HostError if the command cannot be isolated or started, and DiskError if its output cannot be
+    written.
     """
     used = best_level() if level is None else level
     streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
@@ -87,7 +89,8 @@ def run_attached(command: Command, *, stdout: int = 1, level: int | None = None)
 def _copy_output(targets: dict[int, int], report_reader: int, until: float) -> bytes:
     """Copy from the descriptors in `targets` until the command has ended, and return the report.
 
-    Each descriptor is copied to its value. If that fails, the rest of the output is discarded.
+    Each descriptor is copied to its value. If that is a pipe whose reader has exited, the rest is
+    discarded. Raises DiskError if the output cannot be written.
     """
     report, reading = b"", {report_reader, *targets}
     while reading and (seconds := until - time.monotonic()) > 0:
@@ -102,14 +105,16 @@ def _copy_output(targets: dict[int, int], report_reader: int, until: float) -> b
 
 
 def _write_all(target: int, chunk: bytes) -> bool:
-    """Write to a descriptor, and return False if it is negative or cannot be written."""
+    """Write to a descriptor, and return False if it is negative or its reader has exited."""
     while target >= 0 and chunk:
         try:
             chunk = chunk[os.write(target, chunk) :]
         except BlockingIOError:  # another program has made the terminal non-blocking
             select.select([], [target], [])
-        except OSError:  # such as a pipe whose reader has exited
+        except BrokenPipeError:
             return False
+        except OSError as error:
+            raise DiskError(f"the output cannot be written: {error.strerror}") from error
     return target >= 0
 
 
