@@ -226,6 +226,13 @@ class TestFailures:
             server.remove()
 
 
+CHECKS_OF_VERSION_4 = {
+    "streams": ["streams_name"],  # the other one goes with the column
+    "contents": ["contents_digest", "contents_size", "contents_month"],
+    "events": ["events_seq", "events_month"],
+}
+
+
 class TestRights:
     def test_a_worker_of_an_older_version_may_use_them_after_the_upgrade(
         self, dsn: str, postgres: PostgresServer
@@ -236,8 +243,10 @@ class TestRights:
         DatabaseOwner(database).install(role)
         execute(dsn, "DROP TABLE model_slots; DROP TABLE model_servers")
         execute(dsn, "ALTER TABLE streams DROP COLUMN ended")
-        execute(dsn, "ALTER TABLE streams DROP CONSTRAINT streams_name")
-        execute(dsn, "ALTER TABLE contents DROP CONSTRAINT contents_digest")
+        for table, names in CHECKS_OF_VERSION_4.items():
+            drops = ", ".join(f"DROP CONSTRAINT {name}" for name in names)
+            execute(dsn, f"ALTER TABLE {table} {drops}")
+        execute(dsn, "DROP FUNCTION keep_facts CASCADE")
         execute(dsn, "UPDATE info SET version = 1")
         worker = Database(dsn.replace("user=owner", f"user={role}"), patience_s=1)
         with pytest.raises(DatabaseError, match="have version 1, but") as caught:

@@ -50,8 +50,8 @@ def test_a_failed_call_shows_its_host_calls_and_the_line_of_its_script(
 def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> None:
     pages, planted = shown(WRONG_CHOICE, user, tmp_path)
     text = pages.get(f"/agents/{planted.agent_id}?turn=2&tab=packet").text
-    assert "refused by the check check.pym: the name &#39;subtotal&#39;" in text
-    assert '<span class="bad">failed</span></td><td>the name &#39;subtotal&#39;' in text
+    assert "refused by the check defined_names: src/price.py:6: Undefined name `subtotal`" in text
+    assert '<span class="bad">failed</span></td><td>src/price.py:6: Undefined name' in text
     why = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=why").text
     assert "the candidate&#39;s reason: subtotal is used in line 7" in why
     assert f'href="/agents/{planted.agent_id}?turn=2&amp;tab=events#e11"' in why

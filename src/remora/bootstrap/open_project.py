@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.open_trace import open_trace, open_trace_folder
 from remora.errors import ConfigError
-from remora.models.agreed_addresses import require_agreed
 from remora.runs.project import Project, RecordedProject, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
@@ -126,9 +125,11 @@ def connect_model(
 ) -> "Model":
     """Return the configured model, or another one of its server by name.
 
-    `by_project` is True if an agent of the project names it. Raises ModelError if the model is not available, and ConfigError if the project chooses its
-    address or model and the user has not agreed. There is no fallback to another model.
+    `by_project` is True if an agent of the project names it. Raises ModelError if the model is not
+    available, and ConfigError if the project chooses its address or model and the user has not
+    agreed. There is no fallback to another model.
     """
+    from remora.models.agreed_addresses import require_agreed
     from remora.models.provider import open_model
 
     require_agreed(config, name, by_project=by_project)
@@ -159,6 +160,7 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     enabled. Raises ModelError if the larger model is not available, and ConfigError if the project
     chooses its address and the user has not agreed.
     """
+    from remora.models.agreed_addresses import require_agreed
     from remora.models.no_model import NoModel
     from remora.models.provider import open_larger, open_ranker
     from remora.runs.execution.run import LARGER, RANKER
@@ -189,6 +191,7 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     Raises ConfigError if the configuration is invalid, or if the project chooses the address and
     the user has not agreed.
     """
+    from remora.models.agreed_addresses import require_agreed
     from remora.models.provider import check_model
 
     require_agreed(config)

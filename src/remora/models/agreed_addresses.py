@@ -1,7 +1,8 @@
 """The user's consent to send code to addresses that a project's file chooses.
 
 A project is not trusted, and its file could name the port of any service on this machine. The user
-agrees once for each root, address and model that the project names, and the consent is kept in the state folder of the root.
+agrees once for each root, address and model that the project names, and the consent is kept in the
+state folder of the root.
 """
 
 import json

@@ -114,6 +114,7 @@ def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
         environment = {
             **ran.remora.environment,
             "_REMORA_COMPLETE": "bash_complete",
+            "COMP_TYPE": "9",
             "COMP_WORDS": line,
             "COMP_REPLACED": replaced or line.rpartition(" ")[2],
         }

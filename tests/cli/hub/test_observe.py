@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,7 +107,10 @@ def test_tests_do_not_get_the_file_that_shows_their_output(active: Remora, root:
     log = root.parent / "log"
     log.write_text("before\n")
     with log.open("a") as file:
-        environ, line = active.environment, [active.program, "hub", "observe", *WORDS, "-s"]
+        environ, line = (
+            active.environment,
+            [sys.executable, "-m", "remora", "hub", "observe", *WORDS, "-s"],
+        )
         code = subprocess.run(line, check=False, cwd=root, env=environ, stdout=file).returncode
     assert code == 1
     assert log.read_text().startswith("before\n")

@@ -57,7 +57,7 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
         assert "+import json" in seen
         assert "+    value" not in seen
         seen = answers(terminal, "nyn")
-        assert "nothing was written: mod.py: it fails no_new_findings" in seen
+        assert "nothing was written: mod.py: it fails defined_names" in seen
         assert desk.text("mod.py") == LOADER
         assert desk.states == ["pending"]
         assert "hunk 3/3" in answers(terminal, "syy")
@@ -207,7 +207,7 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     refused = desk.remora("accept", "last", "load", "--hunk", "2", "--json", cwd=desk.root)
     assert refused.code == 1
     assert refused.document["accepted"] == []
-    assert "it fails no_new_findings" in refused.document["conflicts"][0]["detail"]
+    assert "it fails defined_names" in refused.document["conflicts"][0]["detail"]
     assert (desk.text("mod.py"), desk.states) == (LOADER, ["pending"])
     done = desk.remora("accept", "last", "load", "--hunk", "1", "--hunk", "2", cwd=desk.root)
     assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))

@@ -73,7 +73,7 @@ def test_ruff_reports_nothing_that_a_link_in_a_folder_shows(
     assert {finding["path"] for finding in found} == {"own.py"}
 
 
-@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "-x", "a/../../*"])
+@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*"])
 def test_a_pattern_stays_below_the_root(refusal: Callable[..., str], pattern: str) -> None:
     assert refusal("list_files", pattern)
 
