@@ -48,6 +48,19 @@ def test_a_dotted_name_that_is_too_long_is_refused_and_the_rest_is_read(text: st
 
 
 @pytest.mark.parametrize(
+    "row",
+    ["\u0315\u0300" * 200_000, ("\u0315\u0300" * 10_000 + "a") * 10],
+    ids=["one row", "several rows"],
+)
+def test_a_name_with_too_many_combining_characters_is_refused(row: str) -> None:
+    began = time.process_time()
+    facts = read_facts("a.py", f"a{row} = 1\n\n\ndef f(): ...\n".encode())
+    assert facts.detail == "it has too many combining characters in a row for Python's parser"
+    assert [node.node_name for node in facts.nodes] == ["__module__", "f"]
+    assert time.process_time() - began < 4.0
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "x = {" + "'a': {1: {}},\n" * 60_000 + "}",
@@ -56,6 +69,8 @@ def test_a_dotted_name_that_is_too_long_is_refused_and_the_rest_is_read(text: st
         "def f(self):\n" + "    self.a.b.c(1.5)\n" * 45_000,
         "x = 'a" + ".b" * 400_000 + "'",
         "x = [" + "f'{a}{b}',\n" * 70_000 + "]",
+        "x = '" + "😀─" * 100_000 + "'",
+        "# " + "e\u0301\u0323" * 100_000,
     ],
     ids=[
         "a table",
@@ -64,6 +79,8 @@ def test_a_dotted_name_that_is_too_long_is_refused_and_the_rest_is_read(text: st
         "attributes",
         "a text with dots",
         "many f-strings",
+        "emoji",
+        "letters with marks",
     ],
 )
 def test_other_large_files_are_parsed(text: str) -> None:
@@ -89,6 +106,8 @@ def test_other_large_files_are_parsed(text: str) -> None:
         'f"{',
         "f'''{",
         "'\n{",
+        "\u0315",
+        "─",
         "9",
     ],
 )
