@@ -34,7 +34,7 @@ from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff_process import check_names, lint_file
+from remora.tools.host.ruff.ruff_process import check_file, check_names
 from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
@@ -212,8 +212,8 @@ class Theatre:
                 objects=folder.objects,
                 blobs=folder.blobs,
                 facts=play.facts,
-                findings_before=lambda path: lint_file(base.folder, path),
-                findings_after=lambda path: lint_file(workspace.tree, path),
+                findings_before=lambda path: check_file(ToolTree(base.folder), path),
+                findings_after=lambda path: check_file(ToolTree(workspace.tree), path),
                 clock=clock,
                 on_event=seen.append,
                 max_turns=play.max_turns,

@@ -3,13 +3,13 @@
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from math import ceil
 from os.path import realpath
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from remora.agents.definition.agent import Agent, agent_named, load_agents
-from remora.bootstrap.estimate_plan import estimate_from_rates
 from remora.bootstrap.execute_plan import listeners_for
 from remora.bootstrap.hub.fact_source import fact_source
 from remora.bootstrap.hub.observed_values import observed_values
@@ -21,15 +21,22 @@ from remora.bootstrap.remote_workers import workers_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
+from remora.models.embedded import weights
+from remora.models.model_settings import addresses_in
 from remora.models.provider import used_provider
 from remora.runs.execution.agent_settings import (
     agent_may_write,
     options_for,
     selected_rules_of,
 )
+from remora.runs.execution.engine import RemoteWorkers, shard_size
 from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.changed_nodes import changed_nodes
-from remora.runs.planning.duration import job_seconds
+from remora.runs.planning.duration import asks_model, job_seconds
+from remora.runs.planning.estimate import Estimate
+from remora.runs.planning.measured_estimate import PlannedSpeed, estimate_plan
+from remora.runs.planning.measured_rates import rates_of, read_rates, server_text
 from remora.runs.planning.plan import (
     MAX_JOBS,
     AgentWithOptions,
@@ -115,7 +122,7 @@ def prepare(
         plan = replace(
             plan,
             seconds=job_seconds(plan, project.operations, provider),
-            estimate=estimate_from_rates(
+            estimate=_estimate_from_rates(
                 project, request, plan, agents, provider=provider, workers=workers
             ),
         )
@@ -227,3 +234,36 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
     return [path for path in paths if not rules.ignores(path)]
+
+
+def _estimate_from_rates(
+    project: Project,
+    request: RunRequest,
+    plan: Plan,
+    agents: Sequence[Agent],
+    *,
+    provider: str,
+    workers: RemoteWorkers | None,
+) -> Estimate:
+    """Return what the jobs of a plan are expected to need.
+
+    `provider` is `embedded`, `openai` or `none`. `workers` is None for jobs in this process.
+    """
+    settings = project.config.model
+    known = read_rates(project.state.parents[1])
+    server = server_text(addresses_in(settings)) if provider == "openai" else ""
+    rates = {}
+    for agent in agents:
+        operation = agent.definition.operation
+        model = agent.definition.model or settings.name
+        if provider == "embedded" and asks_model(operation, project.operations, provider):
+            model = model or weights.MODEL
+        rates[operation] = rates_of(known, operation, server, model, request.engine)
+    number = None if workers is None else _busy(workers.count(), len(plan.jobs))
+    speed = PlannedSpeed(concurrency_of(request, settings), number)
+    return estimate_plan(plan, project.operations, provider, rates, speed)
+
+
+def _busy(workers: int | None, jobs: int) -> int | None:
+    """Return the number of workers that get a shard, or None if it is unknown."""
+    return None if workers is None else min(workers, ceil(jobs / shard_size(jobs)))

@@ -29,7 +29,8 @@ from remora.runs.execution.agent_settings import (
 from remora.runs.execution.run import LARGER, RANKER, BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
-from remora.tools.host.ruff.ruff_process import lint_file
+from remora.tools.host.ruff.ruff_process import check_file
+from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import TeeEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -107,7 +108,7 @@ def _dependencies(
         shared=run.shared_work(job.operation),
         redact=run.project.redact,
         findings_before=base_files.findings,
-        findings_after=lambda path: lint_file(workspace.tree, path),
+        findings_after=lambda path: check_file(ToolTree(workspace.tree), path),
         checks=run.project.operations.checks,
         clock=run.clock,
         on_event=lambda event: run.observer.event(job, event),

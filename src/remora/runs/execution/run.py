@@ -18,9 +18,9 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.measured_models import MeasuredModel, read_measured
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff_process import lint_file
+from remora.tools.host.ruff.ruff_process import check_file
 from remora.tools.host.ruff.shared_ruff import SharedRuff
-from remora.tools.tree import SharedWork
+from remora.tools.tree import SharedWork, ToolTree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
@@ -148,5 +148,5 @@ class BaseFiles:
     def findings(self, path: str) -> list[dict[str, Any]]:
         """Return the ruff findings for a file of the base. Raises HostError if ruff fails."""
         if path not in self._known:
-            self._known[path] = lint_file(self.base.folder, path)
+            self._known[path] = check_file(ToolTree(self.base.folder), path)
         return self._known[path]

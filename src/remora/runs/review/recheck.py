@@ -22,7 +22,7 @@ from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_names, lint_text
+from remora.tools.host.ruff.ruff_process import check_names, check_text
 from remora.tools.host.ruff.rule_choice import selected_rules
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
@@ -196,8 +196,8 @@ class Recheck:
         error = parse_errors({write.path: write.result})
         if error:
             return FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
-        before = lint_text(self._project.root, write.path, write.ours or b"")
-        after = lint_text(self._project.root, write.path, write.result)
+        before = check_text(ToolTree(self._project.root), write.path, write.ours or b"")
+        after = check_text(ToolTree(self._project.root), write.path, write.result)
         if strict and len(after) > len(before):
             detail = f"the merged file has {len(after)} findings, yours {len(before)}"
             return FileConflict(path=write.path, detail=detail)
@@ -223,7 +223,7 @@ class Recheck:
         def findings(side: int) -> Callable[[str], list[dict[str, Any]]]:
             def find(path: str) -> list[dict[str, Any]]:
                 content = files[path][side] if path in files else tree.read(path)
-                return lint_text(self._project.root, path, content or b"")
+                return check_text(ToolTree(self._project.root), path, content or b"")
 
             return find
 

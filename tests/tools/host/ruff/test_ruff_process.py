@@ -10,7 +10,8 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
-from remora.tools.host.ruff.ruff_process import lint_findings, lint_text
+from remora.tools.host.ruff.ruff_process import check_text, lint_findings
+from remora.tools.tree import ToolTree
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
 
@@ -80,7 +81,7 @@ def test_a_file_that_is_not_utf8_has_a_finding(tree: Path, call: Callable[..., A
 
 
 def test_text_that_is_in_no_file_is_checked_as_if_it_were(tree: Path) -> None:
-    assert codes(lint_text(tree, "new.py", b"import os\n")) == [("F401", 1)]
+    assert codes(check_text(ToolTree(tree), "new.py", b"import os\n")) == [("F401", 1)]
     assert not (tree / "new.py").exists()
 
 
@@ -90,7 +91,7 @@ def test_a_project_that_has_ruff_fix_always_is_only_looked_at(
     (tree / "ruff.toml").write_text("fix = true\nunsafe-fixes = true\n")
     (tree / "a.py").write_text("import os\n")
     assert codes(call("ruff_check", ["a.py"])) == [("F401", 1)]
-    assert codes(lint_text(tree, "a.py", b"import sys\n")) == [("F401", 1)]
+    assert codes(check_text(ToolTree(tree), "a.py", b"import sys\n")) == [("F401", 1)]
     assert (tree / "a.py").read_text() == "import os\n"
 
 
@@ -306,7 +307,7 @@ class TestConfiguration:
 
         assert ("F401", 1) in codes(lint_findings(tree, ["a.py"]))
         assert ("F401", 1) in codes(lint_findings(tree, ["."]))
-        assert ("F401", 1) in codes(lint_text(tree, "a.py", b"import os\n"))
+        assert ("F401", 1) in codes(check_text(ToolTree(tree), "a.py", b"import os\n"))
 
     def test_a_configuration_in_a_folder_counts_for_that_folder(self, tree: Path) -> None:
         (tree / "ruff.toml").unlink()

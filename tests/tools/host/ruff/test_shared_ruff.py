@@ -9,7 +9,7 @@ import pytest
 from remora.errors import HostError
 from remora.ids import MODULE
 from remora.tools.host.ruff.node_findings import node_findings
-from remora.tools.host.ruff.ruff_process import check_text, is_formatted, lint_findings, lint_text
+from remora.tools.host.ruff.ruff_process import check_text, is_formatted, lint_findings
 from remora.tools.host.ruff.ruff_session import start_session
 from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.tools.tree import ToolTree
@@ -46,11 +46,11 @@ def test_what_is_known_of_a_version_of_a_file_needs_no_run(
     base = tmp_path / "base"
     with shared.used():
         before = lint_findings(base, ["a.py"])
-        other = lint_text(base, "a.py", b"x = 1\n")
+        other = check_text(ToolTree(base), "a.py", b"x = 1\n")
         shared.remember_format("a.py", IMPORT, is_formatted=True)
         monkeypatch.setattr("remora.tools.host.ruff.ruff_session.RuffSession.run", None)
-        assert lint_text(base, "a.py", IMPORT) == before
-        assert lint_text(base, "a.py", b"x = 1\n") == other == []
+        assert check_text(ToolTree(base), "a.py", IMPORT) == before
+        assert check_text(ToolTree(base), "a.py", b"x = 1\n") == other == []
         assert is_formatted(ToolTree(base), "a.py", IMPORT)
 
 
@@ -71,7 +71,9 @@ def test_a_module_is_not_named_after_the_folder_of_a_copy(
 ) -> None:
     (tmp_path / "base" / "__init__.py").touch()
     with shared.used():
-        found = lint_text(tmp_path / "base", "json.py", b"from . import json\n\nprint(json)\n")
+        found = check_text(
+            ToolTree(tmp_path / "base"), "json.py", b"from . import json\n\nprint(json)\n"
+        )
     assert [each["message"] for each in found] == ["Module `json` imports itself"]
 
 

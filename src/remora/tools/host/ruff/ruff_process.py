@@ -385,27 +385,3 @@ def lint_findings(
         if preview:
             return ruff_check(place, paths, list(preview), unsafe=True, preview=True)
         return ruff_check(place, paths, unsafe=True)
-
-
-def lint_file(tree: Path, path: str) -> list[dict[str, Any]]:
-    """Return the ruff findings in a file of a tree, including unsafe fixes.
-
-    Returns an empty list if there is no such file. Raises HostError if ruff fails.
-    """
-    return check_file(ToolTree(tree), path)
-
-
-def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:
-    """Return `content` with its imports sorted according to the project's configuration.
-
-    Raises HostError if ruff fails.
-    """
-    return with_sorted_imports(ToolTree(tree), path, content)
-
-
-def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
-    """Return the ruff findings for `content` as if it were the content of the file at `path`.
-
-    Raises HostError if ruff fails.
-    """
-    return check_text(ToolTree(tree), path, content)
