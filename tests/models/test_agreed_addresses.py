@@ -1,4 +1,4 @@
-"""The user's consent to addresses: what needs it, and a file that nobody else can write."""
+"""The user's consent to addresses: what needs it, and a file that other users cannot write."""
 
 import shlex
 from pathlib import Path

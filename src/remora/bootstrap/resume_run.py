@@ -95,8 +95,8 @@ def prepare_resume(
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
-    for named in {each.definition.model for each in agents.values()} & {*names} - {None}:
-        require_agreed(project.config, named, by_project=True)
+    for model in {agent.definition.model for agent in agents.values()} & {*names} - {None}:
+        require_agreed(project.config, model, by_project=True)
     python = python_for(invocation, project, agents.values())
     check_interpreter(project, python, agents.values())
     run = PreparedRun(

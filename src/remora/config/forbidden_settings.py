@@ -128,7 +128,7 @@ def kept_from_user(
             kept[where] = mine
     rules = [*_at(user, _RULES)]
     if rules:
-        kept[_RULES] = [*rules, *(each for each in _at(merged, _RULES) if each not in rules)]
+        kept[_RULES] = [*rules, *(rule for rule in _at(merged, _RULES) if rule not in rules)]
     return kept
 
 
@@ -140,14 +140,14 @@ def without_model(layer: ParsedYaml) -> ParsedYaml:
     }
     for section, key in removed:
         if isinstance(kept.get(section), dict):
-            kept[section] = {name: each for name, each in kept[section].items() if name != key}
+            kept[section] = {name: value for name, value in kept[section].items() if name != key}
     places = {where: place for where, place in layer.places.items() if where[:2] not in removed}
     return layer._replace(value=kept, places=places) if removed else layer
 
 
 def _is_here(found: Any) -> bool:
     addresses = found if isinstance(found, list) else [found]
-    every = all(isinstance(each, str) and is_loopback(each) for each in addresses)
+    every = all(isinstance(address, str) and is_loopback(address) for address in addresses)
     return every and 1 <= len(addresses) <= _MOST_ADDRESSES
 
 

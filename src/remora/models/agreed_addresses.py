@@ -85,7 +85,11 @@ def unagreed_addresses(
         chosen += _chosen(config, "model", model, "provider", by_project=by_project)
     if config.escalation.enabled:
         chosen += _chosen(config, "escalation", config.escalation, "enabled")
-    return tuple(each for each in chosen if each.entry not in config.model.allow_addresses)
+    return tuple(
+        destination
+        for destination in chosen
+        if destination.entry not in config.model.allow_addresses
+    )
 
 
 def require_agreed(config: Config, name: str | None = None, *, by_project: bool = False) -> None:
@@ -93,7 +97,9 @@ def require_agreed(config: Config, name: str | None = None, *, by_project: bool 
 
     The parameters are those of `unagreed_addresses`.
     """
-    left = [each.entry for each in unagreed_addresses(config, name, by_project=by_project)]
+    left = [
+        destination.entry for destination in unagreed_addresses(config, name, by_project=by_project)
+    ]
     if left:
         wanted = json.dumps(list(dict.fromkeys(left)))
         raise ConfigError(
@@ -134,7 +140,7 @@ def _chosen(
     if not (address or named or enabled):
         return []
     name = server.name if named else None
-    return [Destination(section, each, name, address) for each in addresses_in(server)]
+    return [Destination(section, url, name, address) for url in addresses_in(server)]
 
 
 def _read(file: Path, root: Path) -> tuple[str, ...]:

@@ -33,10 +33,10 @@ def ask_for_addresses(options: Options, project: "Project", invocation: "Invocat
         "code, and what tools find in it, are sent:",
         err=True,
     )
-    for each in left:
-        has_key = key_for(invocation, project.config, each.section) is not None
-        click.echo(escape_line(_about(each, has_key=has_key)), err=True)
-    entries = list(dict.fromkeys(each.entry for each in left))
+    for destination in left:
+        has_key = key_for(invocation, project.config, destination.section) is not None
+        click.echo(escape_line(_about(destination, has_key=has_key)), err=True)
+    entries = list(dict.fromkeys(destination.entry for destination in left))
     shown = escape_line(", ".join(entries))
     if not click.confirm(f"Send this project's code to {shown}, now and later?", err=True):
         return project

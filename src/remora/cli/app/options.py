@@ -2,6 +2,7 @@
 
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,8 @@ class _StrictCommand(click.Command):
         """
         if not ctx.resilient_parsing:
             *_, given = self.make_parser(ctx).parse_args(list(args))
-            for option in {each for each in given if given.count(each) > 1}:
+            twice = (parameter for parameter, times in Counter(given).items() if times > 1)
+            for option in twice:
                 if isinstance(option, click.Option) and not (option.multiple or option.is_flag):
                     raise _given_twice(option, ctx)
         return super().parse_args(ctx, args)

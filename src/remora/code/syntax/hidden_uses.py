@@ -61,9 +61,9 @@ def _quoted_types(tree: ast.Module) -> Iterator[str]:
         types = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         if isinstance(node, ast.AnnAssign) and _TYPE_ALIAS in ast.unparse(node.annotation):
             types.append(node.value)
-        for each in filter(None, types):
+        for annotation in filter(None, types):
             yield from (
                 part.value
-                for part in ast.walk(each)
+                for part in ast.walk(annotation)
                 if isinstance(part, ast.Constant) and isinstance(part.value, str)
             )

@@ -57,8 +57,8 @@ def _exceeds(limit: int, text: str, mark: str, parts: Callable[[str], Iterator[s
 
 
 def _f_strings(text: str) -> Iterator[str]:
-    return (found[0] for found in _LITERAL.finditer(text) if "f" in (found[1] or "").lower())
+    return (literal[0] for literal in _LITERAL.finditer(text) if "f" in (literal[1] or "").lower())
 
 
 def _dotted_names(text: str) -> Iterator[str]:
-    return (found[1] for found in _DOTTED.finditer(text))
+    return (name[1] for name in _DOTTED.finditer(text))

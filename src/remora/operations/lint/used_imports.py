@@ -51,7 +51,7 @@ def names_from_modules(place: ToolTree) -> ImportedNames:
         found.update(_USE.findall(body))
         for module, names in _FROM.findall(body):
             last = module.rpartition(".")[2]
-            found.update((last, each) for each in re.findall(r"\w+|\*", names))
+            found.update((last, name) for name in re.findall(r"\w+|\*", names))
     return frozenset(found)
 
 
@@ -115,9 +115,9 @@ class NeededImports:
         folder = self._path.rpartition("/")[0]
         for _ in range(len(imported) - len(imported.lstrip(".")) - 1):
             folder = folder.rpartition("/")[0]
-        for each in dict.fromkeys((folder, "", "src")):
+        for top in dict.fromkeys((folder, "", "src")):
             for name in (f"{module}.py", f"{module}/__init__.py"):
-                found = f"{each}/{name}".lstrip("/")
+                found = f"{top}/{name}".lstrip("/")
                 if module and self._place.files.exists(found):
                     tree = parse_text(self._place.text_or_empty(found))
                     return isinstance(tree, ast.Module) and _acts(tree)
@@ -130,7 +130,7 @@ def _is_used_elsewhere(path: str, bound: set[str], names: ImportedNames) -> bool
     module = name.removesuffix(".py")
     if module == "__init__":
         module = folders[-1] if folders else ""
-    return any((module, each) in names for each in (*bound, _ALL))
+    return any((module, name) in names for name in (*bound, _ALL))
 
 
 def _words_of_examples(body: str) -> set[str]:
@@ -172,10 +172,10 @@ def imported_names(body: str) -> set[str]:
         set()
         if isinstance(tree, str)
         else {
-            each.asname or each.name.partition(".")[0]
+            alias.asname or alias.name.partition(".")[0]
             for node in ast.walk(tree)
             if isinstance(node, ast.Import | ast.ImportFrom)
-            for each in node.names
+            for alias in node.names
         }
     )
 
@@ -183,16 +183,16 @@ def imported_names(body: str) -> set[str]:
 def _acts(tree: ast.Module) -> bool:
     """Return True if a module calls something, or a decorator may register what it defines."""
     known = {
-        each.asname or each.name
+        alias.asname or alias.name
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for each in node.names
-        if (getattr(node, "module", None) or each.name).split(".")[0] in sys.stdlib_module_names
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).split(".")[0] in sys.stdlib_module_names
         if not getattr(node, "level", 0)
     }
     return any(
         (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
-        or any(_root(each) not in known for each in getattr(node, "decorator_list", ()))
+        or any(_root(decorator) not in known for decorator in getattr(node, "decorator_list", ()))
         for node in tree.body
     )
 

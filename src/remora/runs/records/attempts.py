@@ -40,7 +40,7 @@ class _BaseFields(msgspec.Struct):
 
 
 class _StartFields(msgspec.Struct):
-    """The types of what readers take from a start. Whoever can write a run can write anything."""
+    """The fields of a run's start that readers use, with their types, because a run may be forged."""
 
     plan: _PlanFields = msgspec.field(default_factory=_PlanFields)
     config: _ConfigFields = msgspec.field(default_factory=_ConfigFields)
