@@ -110,8 +110,8 @@ BY_CONTEXT: tuple[Rule, ...] = (
     ),
     Rule(
         "assignment",
-        rf"(?i)--[a-z-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
-        "(?i)--[a-z-]*(?:pass|pwd|secret|token|key|auth|cred)",
+        rf"(?i)--[a-z_-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
+        "(?i)--[a-z_-]*(?:pass|pwd|secret|token|key|auth|cred)",
         accept=_is_password,
     ),
     Rule(

@@ -37,7 +37,7 @@ from remora.trace.redact.rule import (
 BUILTIN: tuple[Rule, ...] = BY_FORMAT + SHAPES_2026_11 + BY_CONTEXT
 """Most specific first: if two rules find the same secret, the first is recorded."""
 
-VERSION = "redact/3"
+VERSION = "redact/4"
 """Version of the built-in rules; raise it whenever the matches of a rule change."""
 
 _T = TypeVar("_T")

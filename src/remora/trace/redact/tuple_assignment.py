@@ -33,6 +33,8 @@ _PUBLIC_NAME = re.compile(
     rf"(?i).*(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?{NAME}{ENDING}".encode()
 )
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
+_TOKENS = re.compile(rb"(?i)\Atokens?\Z")
+"""Names of a lexer's tables, whose many patterns are judged as code."""
 _TARGETS = re.compile(rb"[*(\[)\],]|[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
 _SUBSCRIPT = re.compile(rb"[\w.-]+(?=\\*[\"']?\]\Z)|\A[\w.-]+\Z")
 _NEWLINE = re.compile(rb"\\++r?n")
@@ -89,9 +91,7 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
         target = name or _target(data[start:end])
         values, done = _values(data, end, is_single=isinstance(target, bytes))
         rows = values.items or [values] if is_loop else [values]
-        is_plain = bool(values.literals) and not values.is_other
-        is_listed = is_loop or (isinstance(target, bytes) and not is_plain)
-        found = {span for row in rows for span in _secrets(data, target, row, is_listed=is_listed)}
+        found = {span for row in rows for span in _secrets(data, target, row)}
         yield from sorted(found)
 
 
@@ -169,7 +169,7 @@ def _take(found: re.Match[bytes], frames: list[_Value], last: _Value) -> None:
             last.literals.append(Span(*found.span(found.lastindex or 0)))
 
 
-def _secrets(data: bytes, target: _Target, value: _Value, *, is_listed: bool) -> Iterator[Span]:
+def _secrets(data: bytes, target: _Target, value: _Value) -> Iterator[Span]:
     """Yield the literals that look like secrets and are assigned to names that indicate them."""
     if isinstance(target, bytes):
         found = _SUBSCRIPT.search(target.lstrip(b"*"))
@@ -177,15 +177,15 @@ def _secrets(data: bytes, target: _Target, value: _Value, *, is_listed: bool) ->
         if not _SECRET_NAME.fullmatch(name) or _PUBLIC_NAME.fullmatch(name):
             return
         password = _PASSWORD.search(name) is not None
-        for span in value.every_literal():
+        literals = [*value.every_literal()]
+        quoted = len(literals) == 1 or not _TOKENS.search(name)
+        for span in literals:
             text = data[span.start : span.end]
-            if len(text) >= MIN_LENGTH and looks_secret(
-                text, password=password, quoted=not is_listed
-            ):
+            if len(text) >= MIN_LENGTH and looks_secret(text, password=password, quoted=quoted):
                 yield span
         return
     for inner, item in _pairs(target, value.unwrapped if len(target) > 1 else value):
-        yield from _secrets(data, inner, item, is_listed=is_listed)
+        yield from _secrets(data, inner, item)
 
 
 def _pairs(targets: list[_Target], value: _Value) -> Iterator[tuple[_Target, _Value]]:
