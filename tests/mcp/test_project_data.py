@@ -16,7 +16,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import UsageError
 from remora.mcp.project_data import ProjectRedactor, marked
 from tests.cli.conftest import Remora, write
-from tests.mcp.project import connected, data_in, invocation_in
+from tests.mcp.project import connected, data_in, invocation_in, text_of
 
 TOKEN = "gh" + "p_" + "aB3dE6gH9kL2mN5pQ8rS1tU4vW7xY0zA1b2C"
 PASSWORD = "horse12!staple"
@@ -92,6 +92,22 @@ def test_secrets_are_in_no_answer(invocation: Invocation) -> None:
     assert "<secret:acme:" in found["hub_get"]
     assert {name for name, text in found.items() if PASSWORD in text or TOKEN in text} == set()
     assert {name for name, text in found.items() if OWN in text} == set()
+
+
+def test_a_rule_that_is_added_meanwhile_is_used(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path, {"a.py": SOURCE, "remora.yaml": ""})
+    rules = f"redaction: {{rules: [{{name: acme, pattern: '{OWN[:4]}-\\d+'}}]}}\n"
+
+    async def asked() -> list[str]:
+        async with connected(invocation_in(root, home)) as client:
+            before = await client.call_tool("hub_get", {"name": "connect"})
+            (root / "remora.yaml").write_text(rules)
+            after = await client.call_tool("hub_get", {"name": "connect"})
+            return [text_of(before), text_of(after)]
+
+    before, after = asyncio.run(asked())
+    assert OWN in before
+    assert OWN not in after
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Marks and redaction of the project's texts, which other agents read."""
 
 import secrets
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from remora.bootstrap.invocation import Invocation
@@ -32,14 +31,17 @@ def marked(text: str) -> str:
 
 
 class ProjectRedactor:
-    """The redactor that the project's traces use, opened by the first answer that needs it."""
+    """The redactor that the project's traces use."""
 
     def __init__(self, invocation: Invocation) -> None:
         self._invocation = invocation
 
-    @cached_property
+    @property
     def redact(self) -> "Redactor":
-        """The redactor. Raises ConfigError or DiskError if the project cannot be opened."""
+        """The redactor with the rules that are configured now.
+
+        Raises ConfigError or DiskError if the project cannot be opened.
+        """
         return open_project(self._invocation).redact
 
     def error_text(self, error: RemoraError) -> str:
