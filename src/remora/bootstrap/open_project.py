@@ -104,10 +104,10 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
         raise ConfigError(f"redaction.rules: {error}", hint="patterns use RE2 syntax") from error
 
 
-def secret_check(invocation: Invocation, config: "Config") -> Callable[[str], bool]:
-    """Return a function that returns True for text that the configured rules would redact."""
+def secret_check(invocation: Invocation, config: "Config") -> Callable[[object], bool]:
+    """Return a function that returns True for values that the configured rules would redact."""
     redactor = _redactor(invocation, config, b"")  # fingerprints are not used
-    return lambda text: redactor.text(text) != text
+    return lambda value: redactor.clean(value) is not value
 
 
 def model_flags(model: str | None) -> dict[str, Any]:

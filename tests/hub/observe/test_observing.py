@@ -19,7 +19,9 @@ from remora.hub.observed_links import Observation, ObservedCall
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.sandbox.interpreters import ProjectPython
 from remora.sandbox.isolation import best_level
+from remora.trace.redact.redactor import Redactor
 
+REDACTOR = Redactor(bytes(32))
 APP = '''"""An app."""
 
 
@@ -121,7 +123,7 @@ def observe(plain_python: ProjectPython) -> Observe:
                 folder=root,
                 seconds=seconds,
                 stdout=out.fileno(),
-                is_secret=lambda text: "sk_live" in text,
+                has_secret=lambda values: REDACTOR.clean(values) is not values,
             )
             but = {f"{name}.py": source for name, source in changed.items()}
             return run_tests(root, plain_python.python, asked, lambda _: look_in(root, but=but))
@@ -204,6 +206,10 @@ def login(password):
     return None
 
 
+def configure(settings):
+    return None
+
+
 def each(items):
     for item in items:
         yield item
@@ -232,7 +238,10 @@ def test_values():
     price(3)
     with pytest.raises(ValueError):
         price(2, -1)
-    login("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc")
+    login("horse12!staple")
+    login(["horse12!staple"])
+    configure({"user": "a", "tokens": {"test": ["a1B2c3D4e5F6g7H8"]}})
+    configure({"user": "a"})
     list(each({1: {"a"}}))
     asyncio.run(later(3))
     for thing in (Local(), Colour.RED, Mock(), Path(), int, len, OrderedDict(), {}.keys()):
@@ -258,8 +267,9 @@ def test_types_and_values_of_calls_are_seen(observe: Observe, root: Path) -> Non
     )
     assert seen["price"].returns == ("float",), "an exception is not a returned None"
     assert seen["price"].examples == ({"amount": "3", "rate": "0.5"}, {"amount": "2", "rate": "-1"})
-    assert seen["login"].parameters == {"password": ("str",)}
+    assert seen["login"].parameters == {"password": ("str", "list[str]")}
     assert seen["login"].examples == (), "secrets are not kept"
+    assert seen["configure"].examples == ({"settings": "{'user': 'a'}"},)
     assert (seen["each"].yields, seen["each"].returns) == (("int",), ())
     assert seen["each"].parameters == {"items": ("dict[int, set[str]]",)}
     assert (seen["later"].returns, seen["later"].yields) == (("list[int]",), ())

@@ -66,7 +66,7 @@ class PreparedTests:
         self._options = options
         self._folder = invocation.folder.resolve()
         require_level(self._config.workspace.require_isolation)
-        self._is_secret = secret_check(invocation, self._config)
+        self._has_secret = secret_check(invocation, self._config)
         self._python = interpreter_for(invocation, self.places.root, self._config)
         self.level = best_level()
 
@@ -82,7 +82,7 @@ class PreparedTests:
             seconds=self._options.seconds,
             stdout=self._options.stdout,
             trusted=self._python.trusted or self._python.activated,
-            is_secret=self._is_secret,
+            has_secret=self._has_secret,
         )
         ran = run_tests(self.places.root, self._python.python, options, self._look)
         return Observed(ran=ran, waits=_store(self.places, ran.read.observation))

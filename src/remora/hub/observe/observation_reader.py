@@ -107,10 +107,10 @@ class ReadResult(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def read_records(folder: Path, view: Snapshot, is_secret: Callable[[str], bool]) -> ReadResult:
+def read_records(folder: Path, view: Snapshot, has_secret: Callable[[object], bool]) -> ReadResult:
     """Read all records of a run from `folder`.
 
-    Example values for which `is_secret` returns True are dropped.
+    Examples for which `has_secret` returns True are dropped.
     """
     functions: dict[str, ObservedFunction] = {}
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
@@ -127,7 +127,7 @@ def read_records(folder: Path, view: Snapshot, is_secret: Callable[[str], bool])
         for found in process.tests():
             tests[found.id, found.node] = found
         ran |= process.ran()
-        for seen in process.functions(is_secret):
+        for seen in process.functions(has_secret):
             functions[seen.node] = _merged(functions.get(seen.node), seen)
     observation = Observation(
         calls=tuple(_observed_call(view, pair, lines) for pair, lines in sorted(calls.items())),
@@ -242,7 +242,7 @@ class _Process:
                         node=node.key, id=_id(test), test=own.key, anchor=anchor_of(own)
                     )
 
-    def functions(self, is_secret: Callable[[str], bool]) -> Iterator[ObservedFunction]:
+    def functions(self, has_secret: Callable[[object], bool]) -> Iterator[ObservedFunction]:
         """Yield the observed values of each function, without examples that contain a secret."""
         for number, seen in self._seen.items():
             node = self._nodes.get(number)
@@ -251,7 +251,7 @@ class _Process:
                     parameters={name: tuple(types) for name, types in seen.parameters.items()},
                     returns=tuple(seen.returns),
                     yields=tuple(seen.yields),
-                    examples=tuple(each for each in seen.examples if _is_usable(each, is_secret)),
+                    examples=tuple(each for each in seen.examples if _is_usable(each, has_secret)),
                 )
                 yield ObservedFunction(node=node.key, anchor=anchor_of(node), values=values)
 
@@ -333,14 +333,13 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
     return next(fits, None)
 
 
-def _is_usable(example: Mapping[str, str], is_secret: Callable[[str], bool]) -> bool:
-    """Return True if all values are literals and none of them is secret."""
+def _is_usable(example: Mapping[str, str], has_secret: Callable[[object], bool]) -> bool:
+    """Return True if all values are literals and none of them contains a secret."""
     try:
-        for text in example.values():
-            ast.literal_eval(text)
+        values = {name: ast.literal_eval(text) for name, text in example.items()}
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return False
-    return not is_secret("\n".join(f"{name} = {text}" for name, text in example.items()))
+    return not has_secret(values)
 
 
 def _names(test: _Test) -> list[str]:

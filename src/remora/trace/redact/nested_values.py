@@ -26,8 +26,8 @@ class TextRedactor(Protocol):
         `under` is the name of the field that contains the text.
         """
 
-    def data(self, data: bytes) -> bytes:
-        """Return `data` with secrets redacted."""
+    def data(self, data: bytes, under: str = "") -> bytes:
+        """Return `data` with secrets redacted. `under` is the name of the field that contains it."""
 
     def may_contain_secret(self, text: str) -> bool:
         """Return False only if no part of `text` can be a secret."""
@@ -91,7 +91,7 @@ def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
     if isinstance(item, str):
         return cleaner.text(item, under)
     if isinstance(item, bytes | bytearray):
-        clean = cleaner.data(bytes(item))
+        clean = cleaner.data(bytes(item), under)
         return item if clean == item else type(item)(clean)
     return item
 
@@ -103,30 +103,34 @@ def _children(value: Any, under: str) -> _Children | None:
     if isinstance(value, _LEAVES) or value is None:
         return None
     if isinstance(value, dict):
-        return [*((key, "") for key in value), *_items(value)]
+        return [*((key, "") for key in value), *_items(value, under)]
     if isinstance(value, list | tuple):
         return _elements(value, under)
     if isinstance(value, set | frozenset):
         return [(item, under) for item in value]
     if isinstance(value, msgspec.Struct):
-        return [(getattr(value, name), secret_name(name)) for name in value.__struct_fields__]
+        return [
+            (getattr(value, name), secret_name(name) or under) for name in value.__struct_fields__
+        ]
     return None
 
 
-def _items(value: dict[Any, Any]) -> _Children:
+def _items(value: dict[Any, Any], under: str) -> _Children:
     """Return the values of a dict, each with its secret name.
 
     The secret name is the key, or the value of `name` in `{"name": "DB_PASSWORD", "value": ...}`.
+    Otherwise, it is the name of the dict.
     """
     name = value.get("name", value.get("key"))
-    named = secret_name(name) if isinstance(name, str) else ""
+    named = _own_name(name)
     return [
-        (
-            item,
-            (secret_name(key) or (named if key == "value" else "")) if isinstance(key, str) else "",
-        )
+        (item, _own_name(key) or (named if key == "value" else "") or under)
         for key, item in value.items()
     ]
+
+
+def _own_name(key: Any) -> str:
+    return secret_name(key) if isinstance(key, str) else ""
 
 
 def _elements(value: Sequence[Any], under: str) -> _Children:

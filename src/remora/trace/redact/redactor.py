@@ -113,9 +113,12 @@ class Redactor:
             number + 1 for number, line in lines if number in within or self.text(line) is not line
         ]
 
-    def data(self, data: bytes) -> bytes:
-        """Return `data` with secrets redacted. Works with any ASCII-compatible encoding."""
-        return self._clean(data, text=False)
+    def data(self, data: bytes, under: str = "") -> bytes:
+        """Return `data` with secrets redacted, as `text` does.
+
+        Works with any ASCII-compatible encoding.
+        """
+        return self._clean(data, text=False, under=under)
 
     def clean(self, value: _T) -> _T:
         """Redact `value` at any depth, including keys. Return the same object if it contains no
