@@ -1,6 +1,7 @@
 """Files whose docstrings are corrected."""
 
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 
@@ -9,6 +10,9 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.docstring.docstring_need import docstring_work
+from remora.operations.docstring.documented_node import find_documented
+from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
+from remora.operations.docstring.related_texts import RelatedTexts
 
 OUTDATED = '''def total(price):
     """Return the total.
@@ -68,6 +72,51 @@ def test_planning_grows_with_the_project(tmp_path: Path, form: str) -> None:
 
     measured(10)
     assert measured(80) < 2.5 * measured(40)
+
+
+def test_planning_a_large_file_takes_linear_time(tmp_path: Path) -> None:
+    def seconds(number: int) -> float:
+        text = "".join(
+            OUTDATED.replace("total(price)", f"f{n}(price, v{n})") for n in range(number)
+        )
+        (tmp_path / f"m{number}.py").write_text(text)
+        module = parse_module(f"m{number}.py", text.encode())
+        assert isinstance(module, Module)
+        amount = docstring_work(tmp_path, [], {"open": True})
+        amount(module, module.nodes[1])  # reads the file
+        began = time.process_time()
+        assert {amount(module, node) for node in module.nodes[1:]} == {1}
+        return time.process_time() - began
+
+    assert min(seconds(1600), seconds(1601)) < 3 * max(seconds(800), seconds(801))
+
+
+@pytest.mark.parametrize(
+    ("body", "listed"),
+    [
+        ("raise E{0}", "    Raises:\n        E{0}: Bad.\n"),
+        ("raise E{0}", "    Raises:\n        F{0}: Bad.\n"),
+        ("a = 1", "    Args:\n        renamed_{0}: It.\n"),
+    ],
+    ids=["raised", "not raised", "renamed"],
+)
+def test_planning_a_long_docstring_takes_linear_time(body: str, listed: str) -> None:
+    def seconds(number: int) -> float:
+        title, entry = listed.split("\n", 1)
+        entries = "".join(entry.format(n) for n in range(number))
+        lines = "".join(f"    if a: {body.format(n)}\n" for n in range(number))
+        names = ", ".join(f"{'abcdefghij'[n % 10]}_{n}_new" for n in range(number))
+        text = f'def f(a, {names}):\n    """Do it.\n\n{title}\n{entries}    """\n{lines}'
+        bases = "".join(f"class E{n}(E{n + 1}): ...\n" for n in range(number))
+        classes = ExceptionClasses(lambda: [f"{bases}class E{number}(Exception): ...\n".encode()])
+        related = RelatedTexts(classes=classes)
+        found = find_documented("a.py", text.encode(), "f", related)
+        began = time.process_time()
+        assert found.contradictions is not None
+        return time.process_time() - began
+
+    seconds(10)
+    assert min(seconds(1600), seconds(1601)) < 3 * max(seconds(800), seconds(801))
 
 
 @pytest.mark.parametrize(

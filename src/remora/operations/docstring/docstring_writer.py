@@ -1,13 +1,18 @@
 """Docstring writer, which writes or updates the docstring of a node and changes nothing else."""
 
+import copy
+import dataclasses
+
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.insertion_point import (
-    FileBytes,
+    InsertionPoint,
     existing_docstring_point,
+    file_bytes,
     new_docstring_point,
 )
 from remora.operations.docstring.layout import docstring_lines
@@ -30,15 +35,25 @@ def write(found: DocumentedNode, texts: DocstringTexts, formatting: DocstringFor
     if found.text is None:
         content = _new(found, texts, describable, formatting)
     else:
-        content = _updated(found, texts, describable, formatting)
+        spot, literal = _updated(found, texts, describable, formatting)
+        content = file_bytes(found.source).with_lines(spot, [literal])
     _check(found, content)
     return content
 
 
 def is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
-    """Return True if the texts can be written, which needs a plain literal."""
+    """Return True if an existing docstring can be updated, which needs a plain literal.
+
+    Only the literal is parsed, because planning asks this about each node of a large file.
+    """
     try:
-        write(found, texts, DocstringFormat())
+        _, literal = _updated(found, texts, describable_parts(found.node), DocstringFormat())
+        tree = parse_text(literal)
+        if isinstance(tree, str):
+            return False
+        node = copy.copy(found.node)
+        node.body = [*tree.body, *found.node.body[1:]]
+        _check_docstring(found, dataclasses.replace(found, node=node))
     except HostError:
         return False
     return True
@@ -52,7 +67,7 @@ def _new(
 ) -> bytes:
     if not texts.summary:
         raise HostError("a new docstring needs a summary")
-    body = FileBytes(found.source)
+    body = file_bytes(found.source)
     spot = new_docstring_point(found.node, found.source, body)
     lines = docstring_lines(texts, describable, formatting, spot.indent)
     if any(formatting.quotes in line for line in lines):
@@ -66,8 +81,9 @@ def _updated(
     texts: DocstringTexts,
     describable: Describable,
     formatting: DocstringFormat,
-) -> bytes:
-    body = FileBytes(found.source)
+) -> tuple[InsertionPoint, str]:
+    """Return the place of an existing docstring and its new literal."""
+    body = file_bytes(found.source)
     spot = existing_docstring_point(found.node, body)
     text = body.raw[spot.start : spot.end].decode()
     source = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -78,17 +94,20 @@ def _updated(
     if not mend:
         raise HostError("the code does not contradict the docstring, so nothing can be changed")
     lines = updated_lines(literal.inner, describable, mend, formatting, spot.indent)
-    return body.with_lines(spot, [updated_literal(literal, lines)])
+    return spot, updated_literal(literal, lines)
 
 
 def _check(found: DocumentedNode, content: bytes) -> None:
     """Raise HostError if the content has new contradictions, or more than a docstring changed."""
-    now = find_documented(found.path, content, found.qualname, found.related)
+    _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
+    before = tree_without_docstring(found.path, found.source.raw, found.key)
+    if before is None or before != tree_without_docstring(found.path, content, found.key):
+        raise HostError("the edit would change more than the docstring")
+
+
+def _check_docstring(found: DocumentedNode, now: DocumentedNode) -> None:
     if not (now.text or "").strip() or now.text == found.text:
         raise HostError("the docstring would not change")
     extra = now.new_contradictions(found)
     if extra:
         raise HostError(f"the docstring would contradict the code: {extra[0].message}")
-    before = tree_without_docstring(found.path, found.source.raw, found.key)
-    if before is None or before != tree_without_docstring(found.path, content, found.key):
-        raise HostError("the edit would change more than the docstring")

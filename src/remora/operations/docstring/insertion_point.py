@@ -6,6 +6,7 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -34,9 +35,9 @@ class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
 class FileBytes:
     """The bytes of a file without the byte order mark, with its lines and its line ending."""
 
-    def __init__(self, source: Source) -> None:
-        self.mark = codecs.BOM_UTF8 if source.raw.startswith(codecs.BOM_UTF8) else b""
-        self.raw = source.raw.removeprefix(self.mark)
+    def __init__(self, raw: bytes) -> None:
+        self.mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+        self.raw = raw.removeprefix(self.mark)
         self.lines = self.raw.splitlines(keepends=True)
         self.starts = [0]
         for line in self.lines:
@@ -55,6 +56,15 @@ class FileBytes:
     @staticmethod
     def _ending(line: bytes) -> str:
         return line[len(line.rstrip(b"\r\n")) :].decode() or "\n"
+
+
+def file_bytes(source: Source) -> FileBytes:
+    return _file_bytes(source.raw)
+
+
+@lru_cache(maxsize=4)  # planning needs the same file for each of its nodes
+def _file_bytes(raw: bytes) -> FileBytes:
+    return FileBytes(raw)
 
 
 def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes) -> InsertionPoint:

@@ -3,8 +3,9 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,6 +18,7 @@ from remora.operations.docstring.exceptions.exception_classes import ExceptionCl
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Describable, Kind, ParsedDocstring, Style
 
+_Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
@@ -48,6 +50,18 @@ class ParameterText(msgspec.Struct, frozen=True):
     type: str = ""
 
 
+class Descriptions(NamedTuple):
+    """The first description of a parameter, how many there are, and if all have the same text."""
+
+    first: ParameterText
+    number: int = 1
+    agree: bool = True
+
+    def with_others(self, other: "Descriptions") -> "Descriptions":
+        agree = self.agree and other.agree and self.first.text == other.first.text
+        return Descriptions(self.first, self.number + other.number, agree)
+
+
 class Possible(NamedTuple):
     """A section that a docstring could have. `returns` includes `yields`.
 
@@ -72,23 +86,22 @@ class SectionCount(NamedTuple):
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts found in a file.
 
-    `parameters` contains descriptions of parameters, and `left_out` the parameters that a list
-    leaves out, once per docstring. `methods` contains classes with the methods that have a
-    docstring, and `subclasses` maps a base class to its subclasses. `possible` counts the sections
-    that documented public functions could have, and `written` those that they have. `is_script` is
-    True if the file can be run.
+    `parameters` contains the descriptions of parameters by name, `of_classes` those of a class by
+    its name and that of the parameter, and `left_out` counts the docstrings whose list leaves out a
+    parameter. `methods` contains classes with the methods that have a docstring, `bases` maps a
+    class to its base classes, and `extended` contains all base classes. `possible` counts the sections that documented public functions could
+    have, and `written` those that they have. `is_script` is True if the file can be run.
     """
 
-    parameters: tuple[ParameterText, ...] = ()
-    left_out: tuple[str, ...] = ()
+    parameters: Mapping[str, Descriptions] = {}
+    of_classes: Mapping[tuple[str, str], Descriptions] = {}
+    left_out: Mapping[str, int] = {}
     methods: frozenset[tuple[str, str]] = frozenset()
-    subclasses: Mapping[str, tuple[str, ...]] = {}
+    bases: Mapping[str, frozenset[str]] = {}
+    extended: frozenset[str] = frozenset()
     possible: Mapping[Possible, int] = {}
     written: Mapping[Possible, int] = {}
     is_script: bool = False
-
-    def bases_of(self, owner: str) -> list[str]:
-        return [base for base, below in self.subclasses.items() if owner in below]
 
 
 class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,13 +149,13 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_usually_left_out(self, name: str) -> bool:
         """Return True if lists of parameters leave out this name more often than they have it."""
-        left_out = sum(each.left_out.count(name) for each in self.files)
-        listed = sum(known.name == name for each in self.files for known in each.parameters)
+        left_out = sum(each.left_out.get(name, 0) for each in self.files)
+        listed = sum(each.parameters[name].number for each in self.files if name in each.parameters)
         return left_out > 1 and left_out > listed
 
     def inherits_docstring(self, name: str) -> bool:
         """Return True if a base class of the owner documents a method of this name."""
-        bases = [base for each in self.files for base in each.bases_of(self.owner)]
+        bases = {base for each in self.files for base in each.bases.get(self.owner, ())}
         return any((base, name) in each.methods for each in self.files for base in bases)
 
     def parameter_text(self, name: str) -> ParameterText | None:
@@ -151,14 +164,16 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         At least two docstrings of the class or three of the file or folder must describe the
         parameter. Descriptions that state a default are left out, because defaults differ.
         """
-        found = [each for file in self.files for each in file.parameters if each.name == name]
-        own = [each for each in self.own.parameters if each.name == name]
-        of_class = [each for each in own if self.owner and each.owner == self.owner]
-        for known, least in ((of_class, 2), (own, 3), (found, 3)):
-            if len(known) >= least:
-                texts = {each.text for each in known}
-                stated = _DEFAULT.search(known[0].text)
-                return known[0] if len(texts) == 1 and not stated else None
+        known = [each.parameters[name] for each in self.files if name in each.parameters]
+        choices = (
+            (self.own.of_classes.get((self.owner, name)) if self.owner else None, 2),
+            (self.own.parameters.get(name), 3),
+            (reduce(Descriptions.with_others, known) if known else None, 3),
+        )
+        for found, least in choices:
+            if found is not None and found.number >= least:
+                stated = _DEFAULT.search(found.first.text)
+                return found.first if found.agree and not stated else None
         return None
 
 
@@ -166,14 +181,13 @@ def collect_texts(source: Source) -> FileTexts:
     parameters: list[ParameterText] = []
     left_out: list[str] = []
     methods: set[tuple[str, str]] = set()
-    subclasses: dict[str, list[str]] = {}
+    bases: dict[str, set[str]] = {}
     possible: Counter[Possible] = Counter()
     written: Counter[Possible] = Counter()
     for node, owner in _definitions(source.tree.body, ""):
         text = docstring_text(node.body)
         if isinstance(node, ast.ClassDef):
-            for base in node.bases:
-                subclasses.setdefault(unqualified_name(base), []).append(node.name)
+            bases.setdefault(node.name, set()).update(map(unqualified_name, node.bases))
         elif text and owner:
             methods.add((owner, node.name))
         if not text:
@@ -188,14 +202,24 @@ def collect_texts(source: Source) -> FileTexts:
             possible.update(could)
             written.update(each for each in could if each.kind in kinds)
     return FileTexts(
-        parameters=tuple(parameters),
-        left_out=tuple(left_out),
+        parameters=_grouped((each.name, each) for each in parameters),
+        of_classes=_grouped(((each.owner, each.name), each) for each in parameters if each.owner),
+        left_out=Counter(left_out),
         methods=frozenset(methods),
-        subclasses={base: tuple(dict.fromkeys(found)) for base, found in subclasses.items()},
+        bases={name: frozenset(found) for name, found in bases.items()},
+        extended=frozenset().union(*bases.values()),
         possible=possible,
         written=written,
         is_script=any(map(_is_main_guard, source.tree.body)),
     )
+
+
+def _grouped(texts: Iterable[tuple[_Key, ParameterText]]) -> dict[_Key, Descriptions]:
+    found: dict[_Key, Descriptions] = {}
+    for key, text in texts:
+        alone = Descriptions(text)
+        found[key] = found[key].with_others(alone) if key in found else alone
+    return found
 
 
 def _is_main_guard(statement: ast.stmt) -> bool:

@@ -166,8 +166,9 @@ def kept_findings(
     return LeftAlone(place, path, body, findings).reasons(findings, body)
 
 
-def _line(finding: Finding, body: str) -> str:
-    return split_lines(body)[int(finding["line"]) - 1]
+@lru_cache(maxsize=1)
+def _lines(body: str) -> Sequence[str]:
+    return split_lines(body)
 
 
 def _no_gain(finding: Finding, body: str) -> str:
@@ -190,7 +191,7 @@ def _needs_order(finding: Finding, body: str) -> bool:
     """Return True if a comment in a block of imports, or above it, is about their order."""
     if finding["code"] != _UNSORTED_IMPORTS:
         return False
-    lines = split_lines(body)
+    lines = _lines(body)
     above = takewhile(lambda line: line.lstrip().startswith("#"), lines[finding["line"] - 2 :: -1])
     block = lines[finding["line"] - 1 : finding["end_line"]]
     return any(map(_NEEDED_ORDER.search, [*(above if finding["line"] > 1 else ()), *block]))
@@ -211,35 +212,38 @@ def _placeholders_beside_others(
     together: dict[ast.AST | None, list[Finding]] = defaultdict(list)
     for each in findings:
         if each["code"] == _F_STRING and each["fix"]:
-            together[_statement_at(each["line"], body)].append(each)
+            together[_statements(body).get(each["line"])].append(each)
     for group in together.values():
         if any(place_of(each) not in kept for each in group):
             yield from (place_of(each) for each in group if _is_only_a_placeholder(each))
 
 
-def _statement_at(line: int, body: str) -> ast.AST | None:
-    """Return the innermost statement that contains a line, or None."""
-    around = [
-        node
-        for node in _nodes(body)
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
+@lru_cache(maxsize=1)
+def _statements(body: str) -> dict[int, ast.stmt]:
+    """Return the innermost statement that contains a line, by the number of the line."""
+    found = [node for node in reversed(_nodes(body)) if isinstance(node, ast.stmt)]
+    found.sort(key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+    return {line: node for node in found for line in range(node.lineno, (node.end_lineno or 0) + 1)}
 
 
 def _has_comment_above(finding: Finding, body: str) -> bool:
     """Return True if a statement that a fix removes has a comment in the line above."""
     if finding["code"] not in _REMOVED or finding["line"] == 1:
         return False
-    return split_lines(body)[int(finding["line"]) - 2].lstrip().startswith("#")
+    return _lines(body)[int(finding["line"]) - 2].lstrip().startswith("#")
 
 
 def _is_only_statement(finding: Finding, body: str) -> bool:
     """Return True for a `pass` that has only a docstring beside it, where many authors write one."""
-    return finding["code"] == _NO_EFFECT and any(
-        len(block) == 2 and block[1].lineno == finding["line"]
-        for block in (getattr(node, "body", None) for node in _nodes(body))
-        if isinstance(block, list)
+    return finding["code"] == _NO_EFFECT and finding["line"] in _second_of_two(body)
+
+
+@lru_cache(maxsize=1)
+def _second_of_two(body: str) -> frozenset[int]:
+    """Return the lines of the second statements of all bodies that have two."""
+    bodies = (getattr(node, "body", None) for node in _nodes(body))
+    return frozenset(
+        block[1].lineno for block in bodies if isinstance(block, list) and len(block) == 2
     )
 
 
@@ -319,18 +323,22 @@ def _is_explained(finding: Finding, body: str) -> bool:
     """Return True if a comment of an unused or repeated import says what it is for."""
     if finding["code"] not in (_UNUSED_IMPORT, _REPEATED):
         return False
-    return _REASON.search(_line(finding, body)) is not None
+    return _REASON.search(_lines(body)[finding["line"] - 1]) is not None
 
 
 def _is_in_fallback(finding: Finding, body: str) -> bool:
     """Return True if an import is in a `try` that expects that an import fails."""
-    if finding["code"] not in _IN_FALLBACK or not _FALLBACK.search(body):
-        return False
-    return any(
-        isinstance(node, ast.Try)
-        and node.lineno < finding["line"] <= (node.end_lineno or 0)
-        and any(_FALLBACK.match(f"{split_lines(body)[one.lineno - 1]}") for one in node.handlers)
+    return finding["code"] in _IN_FALLBACK and finding["line"] in _fallback_lines(body)
+
+
+@lru_cache(maxsize=1)
+def _fallback_lines(body: str) -> frozenset[int]:
+    return frozenset(
+        line
         for node in _nodes(body)
+        if isinstance(node, ast.Try)
+        and any(_FALLBACK.match(_lines(body)[each.lineno - 1]) for each in node.handlers)
+        for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
     )
 
 
@@ -360,7 +368,7 @@ def _is_expected(finding: Finding, body: str, expected: str) -> bool:
     """Return True if a finding is in a docstring whose first line a test probably expects."""
     if finding["code"] not in _DOCSTRING_TEXT:
         return False
-    lines = split_lines(body)[finding["line"] - 1 : finding["line"] + 1]
+    lines = _lines(body)[finding["line"] - 1 : finding["line"] + 1]
     text = next(filter(None, (line.strip(_QUOTES).rstrip(".") for line in lines)), "")
     if len(text) < _LEAST_TEXT:
         return False

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from remora.code.syntax.docstring_drift import IMPLICIT_EXCEPTIONS
 from remora.code.syntax.effects import (
@@ -14,6 +14,7 @@ from remora.code.syntax.effects import (
     raised_exceptions as raised_in,
 )
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.exceptions.exception_classes import spellings
 from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
 from remora.operations.docstring.parts import Item
 
@@ -32,8 +33,10 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     if not all(name[:1].isupper() for name in documented):
         return
     raised = [each.name.rpartition(".")[2] for each in raised_exceptions(code.body, ())]
-    extra = [name for name in raised if not code.related.classes.is_covered(name, documented)]
-    unraised = [name for name in documented if _is_never_raised(code, name)]
+    listed = set().union(*map(spellings, documented))
+    bases = {name: code.related.classes.caught_by(name) for name in raised}
+    extra = [name for name, known in bases.items() if known and known.isdisjoint(listed)]
+    unraised = list(_never_raised(code, documented))
     last = max(item.last for item in documented.values())
     others = f"; documented are {', '.join(f'`{name}`' for name in documented)}"
     for name in extra:
@@ -55,14 +58,18 @@ def _documented(code: DocumentedCode) -> dict[str, Item]:
     return {name: item for section in sections for item in section.items for name in item.names}
 
 
-def _is_never_raised(code: DocumentedCode, name: str) -> bool:
-    """Return True if neither a `raise` nor a call in the body may raise the exception."""
+def _never_raised(code: DocumentedCode, names: Iterable[str]) -> Iterator[str]:
+    """Yield the exceptions that neither a `raise` nor a call in the body may raise."""
     found = raised_in(code.body)
     if found.unnamed or code.is_overridable or may_propagate(code.body):
-        return False
-    if name in IMPLICIT_EXCEPTIONS and any(map(_may_fail, own_nodes(code.body))):
-        return False
-    return not any(code.related.classes.is_covered(each, (name,)) for each in found.names)
+        return
+    known = [code.related.classes.caught_by(each) for each in found.names]
+    if not all(known):
+        return
+    possible = frozenset().union(*filter(None, known))
+    if any(map(_may_fail, own_nodes(code.body))):
+        possible |= IMPLICIT_EXCEPTIONS
+    yield from (name for name in names if possible.isdisjoint(spellings(name)))
 
 
 def _may_fail(node: ast.AST) -> bool:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from remora.code.syntax.docstring_drift import find_drift
@@ -12,6 +12,8 @@ from remora.operations.docstring.parts import Item
 
 _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
+_MOST_PAIRS = 1000
+"""More names than these are not compared: so many parameters are not renamed at once."""
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
 """The start of a line such as `name : type` or `name (type): text`."""
@@ -27,21 +29,22 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     drift = find_drift(code.node, code.text)
     if not drift.unknown_parameters and not drift.undocumented_parameters:
         return
-    items, names = documented_parameters(code), _names(code)
+    items, names = documented_parameters(code), dict.fromkeys(_names(code))
     is_open = code.function is not None and bool(code.function.args.kwarg)
     spelled = {name.strip("_") for name in names}
+    used = _mentioned(code.body) | _TYPES
     unknown = [
         name
         for name in items
         if (name in drift.unknown_parameters or (is_open and name not in names))
-        and name not in _mentioned(code.body) | _TYPES
+        and name not in used
         and name.strip("_") not in spelled
     ]
     if any(_is_opaque(each) for each in code.decorators):
         unknown = []  # the decorator may add parameters
     unknown = [name for name in unknown if not any(_names_in(d, name) for d in code.decorators)]
     missing = unlisted_parameters(code)
-    renamed = _renamed(list(items), unknown, missing, names)
+    renamed = _renamed(items, unknown, missing, names)
     if is_open:  # other names may be keywords
         renamed = {old: new for old, new in renamed.items() if are_similar(old, new)}
         unknown = list(renamed)
@@ -57,7 +60,8 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
             new=new,
         )
     last = max((item.last for item in items.values()), default=0)
-    missing = [name for name in missing if name not in renamed.values()]
+    new_names = set(renamed.values())
+    missing = [name for name in missing if name not in new_names]
     if code.function is None or 2 * len(missing) > len(items):
         return  # the list is not meant to be complete
     for name in missing:
@@ -115,11 +119,11 @@ def _names(code: DocumentedCode) -> list[str]:
 
 
 def _renamed(
-    documented: Sequence[str], unknown: Sequence[str], missing: Sequence[str], names: Sequence[str]
+    documented: Iterable[str], unknown: Sequence[str], missing: Sequence[str], names: Iterable[str]
 ) -> dict[str, str]:
-    """Pair unknown and missing names that are alone at the same place between known names."""
+    """Pair unknown and missing names that are alike, or alone between the same known names."""
     found: dict[str, str] = {}
-    for old in unknown:
+    for old in unknown if len(unknown) * len(missing) <= _MOST_PAIRS else ():
         new = [each for each in missing if are_similar(old, each)]
         others = [
             each for each in unknown if each != old and any(are_similar(each, n) for n in new)
@@ -127,23 +131,24 @@ def _renamed(
         if len(new) == 1 and not others:
             found[old] = new[0]
     old_gaps, new_gaps = _gaps(documented, unknown, missing), _gaps(names, missing, unknown)
+    taken = set(found.values())
     for place, old_names in old_gaps.items() if len(unknown) == len(missing) else ():
         new_names = new_gaps.get(place, [])
-        if len(old_names) == len(new_names) == 1 and new_names[0] not in found.values():
+        if len(old_names) == len(new_names) == 1 and new_names[0] not in taken:
             found.setdefault(old_names[0], new_names[0])
     return found
 
 
 def _gaps(
-    names: Sequence[str], wanted: Sequence[str], ignored: Sequence[str]
+    names: Iterable[str], wanted: Iterable[str], ignored: Iterable[str]
 ) -> dict[str, list[str]]:
     """Return the wanted names in a list, keyed by the last other name before them."""
     gaps: dict[str, list[str]] = {}
-    last = ""
+    last, sought, passed = "", {*wanted}, {*ignored, "self", "cls"}
     for name in names:
-        if name in wanted:
+        if name in sought:
             gaps.setdefault(last, []).append(name)
-        elif name not in ignored and name not in ("self", "cls"):
+        elif name not in passed:
             last = name
     return gaps
 

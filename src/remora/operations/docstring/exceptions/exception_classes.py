@@ -8,6 +8,9 @@ from functools import cached_property, lru_cache
 from remora.code.syntax.effects import builtin_exceptions
 
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)\)[ \t]*:", re.MULTILINE)
+_MOST_BASES = 100
+"""Far more than exceptions have: those of Python have at most six."""
+_MOST_NAMES = 1024
 _WORD = re.compile(r"[\w.]+")
 _STANDARD = {
     "JSONDecodeError": ("ValueError",),
@@ -31,11 +34,13 @@ class ExceptionClasses:
     """The known base classes of classes, by unqualified name.
 
     `read` returns the contents of the project's Python files. It is called on first use. If
-    several classes have the same name, it has the bases of all of them.
+    several classes have the same name, it has the bases of all of them. `caught_by` returns a class
+    with all classes that it may inherit from, or None if they are not all known, or too many.
     """
 
     def __init__(self, read: Callable[[], Iterable[bytes]] = tuple) -> None:
         self._read = read
+        self.caught_by = lru_cache(_MOST_NAMES)(self._find_bases)
 
     @cached_property
     def _bases(self) -> dict[str, set[str]]:
@@ -50,21 +55,22 @@ class ExceptionClasses:
                 known.setdefault(name, set()).update(found)
         return known
 
-    def is_covered(self, name: str, documented: Iterable[str]) -> bool:
-        """Return True if `name`, or a class that it may inherit from, is documented.
-
-        Also return True if the base classes of `name` are not all known.
-        """
-        wanted = {getattr(builtins, each, object).__name__ for each in documented} | set(documented)
+    def _find_bases(self, name: str) -> frozenset[str] | None:
         seen: set[str] = set()
-        pending = [name]
+        pending = {name}
         while pending:
             current = pending.pop()
-            if current in wanted or current not in self._bases:
-                return True
             seen.add(current)
-            pending += [base for base in self._bases[current] - seen if base != "object"]
-        return False
+            bases = self._bases.get(current)
+            if bases is None or len(seen) + len(pending) + len(bases) > _MOST_BASES:
+                return None
+            pending |= bases - seen - {"object"}
+        return frozenset(seen)
+
+
+def spellings(name: str) -> set[str]:
+    """Return an exception's name, and the name of the class if it is an alias such as `IOError`."""
+    return {name, getattr(builtins, name, object).__name__}
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.code.syntax.signature import start_line
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.insertion_point import FileBytes, header_end
+from remora.operations.docstring.insertion_point import file_bytes, header_end
 
 _GIVEN, _ALONE = 0.2422, -0.23
 _EMPTY = 'def function():\n    """'
@@ -24,7 +24,7 @@ def summary_place(found: DocumentedNode) -> dict[str, Any] | None:
     node, source = found.node, found.source
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return None
-    first, body = start_line(node, source), header_end(node, FileBytes(source)) + 1
+    first, body = start_line(node, source), header_end(node, file_bytes(source)) + 1
     if node.body[0].lineno < body:
         return None
     lines = source.utf8.decode().split("\n")[first - 1 : node.end_lineno]
