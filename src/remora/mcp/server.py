@@ -7,7 +7,6 @@ from typing import Any
 import anyio.to_thread
 import mcp_types as types
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -30,7 +29,7 @@ from remora.mcp.tool_list import (
     ToolSpec,
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.text import clip, escape_surrogates
+from remora.text import REPORT, bug_report_line, clip, escape_surrogates
 from remora.version import __version__
 
 _INSTRUCTIONS = (
@@ -88,8 +87,8 @@ class Handlers:
             name = clip(params.name, _MAX_VALUE)
             return _failed(f"no tool {name!r}", self._about_missing_tool(params.name))
         tool = TOOLS[params.name]
-        arguments = params.arguments or {}
-        problem = best_match(_VALIDATORS[tool.name].iter_errors(arguments))
+        arguments = {name: _whole(value) for name, value in (params.arguments or {}).items()}
+        problem = next(_VALIDATORS[tool.name].iter_errors(arguments), None)
         if problem is not None:
             place = "".join(f"{part}: " for part in problem.path)
             value = repr(problem.instance)
@@ -98,10 +97,9 @@ class Handlers:
             return _failed(neutralize_control_tokens(about), f"call {tool.call}")
         try:
             text = await answer(arguments)
-        except RemoraError as error:
+        except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
             instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
-            about = await _in_thread(self._project.error_text, error)
-            return _failed(about, instead, between="\n")
+            return _failed(await self._error_text(error), instead, between="\n")
         return types.CallToolResult(content=[types.TextContent(text=marked(text))])
 
     def _about_missing_tool(self, name: str) -> str:
@@ -160,9 +158,16 @@ class Handlers:
         """Run a function in a thread. What it raises becomes an error of the protocol."""
         try:
             return await _in_thread(function, *arguments)
-        except RemoraError as error:
-            about = await _in_thread(self._project.error_text, error)
-            raise MCPError(types.INVALID_PARAMS, about) from error
+        except Exception as error:
+            known = isinstance(error, RemoraError)
+            code = types.INVALID_PARAMS if known else types.INTERNAL_ERROR
+            raise MCPError(code, await self._error_text(error)) from error
+
+    async def _error_text(self, error: Exception) -> str:
+        if not isinstance(error, RemoraError):
+            error = RemoraError(bug_report_line(error), hint=REPORT)
+        text: str = await _in_thread(self._project.error_text, error)
+        return text
 
 
 def create_server(handlers: Handlers) -> Server[Any]:
@@ -186,6 +191,11 @@ def _tool(tool: ToolSpec) -> types.Tool:
     return types.Tool(
         name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints
     )
+
+
+def _whole(value: Any) -> Any:
+    """Return a number such as 5.0, which JSON Schema calls an integer, as an int."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _failed(*parts: str, between: str = "; ") -> types.CallToolResult:

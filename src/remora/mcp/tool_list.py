@@ -54,7 +54,8 @@ def _limited(schema: dict[str, Any]) -> dict[str, Any]:
         case "string":
             return {**schema, "maxLength": MAX_TEXT, "pattern": r"\A[^\0]*\Z"}
         case "array":
-            return {**schema, "maxItems": MAX_ITEMS, "items": _limited(schema["items"])}
+            # checked in this order: of a list that is too long, no item is looked at
+            return {"type": "array", "maxItems": MAX_ITEMS, "items": _limited(schema["items"])}
     return schema
 
 
