@@ -141,6 +141,33 @@ def test_what_claims_to_be_larger_than_a_frame_may_be_is_not_decompressed(size: 
         FramesSource(Bytes(made), "it").pread(1, 0)
 
 
+class Sparse:
+    """A file that consists of a hole, and a table whose entries are a hole."""
+
+    def __init__(self, count: int, frame_bytes: int) -> None:
+        table = count * module._ENTRY.size
+        header = module._HEADER.pack(module._SKIPPABLE, table + module._FOOTER.size)
+        footer = module._FOOTER.pack(count, 0, module._SEEKABLE)
+        end = frame_bytes + len(header) + table
+        self.parts = {frame_bytes: header, end: footer}
+        self.length = end + len(footer)
+        self.read = 0
+
+    def size(self) -> int:
+        return self.length
+
+    def pread(self, count: int, offset: int) -> bytes:
+        self.read += count
+        assert self.read < 1 << 20
+        return self.parts.get(offset, bytes(count))
+
+
+@pytest.mark.parametrize("frame_bytes", [0, 9 * 500_000_000])
+def test_a_sparse_frame_table_is_not_read_as_a_whole(frame_bytes: int) -> None:
+    with pytest.raises(StreamDamaged, match="does not match its frames"):
+        FramesSource(Sparse(500_000_000, frame_bytes), "it")
+
+
 def test_a_file_that_zstd_alone_made_has_no_table() -> None:
     with pytest.raises(StreamDamaged, match="table at its end is missing"):
         FramesSource(Bytes(zstandard.ZstdCompressor().compress(lines(9))), "it")

@@ -7,10 +7,10 @@ skippable frame, and `zstd -d` restores the original content. See https://github
 """
 
 import struct
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from io import BytesIO
-from itertools import accumulate
 
 import zstandard
 
@@ -23,6 +23,8 @@ MAGIC = b"\x28\xb5\x2f\xfd"
 """First bytes of all non-empty compressed data. No UTF-8 text begins with them."""
 _LEVEL = 3
 _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1
+_MIN_FRAME = 9  # bytes of the smallest zstd frame: magic, header and one block header
+_TABLE_PIECE = 8192  # entries that are read at a time
 _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<IBI")
 
 
@@ -53,9 +55,9 @@ class FramesSource:
     def __init__(self, file: ByteSource, name: str) -> None:
         self._file = file
         self._name = name
-        sizes = self._table()
-        self._starts = list(accumulate((content for _, content in sizes), initial=0))
-        self._places = list(accumulate((frame for frame, _ in sizes), initial=0))
+        # one item per frame and the end: where its content starts, and its place in the file
+        self._starts, self._places = array("Q", [0]), array("Q", [0])
+        self._read_table()
         self._cached_frame: tuple[int, bytes] = -1, b""
 
     def size(self) -> int:
@@ -93,25 +95,35 @@ class FramesSource:
         self._cached_frame = number, content
         return content
 
-    def _table(self) -> list[tuple[int, int]]:
+    def _read_table(self) -> None:
+        """Read the frame table, in bounded memory even if the file is sparse."""
         size = self._file.size()
         footer = self._file.pread(_FOOTER.size, max(0, size - _FOOTER.size))
         if len(footer) < _FOOTER.size:
             raise self._damage_error("it is truncated")
         count, descriptor, magic = _FOOTER.unpack(footer)
-        length = _HEADER.size + count * _ENTRY.size + _FOOTER.size
-        if magic != _SEEKABLE or descriptor != 0 or length > size:
+        end = size - (_HEADER.size + count * _ENTRY.size + _FOOTER.size)
+        if magic != _SEEKABLE or descriptor != 0 or end < 0:
             raise self._damage_error("the frame table at its end is missing")
-        table = self._file.pread(length - _FOOTER.size, size - length)
-        if table[: _HEADER.size] != _HEADER.pack(_SKIPPABLE, length - _HEADER.size):
+        header = self._file.pread(_HEADER.size, end)
+        if header != _HEADER.pack(_SKIPPABLE, size - end - _HEADER.size):
             raise self._damage_error("its frame table has an invalid header")
-        sizes = list(_ENTRY.iter_unpack(table[_HEADER.size :]))
-        is_complete = sum(frame for frame, _ in sizes) == size - length
-        if not is_complete or not all(
-            f <= 2 * MAX_FRAME_CONTENT and 0 < c <= MAX_FRAME_CONTENT for f, c in sizes
-        ):
-            raise self._damage_error("its frame table does not match its frames")
-        return sizes
+        mismatch = self._damage_error("its frame table does not match its frames")
+        if count * _MIN_FRAME > end:
+            raise mismatch
+        for frame, content in self._entries(end + _HEADER.size, size - _FOOTER.size):
+            if frame > 2 * MAX_FRAME_CONTENT or not 0 < content <= MAX_FRAME_CONTENT:
+                raise mismatch
+            self._starts.append(self._starts[-1] + content)
+            self._places.append(self._places[-1] + frame)
+        if self._places[-1] != end:
+            raise mismatch
+
+    def _entries(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        step = _TABLE_PIECE * _ENTRY.size
+        for place in range(start, end, step):
+            piece = self._file.pread(min(step, end - place), place)
+            yield from _ENTRY.iter_unpack(piece[: len(piece) // _ENTRY.size * _ENTRY.size])
 
     def _damage_error(self, what: str) -> StreamDamaged:
         return StreamDamaged(
