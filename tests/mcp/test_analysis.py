@@ -6,13 +6,14 @@ import time
 from pathlib import Path
 
 import anyio
+from mcp_types import CallToolResult
 
 from remora.bootstrap.invocation import Invocation
 from remora.mcp.analysis import STOP_S, analyze
 from remora.mcp.project_data import ProjectRedactor
 from tests.cli.conftest import write
 from tests.mcp.processes import family, is_alive
-from tests.mcp.project import invocation_in
+from tests.mcp.project import connected, error_of, invocation_in, text_of
 
 
 def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: Path) -> None:
@@ -32,6 +33,21 @@ def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: P
     spent, left = asyncio.run(cancelled())
     assert left == []
     assert spent < STOP_S
+
+
+def test_a_second_call_is_an_error_until_the_first_has_ended(tmp_path: Path, home: Path) -> None:
+    root = write(tmp_path, {"a.py": "import os\n"})
+
+    async def run() -> tuple[list[CallToolResult], CallToolResult]:
+        async with connected(invocation_in(root, home), allow_run=True) as client:
+            both = (client.call_tool("analyze", {"operations": ["lint"]}) for _ in range(2))
+            together = await asyncio.gather(*both)
+            return sorted(together, key=lambda result: bool(result.is_error)), await client.call_tool("analyze", {"operations": ["docstring"]})
+
+    (first, second), third = asyncio.run(run())
+    assert text_of(first)
+    assert "a run that this server started has not ended" in error_of(second)
+    assert text_of(third)
 
 
 async def _begin_run(calls: anyio.abc.TaskGroup, invocation: Invocation, root: Path) -> None:

@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import NotFound, RemoraError
+from remora.errors import NotFound, RemoraError, UsageError
 from remora.mcp.analysis import analyze
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
@@ -64,6 +64,7 @@ class Handlers:
         self._records = records
         self._project = project
         self._invocation = invocation
+        self._is_analyzing = False
         self._answers: dict[str, Answer] = {
             HUB_GET.name: hub.get,
             HUB_CALLERS.name: hub.callers,
@@ -74,7 +75,19 @@ class Handlers:
 
     def allow_runs(self) -> None:
         """Offer the tool that starts runs."""
-        self._answers[ANALYZE.name] = partial(analyze, self._invocation, self._project)
+        self._answers[ANALYZE.name] = self._analyze
+
+    async def _analyze(self, arguments: Mapping[str, Any]) -> str:
+        if self._is_analyzing:
+            raise UsageError(
+                "a run that this server started has not ended",
+                hint="wait for the answer of that call, then call analyze again",
+            )
+        self._is_analyzing = True
+        try:
+            return await analyze(self._invocation, self._project, arguments)
+        finally:
+            self._is_analyzing = False
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(TOOLS[name]) for name in self._answers])
