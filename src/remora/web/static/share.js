@@ -424,6 +424,7 @@
     const hash = `#${current.id}-t${turn}-${current.dataset.tab}`;
     if (isStep) location.replace(hash);
     else location.hash = hash;
+    current.dataset.turn = turn; // a second key may come before the event of the first one
   }
 
   document.addEventListener("click", (event) => {
