@@ -4,15 +4,20 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
 from remora.bootstrap.workers.project_folder import project_folder
 from remora.errors import OutsideError
+from remora.memory.events import Head
 from remora.runs.execution.shard_task import Repository, ShardTask
+from remora.runs.project import root_name
+from remora.runs.provenance import remember_head
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
+from remora.trace.postgres.owner import this_machine
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
 
@@ -59,3 +64,50 @@ def test_a_missing_bundle_is_an_error_and_a_stored_one_is_checked_out(
         message = "leads out of the repository"
         with pytest.raises(OutsideError, match=message), project_folder(task, dsn, environ):
             pass
+
+
+def task_here(folder: Path, *, commit: str | None = None, url: str = "") -> ShardTask:
+    """A task that names a folder of this machine."""
+    repository = Repository(machine=this_machine(), path=str(folder), commit=commit, url=url)
+    return msgspec.structs.replace(make_task("", ""), run_id="20261125-1", repository=repository)
+
+
+def test_a_folder_of_this_machine_is_used_only_for_a_run_that_this_user_started_in_it(
+    dsn: str, tmp_path: Path
+) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    ours, private = tmp_path / "ours", tmp_path / "private"
+    for folder in (ours, private):
+        folder.mkdir()
+    state = tmp_path / "state" / "remora" / "roots" / root_name(ours)
+    remember_head(state, "20261125-1", Head(count=1, hash="0" * 64))
+    with project_folder(task_here(ours), dsn, environ) as folder:
+        assert folder == ours
+    other = msgspec.structs.replace(task_here(ours), run_id="20261125-2")
+    for task in (task_here(private), other):
+        with (
+            pytest.raises(OutsideError, match="only a worker of the user and the machine that st"),
+            project_folder(task, dsn, environ),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("prefix", ["", "file://", "./", "http://", "ext::", "--upload-pack=x@y:"])
+def test_a_repository_of_this_machine_is_not_fetched(prefix: str, dsn: str, tmp_path: Path) -> None:
+    commit, _ = make_bundle(tmp_path / "private")
+    task = task_here(tmp_path, commit=commit, url=f"{prefix}{tmp_path / 'private'}")
+    with (
+        pytest.raises(OutsideError, match="in the task is no address of a server"),
+        project_folder(task, dsn, {"HOME": str(tmp_path)}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("commit", ["HEAD", "main", "refs/heads/main", "-x", "0" * 39, "0" * 41])
+def test_only_the_hash_of_a_commit_is_checked_out(commit: str, dsn: str, tmp_path: Path) -> None:
+    task = task_here(tmp_path, commit=commit, url="https://git.example/shop.git")
+    with (
+        pytest.raises(OutsideError, match="is not the hash of a commit"),
+        project_folder(task, dsn, {"HOME": str(tmp_path)}),
+    ):
+        pass

@@ -82,10 +82,6 @@ class Company:
     def __init__(self, folder: Path, dsn: str, stack: ExitStack) -> None:
         self.project = folder / "shop"
         shutil.copytree(SHOP, self.project)
-        self.git("init", "-q")
-        self.git("add", "-A")
-        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
-        self.dsn = dsn
         self.environ = {
             **os.environ,
             "XDG_CACHE_HOME": str(folder / "cache"),
@@ -96,13 +92,17 @@ class Company:
             "REMORA_POSTGRES__LEASE_S": "3",
             "REMORA_MODEL": "none",
         }
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+        self.dsn = dsn
         self._stack = stack
         self._popened = False
         self.messages = ""
         self.remora("database", "init")
 
     def git(self, *words: str) -> None:
-        subprocess.run(["git", *words], cwd=self.project, check=True)
+        subprocess.run(["git", *words], cwd=self.project, env=self.environ, check=True)
 
     def remora(self, *words: str, code: int | None = 0, limit_s: float = 120) -> Any:
         """Run a command, which must end with `code` unless that is None."""

@@ -27,6 +27,19 @@ SELECT 1 FROM streams WHERE closed AND run_id = (SELECT max(run_id) FROM streams
 """Finds an ended job of the run after the one at home."""
 
 
+SERVER = "https://git.example/origin.git"
+
+
+def publish(company: Company, origin: Path) -> None:
+    """Name a server as the project's `origin`, which git finds at a path of this machine."""
+    home = company.project.parent / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(f'[url "file://{origin}"]\n\tinsteadOf = {SERVER}\n')
+    company.environ["HOME"] = str(home)
+    company.git("remote", "add", "origin", SERVER)
+    company.git("fetch", "-q", "origin")
+
+
 def check_changes(company: Company, at_home: dict[str, str]) -> None:
     """The newest run has the change sets of the run at home, and all streams are sound."""
     assert company.change_sets("last") == at_home
@@ -134,8 +147,7 @@ class WorkerConformance(EngineConformance):
         if is_published:
             origin = company.project.parent / "origin.git"
             company.git("clone", "-q", "--bare", ".", str(origin))
-            company.git("remote", "add", "origin", f"file://{origin}")
-            company.git("fetch", "-q", "origin")
+            publish(company, origin)
         hidden = company.project / "src" / "shop" / "not_committed.py"
         hidden.write_text("import os\n")  # uncommitted files come by hash
         self.start_worker(company, DISTANT)

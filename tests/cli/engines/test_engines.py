@@ -15,9 +15,11 @@ from tests.cli.engines.company import DISTANT, OUTDATED, SLOW, UNREPORTED, Compa
 from tests.cli.engines.conformance import (
     BEGUN,
     LINT,
+    SERVER,
     EngineConformance,
     WorkerConformance,
     check_changes,
+    publish,
 )
 from tests.cli.engines.ray_nodes import RayCluster, RayNode
 from tests.postgres_server import required_server
@@ -74,13 +76,12 @@ class TestQueue(WorkerConformance):
     def test_the_driver_says_why_workers_failed(self, company: Company) -> None:
         origin = company.project.parent / "origin.git"
         company.git("clone", "-q", "--bare", ".", str(origin))
-        company.git("remote", "add", "origin", f"file://{origin}")
-        company.git("fetch", "-q", "origin")
+        publish(company, origin)
         shutil.rmtree(origin)
         worker = self.start_worker(company, DISTANT)
         message = company.remora(*self.command, code=3)["error"]["message"]
         assert message.startswith("6 jobs did not end: shard 0 failed 4 times, at last on ")
-        assert f"the repository file://{origin} cannot be fetched" in message
+        assert f"the repository {SERVER} cannot be fetched" in message
         assert worker.poll() is None
 
     @pytest.mark.slow

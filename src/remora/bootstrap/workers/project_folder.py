@@ -1,5 +1,6 @@
 """The folder in which a worker finds a shard's project."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -7,43 +8,70 @@ from pathlib import Path
 from remora.config.user_folders import UserFolders
 from remora.errors import OutsideError
 from remora.runs.execution.shard_task import Repository, ShardTask
+from remora.runs.execution.shared_repository import is_shared_address
+from remora.runs.project import root_name
+from remora.runs.provenance import known_head
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import this_machine
 from remora.workspaces.commit_checkout import Origin, checked_out
 
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_WRITER = "find out who wrote the task: no run of Remora names this"
+
 
 @contextmanager
 def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the project's folder: on the driver's machine its own, elsewhere a fresh checkout.
+    """Yield the project's folder: that of a driver of this user, or a fresh checkout.
 
-    Raises NotFound if the repository does not have the commit, and OutsideError if it cannot be
-    fetched.
+    Any role of a worker can write a task, so that of a folder or a repository of this machine is
+    believed only if this user's state folder has the run. Raises NotFound if the repository does
+    not have the commit, and OutsideError if it cannot be fetched or the task was not written by a
+    run of Remora.
     """
     repository = task.repository
-    if repository.machine == this_machine() and Path(repository.path).is_dir():
+    folders = UserFolders.from_environ(environ)
+    if repository.machine == this_machine() and _was_started_here(task, folders.state):
         yield Path(repository.path)
         return
     if repository.commit is None:
         raise OutsideError(
-            "the project is not in a git repository, so only its own machine can work on it",
+            "the project is not in a git repository, so only a worker of the user and the machine "
+            "that started the run can work on it",
             hint="start `remora worker` there, or put the project into git",
         )
-    cache = UserFolders.from_environ(environ).cache
-    with checked_out(_origin(repository, dsn), repository.commit, cache, environ) as tree:
+    if not _COMMIT.fullmatch(repository.commit):
+        raise OutsideError(
+            f"{repository.commit!r} in the task is not the hash of a commit", hint=_WRITER
+        )
+    origin = _origin(repository, dsn)
+    with checked_out(origin, repository.commit, folders.cache, environ) as tree:
         found = tree / repository.folder
-        # any role of a worker can write a task
         if not found.resolve().is_relative_to(tree.resolve()):
             raise OutsideError(
                 f"the folder {repository.folder!r} of the task leads out of the repository",
-                hint="find out who wrote the task: a run of Remora names folders in the repository",
+                hint=_WRITER,
             )
         yield found
 
 
+def _was_started_here(task: ShardTask, state: Path) -> bool:
+    """Return True if a driver of this user started the task's run in the task's folder."""
+    folder = Path(task.repository.path)
+    started = known_head(state / "roots" / root_name(folder), task.run_id)
+    return bool(started.count) and folder.is_dir()
+
+
 def _origin(repository: Repository, dsn: str) -> Origin:
-    """Return the address of a repository, or where its bundle in the object store comes from."""
+    """Return the address of a repository, or where its bundle in the object store comes from.
+
+    Raises OutsideError if the address is on this machine.
+    """
     if repository.url:
+        if not is_shared_address(repository.url):
+            raise OutsideError(
+                f"{repository.url!r} in the task is no address of a server", hint=_WRITER
+            )
         return Origin(repository.url)
     name = f"{repository.machine}:{repository.path}"
 

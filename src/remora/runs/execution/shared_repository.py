@@ -11,8 +11,7 @@ from remora.files.git import git_output
 from remora.runs.execution.shard_task import Repository
 from remora.runs.project import Project
 
-_REACHABLE = re.compile(r"(https|ssh|file)://|[\w.-]+@[\w.-]+:")
-"""Addresses that another machine may be able to read. Other runs send a bundle."""
+_SHARED = re.compile(r"(https|ssh)://|[\w.-]+@[\w.-]+:")
 _MAX_BUNDLE = 256 << 20
 """Bytes of a bundle. It is in memory as a whole, in the driver and in workers."""
 
@@ -36,6 +35,14 @@ def shared_repository(
     return Repository(
         machine=machine, path=str(root), commit=commit, folder=folder, url=url, bundle=bundle
     )
+
+
+def is_shared_address(url: str) -> bool:
+    """Return True for the address of a server, which another machine may be able to read.
+
+    The paths of a machine name other files on another one.
+    """
+    return bool(_SHARED.match(url))
 
 
 def _make_bundle(root: Path, ref: str) -> bytes:
@@ -68,7 +75,7 @@ def _published_at(root: Path, commit: str) -> str:
         )
         if known:
             url = git_output(root, "config", "--get", "remote.origin.url").decode().strip()
-            return _without_credentials(url) if _REACHABLE.match(url) else ""
+            return _without_credentials(url) if is_shared_address(url) else ""
     return ""
 
 
