@@ -42,7 +42,9 @@ def test_a_second_call_is_an_error_until_the_first_has_ended(tmp_path: Path, hom
         async with connected(invocation_in(root, home), allow_run=True) as client:
             both = (client.call_tool("analyze", {"operations": ["lint"]}) for _ in range(2))
             together = await asyncio.gather(*both)
-            return sorted(together, key=lambda result: bool(result.is_error)), await client.call_tool("analyze", {"operations": ["docstring"]})
+            return sorted(
+                together, key=lambda result: bool(result.is_error)
+            ), await client.call_tool("analyze", {"operations": ["docstring"]})
 
     (first, second), third = asyncio.run(run())
     assert text_of(first)
