@@ -196,6 +196,19 @@ def test_a_request_that_is_not_json_is_refused_by_its_id(
     assert script.close()[0] == []
 
 
+def test_a_request_whose_id_is_not_allowed_is_refused(project: Path, home: Path) -> None:
+    script = Script(project, home)
+    script.shake_hands()
+    for wrong in ("1.5", "null", "true", "[1]", "{}"):
+        script.send(f'{{"jsonrpc": "2.0", "method": "tools/list", "id": {wrong}}}')
+        answer = script.read()
+        assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    script.send('{"jsonrpc": "2.0", "method": "notifications/nothing", "params": {"id": 1.5}}')
+    last = script.call("runs")
+    assert script.read()["id"] == last
+    assert script.close()[0] == []
+
+
 @pytest.mark.parametrize(
     ("line", "number"),
     [

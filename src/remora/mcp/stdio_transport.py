@@ -115,14 +115,20 @@ class ResponseLines:
 
 def _refusal(line: str) -> str | None:
     """Return the error that answers a line, or None if the line is a message."""
+    code = types.INVALID_REQUEST
     try:
-        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        # the library takes a request with a wrong ID for a notification
+        if not isinstance(message, types.JSONRPCNotification) or "id" not in json.loads(line):
+            return None
+        problem = "The ID should be a string or an integer"
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        code = types.PARSE_ERROR if first["type"] == "json_invalid" else types.INVALID_REQUEST
-        about = {"code": code, "message": first["msg"]}
-        return json.dumps({"jsonrpc": "2.0", "id": request_id(line), "error": about}) + "\n"
-    return None
+        problem = first["msg"]
+        if first["type"] == "json_invalid":
+            code = types.PARSE_ERROR
+    about = {"code": code, "message": problem}
+    return json.dumps({"jsonrpc": "2.0", "id": request_id(line), "error": about}) + "\n"
 
 
 def request_id(line: str) -> int | str | None:
