@@ -123,6 +123,21 @@ class TestContents:
         assert exported(folder, tmp_path / "history").problems
 
 
+    def test_a_run_that_is_damaged_during_the_export_is_a_problem(
+        self, folder: TraceFolder, tmp_path: Path
+    ) -> None:
+        play_run(folder)
+
+        def bundles() -> Iterator[RunBundle]:
+            found = bundle_of_run(folder, RUN)
+            with folder.run_stream(RUN).open("ab") as stream:
+                stream.write(b"not an event\n")
+            yield found
+
+        (problem,) = export_folder(folder, bundles, tmp_path / "history").problems
+        assert "is not an event" in problem
+
+
 class TestRunningRun:
     def test_a_run_that_is_being_written_is_a_problem(
         self, folder: TraceFolder, tmp_path: Path

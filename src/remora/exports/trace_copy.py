@@ -90,8 +90,10 @@ def _has_changed(folder: TraceFolder, group: RunBundle) -> bool:
         with suppress(NotFound, StreamDamaged):
             return not bundle_of_run(folder, group.run_id).attempts.keys().isdisjoint(group.agents)
         return False
-    last = last_event(group.path)
-    return group.whole and last is not None and last.seq >= group.head.count
+    with suppress(NotFound, StreamDamaged):  # import_stream_file reports it
+        last = last_event(group.path)
+        return group.whole and last is not None and last.seq >= group.head.count
+    return False
 
 
 def _report_written(run_id: str, counts: ImportCounts) -> None:
