@@ -122,7 +122,6 @@ class TestContents:
         sealed.write_bytes(data)
         assert exported(folder, tmp_path / "history").problems
 
-
     def test_a_run_that_is_damaged_during_the_export_is_a_problem(
         self, folder: TraceFolder, tmp_path: Path
     ) -> None:

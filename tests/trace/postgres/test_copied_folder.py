@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import resource
 import shutil
 import threading
 import time
@@ -545,8 +546,39 @@ class TestRowsOfWorkers:
             ).fetchone()
         ) or (None, [])
         assert len(read_streams(database, month, ids)) == 3
-        assert len(list_streams(copies)) == 6
-        assert copies.agent_stream(names[4]).stat().st_size == len(WHOLE) + 5_000_000
+        assert [each.status for each in list_streams(copies)] == ["damaged"] * 6
+        assert copies.agent_stream(names[4]).stat().st_size == 0
+
+    def test_a_stream_with_more_bytes_than_recorded_does_not_fill_the_disk(
+        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
+    ) -> None:
+        write(opens(), LINES, "traces/lint-forged")
+        query = (
+            "UPDATE streams SET next_seq = 100000000 WHERE name = 'traces/lint-forged'; "
+            "INSERT INTO events (stream, month, seq, lines) "
+            "SELECT id, month, 12 + 9000000 * n, decode(repeat('0a', 9000000), 'hex') "
+            "FROM streams, generate_series(0, 3) n WHERE name = 'traces/lint-forged'"
+        )
+        database.run(lambda connection: connection.execute(query))
+        listed = {each.agent_id: each.status for each in list_streams(copies)}
+        assert listed == {AGENT: "interrupted", "lint-forged": "damaged"}
+        assert copies.agent_stream("lint-forged").stat().st_size == 0
+        assert any("bytes that its writer recorded" in each for each in copy_problems(copies))
+
+    def test_a_stream_that_fills_the_disk_leaves_room_for_the_others(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        forge(database, "traces/forged", [*LINES, *[b"\n"] * 2_000_000])
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
+        try:
+            listed = {each.agent_id: each.status for each in list_streams(copies)}
+            details = copy_problems(copies)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert listed == {AGENT: "interrupted", "forged": "damaged"}
+        assert copies.agent_stream("forged").stat().st_size == 0
+        assert any("too large" in each for each in details)
 
 
 class TestExpiredStreams:

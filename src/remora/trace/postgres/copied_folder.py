@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.config.user_folders import make_private
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.content.byte_source import FileSource
@@ -36,6 +36,8 @@ from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 from remora.trace.verify.verify_report import MAX_PROBLEMS
 
 _BATCH_BYTES = 8 << 20
+_MAX_COPY = 4 << 30
+"""Maximum bytes of a copied stream (decision). The contents that events refer to are stored apart."""
 # A worker may write any value into most columns, so each of them is limited here.
 _ROWS = """
 SELECT id, name, month, next_seq, left(head, 64), bytes, left(owner, 10000),
@@ -190,10 +192,12 @@ class CopiedTraceFolder(TraceFolder):
 
     @contextmanager
     def _noted(self, path: Path) -> Iterator[None]:
-        """Keep what is wrong with a stream as its `copy_problem`. Other streams are not affected."""
+        """Keep what is wrong with a stream, or with the disk while it is copied, as its
+        `copy_problem`. Other streams are not affected.
+        """
         try:
             yield
-        except StreamDamaged as error:
+        except (DiskError, StreamDamaged) as error:
             self._problems[path] = f"{error.message}; {error.hint}"
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
@@ -269,15 +273,26 @@ class CopiedTraceFolder(TraceFolder):
                 raise self._changed(row, path)
             key = StreamKey(row.id, row.month)
             new = read_pages(self._database, key, count, row.next_seq)
-            for page in new if read is None or count else (read,):
-                if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
-                    raise self._changed(row, path)
-                head = None  # `trace verify` checks the other lines
-                write_all(file, page)
-                count += page.count(b"\n")
+            with _truncated_on_error(file):
+                for page in new if read is None or count else (read,):
+                    if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
+                        raise self._changed(row, path)
+                    head = None  # `trace verify` checks the other lines
+                    self._append_page(row, file, page)
+                    count += page.count(b"\n")
             if count < row.next_seq and self._rows(_NAMED, row.name):
                 raise self._unreadable(row, count)
         return True
+
+    def _append_page(self, row: _Row, file: int, page: bytes) -> None:
+        """Append a page to a copy. The last page may hold lines that were appended since."""
+        if os.fstat(file).st_size >= min(row.bytes, _MAX_COPY):
+            raise StreamDamaged(
+                f"{row.name} in {self._database.address} has more than the {row.bytes} bytes that "
+                f"its writer recorded, or more than {_MAX_COPY}; it was not copied",
+                hint="someone may have filled the table events; ask the owner of the database",
+            )
+        write_all(file, page)
 
     @contextmanager
     def _locked(self, path: Path) -> Iterator[int]:
@@ -383,6 +398,17 @@ def _opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
         yield file, last
     finally:
         os.close(file)
+
+
+@contextmanager
+def _truncated_on_error(file: int) -> Iterator[None]:
+    """If the block raises an exception, remove what it appended, which may have filled the disk."""
+    size = os.fstat(file).st_size
+    try:
+        yield
+    except BaseException:
+        os.ftruncate(file, size)
+        raise
 
 
 def _last_copied(path: Path) -> Event | None:
