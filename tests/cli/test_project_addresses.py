@@ -119,7 +119,7 @@ def test_a_retry_and_a_resumed_run_need_consent(
     assert listener.got == []
 
 
-def test_a_resumed_run_needs_consent_to_the_model_of_an_agent(
+def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
     user: Remora, project: Path, listener: Listener
 ) -> None:
     file = project / ".remora/agents/steps/agent.yaml"
@@ -130,10 +130,17 @@ def test_a_resumed_run_needs_consent_to_the_model_of_an_agent(
     begun = mine(*ANALYZE, "--allow-address", entry, "--json", cwd=project)
     (job,) = begun.document["jobs"]
     assert mine("trace", "fork", job["agent_id"], "--turn", "1", cwd=project).code == 0
+    before = mine("show", "last", "--json", cwd=project).document
     listener.got.clear()
-    refused = mine("analyze", "--resume", "last", cwd=project)
-    assert (refused.code, entry in refused.err) == (2, True), refused.err
+    for words in (
+        ("analyze", "--resume", "last"),
+        ("retry", "last", "read"),
+        ("trace", "fork", job["agent_id"], "--turn", "1", "--continue"),
+    ):
+        refused = mine(*words, cwd=project)
+        assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
     assert listener.got == []
+    assert mine("show", "last", "--json", cwd=project).document == before
     mine("analyze", "--resume", "last", "--allow-address", entry, cwd=project)
     assert listener.got
 

@@ -18,7 +18,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.resume_run import connect_models, prepare_resume, run_remaining
+from remora.bootstrap.resume_run import connect_wanted, prepare_resume, run_remaining
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
@@ -64,7 +64,7 @@ async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> No
     wanted = prepare_resume(caller, project, read_own_record(project, RUN))
     models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
     if embedded:
-        models = connect_models(caller, wanted.run.project, wanted.attempts.start, wanted.models)
+        models = connect_wanted(caller, wanted)
     try:
         await run_remaining(wanted, models, watching, utc_now, RateMeter())
     finally:

@@ -34,7 +34,7 @@ from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import model_flags
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
-from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
+from remora.bootstrap.resume_run import Resumable, connect_wanted, prepare_resume, run_remaining
 from remora.bootstrap.run_limits import close_models, planned_within, run_to_end
 from remora.errors import UsageError
 from remora.ids import LAST
@@ -223,7 +223,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     wanted.check_model(model)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
-    models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
+    models = connect_wanted(invocation, wanted)
     return continue_run(wanted, models, observer, max_time)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.agents.fork import with_agent, with_model
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_model
+from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
@@ -19,6 +19,7 @@ from remora.runs.continuation import retry as retries
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.project import Project
+from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.results import RunView
 from remora.runs.records.run_record import check_continuable, read_own_record
 
@@ -47,6 +48,35 @@ def fork_with_model(
         return fork_agent(project, request, model)
     finally:
         close_models([model])
+
+
+def prepare_fork(
+    invocation: Invocation, project: Project, request: ForkRequest, *, configured: bool
+) -> tuple[ForkResult, Resumable, dict[str, Model]]:
+    """Start a fork as `fork_with_model` does, and return it with its work and connected models.
+
+    Nothing is recorded if a model is not available. Raises ModelError, and whatever `fork_agent`
+    raises.
+    """
+    run_id, operation = forks.run_of_agent(project, request.agent_id)
+    start = read_own_record(project, run_id, trusted=request.trusted).attempts().start
+    agents = agents_for(project, [operation])
+    begun = replace(project, config=recorded_config(project.config, start))
+    model = connect_model(invocation, project.config) if configured else None
+    if model is not None:
+        models = {model.name: model} | connect_helpers(invocation, begun.config, model)
+    else:
+        first, _ = start_and_end_of(project.trace, request.agent_id)
+        names = [str(first.model["name"])] if first and first.model.get("name") else []
+        models = connect_models(invocation, begun, start, names, agents)
+    try:
+        made = fork_agent(project, request, model)
+        record = read_own_record(project, run_id, trusted=request.trusted)
+        only = frozenset({made.job.agent_id})
+        return made, prepare_resume(invocation, project, record, only=only), models
+    except BaseException:
+        close_models(models.values())
+        raise
 
 
 def fork_agent(project: Project, request: ForkRequest, model: Model | None = None) -> ForkResult:
@@ -89,9 +119,11 @@ def prepare_retry(
     ModelError, and whatever `retry_jobs` raises.
     """
     check_continuable(view.run_id, view.start)
-    names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
+    jobs = retries.jobs_to_retry(view, node)
+    agents = agents_for(project, sorted({job.operation for job in jobs}))
     begun = replace(project, config=recorded_config(project.config, view.start))
-    models = connect_models(invocation, begun, view.start, names)
+    names = [job.model or "" for job in jobs]
+    models = connect_models(invocation, begun, view.start, names, agents)
     try:
         return retry_jobs(invocation, project, view, node, feedback=feedback), models
     except BaseException:

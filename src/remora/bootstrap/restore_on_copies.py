@@ -12,7 +12,7 @@ from remora.bootstrap.api import continue_run, execute
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare, refuse_whole_disk
-from remora.bootstrap.resume_run import connect_models, prepare_resume
+from remora.bootstrap.resume_run import connect_wanted, prepare_resume
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.evals.restore.arms import Arm
 from remora.evals.restore.finished_run import CopyRun
@@ -184,9 +184,7 @@ class _CopyRunner:
     def _resume(self, invocation: Invocation, project: Project, record: RunRecord) -> str:
         wanted = prepare_resume(invocation, project, record)
         if not wanted.nothing_to_do:
-            models = connect_models(
-                invocation, wanted.run.project, wanted.attempts.start, wanted.models
-            )
+            models = connect_wanted(invocation, wanted)
             with self._watching() as observer:
                 _raise_if_stopped(continue_run(wanted, models, observer).stopped)
         return record.run_id

@@ -95,8 +95,6 @@ def prepare_resume(
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
-    for model in {agent.definition.model for agent in agents.values()} & {*names} - {None}:
-        require_agreed(project.config, model, by_project=True)
     python = python_for(invocation, project, agents.values())
     check_interpreter(project, python, agents.values())
     run = PreparedRun(
@@ -117,20 +115,36 @@ def prepare_resume(
     return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)
 
 
-def connect_models(
-    invocation: Invocation, project: Project, start: RunStart, names: Iterable[str]
-) -> dict[str, Model]:
-    """Connect to the models at their current addresses, and return them keyed by name.
+def connect_wanted(invocation: Invocation, wanted: Resumable) -> dict[str, Model]:
+    """Connect to the models of a run's remaining work. Raises whatever `connect_models` raises."""
+    run = wanted.run
+    return connect_models(
+        invocation, run.project, wanted.attempts.start, wanted.models, run.agents.values()
+    )
 
-    Raises ModelError if the server has a different model, because a run must never change its model
+
+def connect_models(
+    invocation: Invocation,
+    project: Project,
+    start: RunStart,
+    names: Iterable[str],
+    agents: Iterable[Agent],
+) -> dict[str, Model]:
+    """Connect to the models of `agents` at their current addresses, and return them keyed by name.
+
+    Nothing is connected before the user has agreed to each of them. Raises ConfigError if the
+    user has not. Raises ModelError if the server has a different model, because a run must never change its model
     silently. Raises UsageError if no address is configured; the address in `start` is never used,
     but the error names it.
     """
     found: dict[str, Model] = {}
-    names = tuple(names)
+    names = tuple(dict.fromkeys(names))
     _require_address(project, start, names)
-    for name in dict.fromkeys(names):
-        model = connect_model(invocation, project.config, name)
+    by_project = {agent.definition.model for agent in agents}
+    for name in names:
+        require_agreed(project.config, name, by_project=name in by_project)
+    for name in names:
+        model = connect_model(invocation, project.config, name, by_project=name in by_project)
         if model.name != name:
             raise ModelError(
                 f"the agents used the model {name}, but the configured "

@@ -10,7 +10,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.remote_workers import LOCAL, RAY
-from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
+from remora.bootstrap.resume_run import Resumable, connect_wanted, prepare_resume, run_remaining
 from remora.errors import OutsideError, RemoraError, StreamLocked
 from remora.models.protocol import Model
 from remora.runs.execution.run import RunObserver
@@ -98,7 +98,4 @@ class SweepRun(NamedTuple):
         wanted = prepare_resume(
             invocation, project, record, engine=self.engine, concurrency=self.concurrency
         )
-        if wanted.nothing_to_do:
-            return wanted, {}
-        start = wanted.attempts.start
-        return wanted, connect_models(invocation, wanted.run.project, start, wanted.models)
+        return wanted, {} if wanted.nothing_to_do else connect_wanted(invocation, wanted)

@@ -131,7 +131,7 @@ async def _run_jobs(
     )
     of_run = str(start.config.get("model_name"))
     names = {agent.definition.model or of_run for agent in agents}
-    models = connect_models(invocation, project, start, sorted(names))
+    models = connect_models(invocation, project, start, sorted(names), agents)
     try:
         async with prepared.source.opened() as facts:
             run = prepared.start(

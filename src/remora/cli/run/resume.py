@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.resume_run import connect_models, prepare_resume
+from remora.bootstrap.resume_run import connect_wanted, prepare_resume
 from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -98,7 +98,7 @@ def _run_remaining(
     wanted.check_model(request.model)
     if wanted.nothing_to_do:
         return None
-    models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
+    models = connect_wanted(invocation, wanted)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
     return run_to_end(options, wanted, models, request.max_time)

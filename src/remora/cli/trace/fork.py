@@ -1,6 +1,6 @@
 """The `trace fork` command, which creates a new agent from any turn of another agent."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from remora.cli.app.project_context import complete_journals_of, next_command
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.invocation import Invocation
+    from remora.bootstrap.resume_run import Resumable
+    from remora.models.protocol import Model
     from remora.runs.continuation.fork import ForkResult
     from remora.runs.project import Project
 
@@ -49,7 +50,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     given. Use `remora analyze --resume RUN` to run the agent later. `remora trace --help` explains
     AGENT.
     """
-    from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model
+    from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
     from remora.bootstrap.open_project import model_flags, open_project
     from remora.runs.records.name_lookup import stream_named
 
@@ -62,33 +63,30 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
         files=asked["files"],
         trusted=asked["trust_run"],
     )
-    made = fork_with_model(invocation, project, request, configured=bool(asked["model"]))
+    configured = bool(asked["model"])
     if asked["go_on"]:
-        return _continue(options, invocation, project, made, trusted=request.trusted)
+        return _run(
+            options, project, *prepare_fork(invocation, project, request, configured=configured)
+        )
+    made = fork_with_model(invocation, project, request, configured=configured)
     emit(options, made.document(), _lines(options, project, made, request.files))
     return 0
 
 
-def _continue(
+def _run(
     options: Options,
-    invocation: "Invocation",
     project: "Project",
     made: "ForkResult",
-    *,
-    trusted: bool,
+    wanted: "Resumable",
+    models: "Mapping[str, Model]",
 ) -> int:
-    from remora.bootstrap.resume_run import connect_models, prepare_resume
     from remora.cli.run.foreground_run import jobs_exit_code, run_to_end
     from remora.cli.views.run_view import attempt_lines
     from remora.runs.records.job_view import read_attempt
     from remora.runs.records.results import job_document, read_run
-    from remora.runs.records.run_record import read_own_record, read_record
+    from remora.runs.records.run_record import read_record
 
     agent_id, run_id = made.job.agent_id, made.job.run_id
-    only = frozenset({agent_id})
-    record = read_own_record(project, run_id, trusted=trusted)
-    wanted = prepare_resume(invocation, project, record, only=only)
-    models = connect_models(invocation, wanted.run.project, wanted.attempts.start, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)
