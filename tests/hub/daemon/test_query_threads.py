@@ -92,6 +92,19 @@ def test_an_answer_over_two_states_is_computed_again(store: HubStore, tmp_path: 
     asyncio.run(asked())
 
 
+def test_a_question_about_links_ends_after_its_time(
+    store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_threads, "GIVE_UP_S", 0.5)
+    put(store, {"a.py": "def slow(a):\n" + "    if a:\n        x = a.b\n    x()\n" * 4000})
+    began = time.process_time()
+    with pytest.raises(Refused, match="the query takes longer than"):
+        NewestQueries(tmp_path / "hub.db", ReadFiles.empty()).ask(
+            lambda answers: answers.callees("node:a.py:slow")
+        )
+    assert time.process_time() - began < 5
+
+
 def test_constant_writes_do_not_repeat_a_question_forever(store: HubStore, tmp_path: Path) -> None:
     put(store, MOVING)
     asked_of: list[int] = []

@@ -1,6 +1,7 @@
 """Precomputed links equal the linker's after any edits."""
 
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from remora.code.callgraph.incremental import invalidated
 from remora.code.callgraph.linker import Linker
 from remora.code.links import Edge
 from remora.errors import DiskError, HubDamaged
+from remora.hub.daemon import link_round
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.observed_links import Observation, ObservedCall
 from remora.hub.query.queries import NodeQueries
@@ -171,6 +173,23 @@ def test_a_full_disk_costs_a_portion_and_nothing_that_was_found_before(store: Hu
     store._connection.execute("PRAGMA max_page_count = 1000000")
     link(store)
     assert stored(store.view()) == cold(store.view())
+
+
+MANY_BINDINGS = "def slow(a):\n" + "    if a:\n        x = a.b\n    x()\n" * 4000
+
+
+def test_a_file_that_takes_too_long_does_not_delay_the_others(
+    store: HubStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_round, "PART_S", 0.5)
+    put(store, {**SHOP, "a.py": MANY_BINDINGS})
+    began = time.process_time()
+    portions = list(find_links(begin_round(store._db)))
+    assert time.process_time() - began < 5
+    failed = [(each.key, each.why) for portion in portions for each in portion.failed]
+    why = "the file takes longer than 0.5 s"
+    assert failed == [("node:a.py:__module__", why), ("node:a.py:slow", why)]
+    assert ADD in {row.key for portion in portions for row in portion.links}
 
 
 @pytest.mark.parametrize(

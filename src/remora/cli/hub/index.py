@@ -169,7 +169,7 @@ def _about_links(made: "Indexed", links: "Links") -> Iterator[str]:
         )
     if links.failed:
         nodes = count(len(links.failed), "node")
-        yield f"links: not computed for {nodes}; this is a bug, please report it"
+        yield f"links: not computed for {nodes}"
     elif links.complete:
         yield "links: complete"
     elif made.by is not None:

@@ -58,6 +58,9 @@ class Context(Solver):
         self._star_names: dict[str, frozenset[str]] = {}
         self._mention_counts: dict[str, int] = {}
 
+    def check_time(self) -> None:
+        self._program.check_time()
+
     def file(self, path: str) -> IndexedFile | None:
         """Return the indexed file, or None if it is missing or empty.
 

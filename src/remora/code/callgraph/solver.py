@@ -119,7 +119,11 @@ class Solver:
         """
         return self._interned.setdefault(inputs, inputs)
 
+    def check_time(self) -> None:
+        """Raise OutOfTimeError if a computation takes too long. There is no limit by default."""
+
     def _evaluate(self, question: Question) -> Values:
+        self.check_time()
         outer, self._current = self._current, question
         read, self.inputs = self.inputs, 0
         self._depth += 1

@@ -1,18 +1,24 @@
 """A round of precomputing links, in which missing links are computed."""
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.incremental import AliasDigest, invalidated
 from remora.code.callgraph.linker import Linker
 from remora.errors import RemoraError
 from remora.hub.store.link_reader import encode_reads, link_state
 from remora.hub.store.link_writer import CarriedRow, LinkRow, Portion, RoundStart, Unlinked
+from remora.hub.store.reader import StoredSnapshot
 from remora.ids import split_node_key
 from remora.text import exception_summary
 
+PART_S = 60.0
+"""Seconds for the nodes of a portion. Those of large projects take less than one."""
 _AT_ONCE = 200  # maximum nodes per portion; requests wait while a portion is written
 
 
@@ -21,6 +27,7 @@ class LinkRound(NamedTuple):
 
     beginning: RoundStart
     todo: Mapping[str, list[str]]
+    program: StoredSnapshot
     new_linker: Callable[[], Linker]
     carried: set[str]
     """Keys of the nodes for which a CarriedRow is stored."""
@@ -52,47 +59,68 @@ def begin_round(db: Path) -> LinkRound:
         todo.setdefault(split_node_key(key)[0], []).append(key)
     rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in uncarried)
     beginning = RoundStart(base, tuple(stale), rows, tuple(uncarried))
-    return LinkRound(beginning, todo, new_linker, carried.keys() - uncarried)
+    return LinkRound(beginning, todo, program, new_linker, carried.keys() - uncarried)
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
     """Compute links and yield them in portions. Each portion contains nodes of one file.
 
-    If the linker fails for a node, the node is reported in `Portion.failed`.
+    If the linker fails for a node, the node is reported in `Portion.failed`, and if it takes too
+    long, so are all remaining nodes of the file.
     """
-    linker, known = about.new_linker(), about.carried
-    for keys in _parts(about.todo.values()):
-        found = _portion(linker, keys, known)
+    finder = _LinkFinder(about)
+    for keys in about.todo.values():
+        yield from finder.of_file(keys)
+
+
+class _LinkFinder:
+    """Computes links with a linker, which is replaced if a failure leaves it inconsistent."""
+
+    def __init__(self, about: LinkRound) -> None:
+        self._about = about
+        self._known = about.carried
+        self._linker = about.new_linker()
+
+    def of_file(self, keys: list[str]) -> Iterator[Portion]:
+        for first in range(0, len(keys), _AT_ONCE):
+            try:
+                yield from self._of_part(keys[first : first + _AT_ONCE])
+            except OutOfTimeError:
+                self._about.program.deadline = math.inf
+                self._linker = self._about.new_linker()
+                yield _failed(keys[first:], f"the file takes longer than {PART_S:g} s")
+                return
+
+    def _of_part(self, keys: list[str]) -> Iterator[Portion]:
+        self._about.program.deadline = time.monotonic() + PART_S
+        found = self._portion(keys)
         if found.failed and len(keys) > 1:
             for key in keys:
-                linker = about.new_linker() if found.failed else linker
-                found = _portion(linker, [key], known)
-                yield found
+                yield self._portion([key])
         else:
             yield found
-        if found.failed:  # a failure leaves the linker in an inconsistent state
-            linker = about.new_linker()
+
+    def _portion(self, keys: list[str]) -> Portion:
+        """Return the links of these nodes. If any of them fails, report all of them as failed."""
+        linker, known = self._linker, self._known
+        try:
+            links = tuple(_link_row(linker, key) for key in keys)
+            carried: dict[str, CarriedRow] = {}
+            while unknown := linker.alias_dependent - known - carried.keys():
+                carried |= {
+                    key: _carried_row(key, linker.alias_digest(key)) for key in sorted(unknown)
+                }
+        except (RemoraError, OutOfTimeError):
+            raise
+        except Exception as error:  # noqa: BLE001 (one bug must not lose all other nodes' links)
+            self._linker = self._about.new_linker()
+            return _failed(keys, f"{exception_summary(error)}; this is a bug, please report it")
+        known.update(carried)
+        return Portion(links, tuple(carried.values()))
 
 
-def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
-    """Return the links of these nodes. If any of them fails, report all of them as failed."""
-    try:
-        links = tuple(_link_row(linker, key) for key in keys)
-        carried: dict[str, CarriedRow] = {}
-        while unknown := linker.alias_dependent - known - carried.keys():
-            carried |= {key: _carried_row(key, linker.alias_digest(key)) for key in sorted(unknown)}
-    except RemoraError:
-        raise
-    except Exception as error:  # noqa: BLE001 (one bug must not lose all other nodes' links)
-        return Portion((), (), tuple(Unlinked(key, exception_summary(error)) for key in keys))
-    known.update(carried)
-    return Portion(links, tuple(carried.values()))
-
-
-def _parts(files: Iterable[list[str]]) -> Iterator[list[str]]:
-    for keys in files:
-        for first in range(0, len(keys), _AT_ONCE):
-            yield keys[first : first + _AT_ONCE]
+def _failed(keys: Iterable[str], why: str) -> Portion:
+    return Portion((), (), tuple(Unlinked(key, why) for key in keys))
 
 
 def _link_row(linker: Linker, key: str) -> LinkRow:

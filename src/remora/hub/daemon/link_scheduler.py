@@ -213,7 +213,7 @@ def _summary(failed: list[Unlinked]) -> str:
     rest = f"; and {len(failed) - _MAX_LISTED} more" if len(failed) > _MAX_LISTED else ""
     return (
         "links are computed only on request, because computing them in advance failed for some "
-        f"nodes; this is a bug, please report it: {reasons}{rest}"
+        f"nodes: {reasons}{rest}"
     )
 
 

@@ -1,12 +1,14 @@
 """Snapshots of the code. A snapshot is held in memory, in the store, or in both."""
 
 import math
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.reverse_links import KnownLinks
@@ -35,7 +37,10 @@ class Snapshot(Protocol):
     """A state of the code. A snapshot is also a `Program`. Paths are spelled as in node keys."""
 
     deadline: float
-    """Monotonic time after which slow methods raise OutOfTimeError."""
+    """Monotonic time after which slow methods and the linker raise OutOfTimeError."""
+
+    def check_time(self) -> None:
+        """Raise OutOfTimeError after the deadline."""
 
     @property
     def generation(self) -> int:
@@ -85,6 +90,7 @@ class MemorySnapshot:
     """
 
     generation = 0
+
     deadline = math.inf
     """Not used, because everything is in memory."""
 
@@ -92,6 +98,9 @@ class MemorySnapshot:
         self._files = files
         self._by_key: dict[str, StoredNode] | None = None
         self._mentions: dict[str, list[str]] | None = None
+
+    def check_time(self) -> None:
+        """Do nothing."""
 
     def paths(self) -> Collection[str]:
         return self._files.keys()
@@ -175,6 +184,10 @@ class OverlaidSnapshot:
     @property
     def generation(self) -> int:
         return self.base.generation
+
+    def check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
 
     def paths(self) -> Collection[str]:
         if self._paths is None:

@@ -42,20 +42,16 @@ class _TimedView(OverlaidSnapshot):
     """
 
     def lowered(self, path: str) -> LoweredFile | None:
-        self._check()
+        self.check_time()
         return super().lowered(path)
 
     def mentioning(self, name: str) -> Collection[str]:
-        self._check()
+        self.check_time()
         return super().mentioning(name)
 
     def node(self, key: str) -> StoredNode | None:
-        self._check()
+        self.check_time()
         return super().node(key)
-
-    def _check(self) -> None:
-        if time.monotonic() > self.deadline:
-            raise OutOfTimeError
 
 
 class DatabaseSource:

@@ -107,6 +107,10 @@ class StoredSnapshot:
         except _WRONG as error:
             raise self._damage_error(error) from error
 
+    def check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+
     def mentioning(self, name: str) -> Collection[str]:
         rows = self._all(
             "SELECT path FROM mentions JOIN file_index ON file = id WHERE name = ? ORDER BY path",
@@ -256,8 +260,7 @@ class StoredSnapshot:
         return rows[0] if rows else None
 
     def _all(self, sql: str, *values: str | int) -> list[tuple[Any, ...]]:
-        if time.monotonic() > self.deadline:
-            raise OutOfTimeError
+        self.check_time()
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:

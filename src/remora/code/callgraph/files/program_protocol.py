@@ -7,11 +7,17 @@ from remora.code.ir.model import LoweredFile
 
 
 class OutOfTimeError(Exception):
-    """A computation took too long. A program with a time limit raises it in any method."""
+    """A computation took too long.
+
+    The linker raises it between two steps, and a program with a time limit in any method.
+    """
 
 
 class Program(Protocol):
     """One state of a project's Python files. Paths are escaped as in node keys."""
+
+    def check_time(self) -> None:
+        """Raise OutOfTimeError if the current computation takes too long."""
 
     def paths(self) -> Collection[str]:
         """Return the paths of all Python files."""
