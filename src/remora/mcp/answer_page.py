@@ -6,7 +6,7 @@ from shlex import join
 from typing import Any
 
 from remora.errors import UsageError
-from remora.memory.prompt.control_tokens import neutralize_control_tokens
+from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
 from remora.text import escape_surrogates
 
 MAX_BYTES = 20_000
@@ -51,7 +51,7 @@ def text_page(text: str, command: Sequence[str]) -> str:
 
     The text is cut at the end of a line, or within a line that is longer than half a page.
     """
-    text = neutralize_control_tokens(escape_surrogates(text))
+    text = neutralize_control_tokens(escape_surrogates(text), KNOWN_TOKENS)
     if _fits(text):
         return text
     page = text.encode()[:MAX_BYTES].decode(errors="ignore")
@@ -96,7 +96,7 @@ def _shortened(value: Any, length: int) -> Any:
 
 def _compact(document: Mapping[str, Any]) -> str:
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=list)
-    return neutralize_control_tokens(escape_surrogates(text))
+    return neutralize_control_tokens(escape_surrogates(text), KNOWN_TOKENS)
 
 
 def _fits(text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError
-from remora.memory.prompt.control_tokens import neutralize_control_tokens
+from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
 from remora.text import clip, escape_surrogates
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ EXPLANATION = (
 def marked(text: str) -> str:
     """Return a text of the project between marks.
 
-    The text cannot contain the end mark, because the ID is random and new for each text. As in
-    Remora's own prompts, it cannot contain control tokens of models either.
+    The text cannot contain the end mark, because the ID is random and new for each text. It
+    cannot contain control tokens of models either.
     """
     mark = f"project-data {secrets.token_hex(8)}"
-    return f"<{mark}>\n{neutralize_control_tokens(text)}\n</{mark}>"
+    return f"<{mark}>\n{neutralize_control_tokens(text, KNOWN_TOKENS)}\n</{mark}>"
 
 
 class ProjectRedactor:

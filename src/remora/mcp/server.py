@@ -28,7 +28,7 @@ from remora.mcp.tool_list import (
     TRACE_PACKET,
     ToolSpec,
 )
-from remora.memory.prompt.control_tokens import neutralize_control_tokens
+from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
 from remora.text import REPORT, bug_report_line, clip, escape_surrogates
 from remora.version import __version__
 
@@ -107,7 +107,7 @@ class Handlers:
             value = repr(problem.instance)
             message = problem.message.replace(value, clip(value, _MAX_VALUE))
             about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
-            return _failed(neutralize_control_tokens(about), f"call {tool.call}")
+            return _failed(neutralize_control_tokens(about, KNOWN_TOKENS), f"call {tool.call}")
         try:
             text = await answer(arguments)
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
