@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.errors import DiskError, NotFound, OutsideError, StreamLocked, UsageError
+from remora.errors import (
+    DiskError,
+    NotFound,
+    OutsideError,
+    StreamDamaged,
+    StreamLocked,
+    UsageError,
+)
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import job_diff, patches_of, reverse_patches
 from remora.runs.records.run_stream import open_run
@@ -322,6 +329,18 @@ class TestAround:
 
         digest = hashlib.sha256(edited.encode()).hexdigest()
         assert shop.project.trace.objects.get(digest) == edited.encode()
+
+    def test_a_change_set_with_a_missing_content_is_left_out_and_named(self, shop: Desk) -> None:
+        job = next(each for each in shop.view(shop.newest).jobs if each.node_id == "node:a.py:load")
+        digest = str(job.changes[0].after)
+        (shop.project.trace.objects.folder / digest[:2] / digest).unlink()
+        done = accept(shop.project, shop.newest, [], every=True)
+        assert done.accepted == ["node:a.py:__module__", "node:b.py:__module__"]
+        assert all(f"{digest} is missing" in problem for problem in done.damaged)
+        names = [problem.partition(": ")[0] for problem in done.damaged]
+        assert names == ["a.py:load", "b.py:load"], "both have the same content"
+        with pytest.raises(StreamDamaged, match=r"a.py:load: .* is missing"):
+            accept(shop.project, shop.newest, ["a.py:load"])
 
     def test_with_nothing_left_there_is_nothing_to_complete(self, shop: Desk) -> None:
         run_id = shop.newest

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import RemoraError, StreamDamaged
+from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.hub.observed_links import Observation
+from remora.ids import display_name
 from remora.memory.events import Head, Written
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
@@ -231,15 +232,19 @@ def _creates(project: Project, patch: FilePatch) -> bool:
 def split_damaged(
     project: Project, jobs: Iterable[JobView]
 ) -> tuple[list[ReadyChange], list[StreamDamaged]]:
-    """Return the undamaged jobs with their patches, and the errors of the damaged jobs."""
+    """Return the undamaged jobs with their patches, and the errors of the damaged jobs.
+
+    A job is also damaged if the content of one of its files is missing.
+    """
     usable: list[ReadyChange] = []
     broken: list[StreamDamaged] = []
     for job in jobs:
         try:
             check_anchored(job)
             usable.append((job, patches_of(project, job)))
-        except StreamDamaged as damage:
-            broken.append(damage)
+        except (NotFound, StreamDamaged) as damage:
+            name = display_name(job.node_id)
+            broken.append(StreamDamaged(f"{name}: {damage.message}", hint=damage.hint))
     return usable, broken
 
 
