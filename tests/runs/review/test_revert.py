@@ -1,11 +1,14 @@
 """An accepted change set is taken back, whole or not at all."""
 
+import json
+
 import msgspec
 import pytest
 
-from remora.errors import NotFound, UsageError
+from remora.errors import DiskError, NotFound, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import reverse_patches
+from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.merges import merged_with_others, removed_from_others
 from remora.runs.review.revert import revert
@@ -180,3 +183,38 @@ def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -
         (write,) = prepared.writes
         assert write.result == left
         place.write_bytes(write.result or b"")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {},
+        {"run_id": "none"},
+        {"run_id": "none", "agent_id": "a", "node_id": "node:a.py:f"},
+        {"run_id": "../x", "agent_id": "a", "node_id": "node:a.py:f", "seq": "0"},
+    ],
+)
+def test_a_journal_with_an_invalid_note_changes_nothing(
+    shop: Desk, monkeypatch: pytest.MonkeyPatch, note: dict[str, str]
+) -> None:
+    killed_revert(shop, monkeypatch)
+    file = shop.project.state / "journal" / "current" / "journal.json"
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"note": note}))
+    before = shop.tree()
+    with pytest.raises((DiskError, UsageError), match=r"is damaged|'\.\./x'"):
+        complete_journals(shop.project)
+    assert shop.tree() == before
+    assert file.exists()
+
+
+@pytest.mark.parametrize("note", [{}, {"run_id": "none"}])
+def test_a_journal_of_a_branch_with_an_invalid_note_commits_nothing(
+    shop: Desk, note: dict[str, str]
+) -> None:
+    folder = shop.project.state / "journal"
+    folder.mkdir(exist_ok=True)
+    pending = {"name": "x", "tip": "0", "is_new": True, "tree": "0", "message": "", "note": note}
+    (folder / "branch.json").write_text(json.dumps(pending))
+    with pytest.raises(DiskError, match="is damaged"):
+        complete_branch(shop.project)
+    assert (folder / "branch.json").exists()

@@ -12,7 +12,7 @@ from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
-from remora.runs.review.journals import details, journal_note
+from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.recheck import Recheck, Tree
 from remora.workspaces.apply.transaction import (
     FileConflict,
@@ -66,8 +66,15 @@ def write_change_set(
         prepared,
         project.state / "journal",
         record=lambda: _record(stream, review),
-        note=journal_note(
-            review, node_id, stream.run_id, stream.head.count, otherwise=otherwise.verdict
+        note=msgspec.structs.asdict(
+            JournalNote(
+                run_id=stream.run_id,
+                agent_id=review.agent_id,
+                node_id=node_id,
+                seq=str(stream.head.count),
+                verdict=review.verdict,
+                otherwise=otherwise.verdict,
+            )
         ),
         on_conflict=on_conflict,
     )

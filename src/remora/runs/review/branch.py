@@ -28,7 +28,7 @@ from remora.runs.review.branch_journal import (
     write_pending,
 )
 from remora.runs.review.filters import ALL, ReviewFilter
-from remora.runs.review.journals import details
+from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck, Tree
 from remora.runs.review.review import (
@@ -137,12 +137,12 @@ def _commit_one(
             merged=branch.merged,
             tree=tree,
             message=_message(job),
-            note={
-                "run_id": stream.run_id,
-                "agent_id": job.agent_id,
-                "node_id": job.node_id,
-                "seq": str(stream.head.count),
-            },
+            note=JournalNote(
+                run_id=stream.run_id,
+                agent_id=job.agent_id,
+                node_id=job.node_id,
+                seq=str(stream.head.count),
+            ),
         )
         write_pending(project, pending)
         stream.append(review_event(project, job, "accepted", branch=branch.name))

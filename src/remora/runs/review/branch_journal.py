@@ -14,7 +14,7 @@ from remora.memory.events import Head
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import CONFLICT
 from remora.runs.records.run_stream import open_run
-from remora.runs.review.journals import details, last_review
+from remora.runs.review.journals import JournalNote, details, last_review
 from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move_branch
 from remora.workspaces.apply.journal import JournalFolder, sync_path, write_durably
 from remora.workspaces.apply.transaction import FileConflict
@@ -34,7 +34,7 @@ class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
     merged: str = ""
     tree: str
     message: str
-    note: dict[str, str]
+    note: JournalNote
 
     def on(self, root: Path) -> Branch:
         """Return the state of the branch before the commit."""
@@ -84,7 +84,7 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
     Returns a conflict if the branch has received another commit since `pending` was created. Raises
     OutsideError if git fails. In this case, the next command tries again.
     """
-    branch, line = pending.on(root), trailer(pending.note["run_id"], head)
+    branch, line = pending.on(root), trailer(pending.note.run_id, head)
     since = messages_since(branch)
     if since is None:
         try:
@@ -97,7 +97,7 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
             return []
     if line in since.splitlines():
         return []
-    path, _ = split_node_key(pending.note["node_id"])
+    path, _ = split_node_key(pending.note.node_id)
     detail = f"the branch {pending.name} has moved in the meantime"
     return [FileConflict(path=unescape_path(path), detail=detail)]
 
@@ -122,15 +122,15 @@ def complete_branch(project: Project) -> str:
             if found:
                 outcome = (
                     f"{_what(pending)} and the branch has moved; nothing was committed, and "
-                    f"{display_name(pending.note['node_id'])} has a conflict; accept again"
+                    f"{display_name(pending.note.node_id)} has a conflict; accept again"
                 )
                 conflict = msgspec.structs.replace(
                     last[0],
                     verdict=CONFLICT,
                     branch=None,
-                    detail=details(pending.note["node_id"], found),
+                    detail=details(pending.note.node_id, found),
                 )
-                with open_run(project, pending.note["run_id"]) as stream:
+                with open_run(project, pending.note.run_id) as stream:
                     stream.append(conflict)
         remove_pending(project)
         return outcome

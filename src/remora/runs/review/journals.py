@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import NotFound
+from remora.errors import DiskError, NotFound
 from remora.memory.events import Head, Review
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import REOPENED
@@ -15,30 +15,27 @@ from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
 from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
 
-_EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
-"""Defaults for notes of older journals."""
 
+class JournalNote(msgspec.Struct, frozen=True, kw_only=True):
+    """The note of a journal, which names the review that the journal belongs to.
 
-def journal_note(
-    review: Review, node_id: str, run_id: str, seq: int, otherwise: str
-) -> dict[str, str]:
-    """Return the note that `complete_journals` uses to find the review of a journal.
-
-    The note contains the recorded verdict and `otherwise`, the verdict to record if there is a
-    conflict.
+    `seq` is the number of the review's event. `verdict` is the recorded verdict, and `otherwise`
+    the one to record if there is a conflict. Older journals have neither.
     """
-    return {
-        "run_id": run_id,
-        "agent_id": review.agent_id,
-        "node_id": node_id,
-        "seq": str(seq),
-        "verdict": review.verdict,
-        "otherwise": otherwise,
-    }
+
+    run_id: str
+    agent_id: str
+    node_id: str
+    seq: str
+    verdict: str = "accepted"
+    otherwise: str = "conflict"
 
 
 def complete_journals(project: Project) -> Recovery:
-    """Complete or roll back the changes of an interrupted `accept` or `revert`."""
+    """Complete or roll back the changes of an interrupted `accept` or `revert`.
+
+    Raises DiskError if the journal is damaged. Nothing is changed then.
+    """
 
     left: list[Journal] = []
 
@@ -47,15 +44,13 @@ def complete_journals(project: Project) -> Recovery:
         return _recorded(project, journal)
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
-        note = _EARLIER | left[0].note
+        note = _note(project, left[0])
         last = last_review(project, note)
         if last is None:  # without a recorded review there is nothing to replace
             return
-        detail = details(note["node_id"], found)
-        with open_run(project, note["run_id"]) as stream:
-            stream.append(
-                msgspec.structs.replace(last[0], verdict=note["otherwise"], detail=detail)
-            )
+        detail = details(note.node_id, found)
+        with open_run(project, note.run_id) as stream:
+            stream.append(msgspec.structs.replace(last[0], verdict=note.otherwise, detail=detail))
 
     return recover_journal(
         project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
@@ -86,18 +81,18 @@ def recovery_text(left: Recovery) -> str:
     )
 
 
-def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] | None:
+def last_review(project: Project, note: JournalNote) -> tuple[Review, Head] | None:
     """Return the review that a journal's note refers to, and the run's head after that review.
 
     Returns None if the review was not recorded, or if its change set was reviewed again later.
     """
     found: list[tuple[Review, Head]] = []
     with suppress(NotFound):  # without records, no review was recorded
-        for event in read_events(project.trace.run_stream(note["run_id"])):
+        for event in read_events(project.trace.run_stream(note.run_id)):
             data = typed_payload(event) if event.type == Review.type else None
-            if isinstance(data, Review) and data.agent_id == note["agent_id"]:
+            if isinstance(data, Review) and data.agent_id == note.agent_id:
                 found.append((data, Head(count=event.seq + 1, hash=event.hash)))
-    return found[-1] if found and found[-1][1].count == int(note["seq"]) + 1 else None
+    return found[-1] if found and str(found[-1][1].count - 1) == note.seq else None
 
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
@@ -110,5 +105,16 @@ def _recorded(project: Project, journal: Journal) -> bool:
 
     Another review may have been recorded before the journal was removed.
     """
-    last = last_review(project, journal.note)
-    return last is not None and last[0].verdict == (_EARLIER | journal.note)["verdict"]
+    note = _note(project, journal)
+    last = last_review(project, note)
+    return last is not None and last[0].verdict == note.verdict
+
+
+def _note(project: Project, journal: Journal) -> JournalNote:
+    try:
+        return msgspec.convert(journal.note, JournalNote)
+    except msgspec.ValidationError as error:
+        raise DiskError(
+            f"the journal in {project.state / 'journal'} is damaged: {error}",
+            hint="check the files it lists, then remove this folder",
+        ) from error

@@ -115,7 +115,7 @@ class JournalFolder:
             raise DiskError(f"cannot read the journal in {self._folder}: {error}") from error
         try:
             return msgspec.json.decode(text, type=Journal)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             hint = "check the files it lists, then remove this folder"
             raise DiskError(f"the journal in {self._place()} is damaged", hint=hint) from error
 
