@@ -1,22 +1,37 @@
 """Text: safe single lines, escaped surrogates, counted nouns, clipped strings."""
 
+import re
 from pathlib import PurePath
 
 REPORT = "please report it"
 _MAX_MESSAGE = 200
-_BIDI_CONTROLS = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-"""Characters that change the displayed order or lines of a text."""
-_ESCAPES = {
-    **{c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if c != ord("\t")},
-    **{c: f"\\u{c:04x}" for c in (*_BIDI_CONTROLS, *range(0xD800, 0xE000))},
-}
+_HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+HIDDEN = re.compile(f"[{_HIDDEN}]")
+"""Control, bidirectional and invisible characters, except tab and newline.
+
+`web/static/share.js` has the same pattern.
+"""
+_HIDDEN_OR_NEWLINE = re.compile(f"[\n{_HIDDEN}]")
 
 
 def escape_line(text: str) -> str:
     """Return `text` as a single line, with control, bidirectional and invisible characters
     escaped.
     """
-    return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN_OR_NEWLINE.sub(lambda found: escape_character(found[0]), text)
+
+
+def escape_character(character: str) -> str:
+    r"""Return a character as an escape, such as `\x1b` or `\u200b`."""
+    code = ord(character)
+    letter, digits = ("x", 2) if code < 0x100 else ("u", 4) if code < 0x10000 else ("U", 8)
+    return f"\\{letter}{code:0{digits}x}"
 
 
 def escape_surrogates(text: str) -> str:

@@ -13,12 +13,13 @@ from starlette.responses import HTMLResponse, Response
 from remora.bootstrap.review import review_parts
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.runs.review.edited_files import is_editable, with_edited_content
+from remora.text import HIDDEN
 from remora.web.agent_records import Records
 from remora.web.forms import MAX_FORM, Form, number, one, read_form
 from remora.web.html_responses import page
 from remora.web.review_page import back_to_review, open_for_verdicts, verdict_text
 from remora.web.session import Session
-from remora.web.visible_text import HIDDEN, editable, from_editable
+from remora.web.visible_text import editable, from_editable
 from remora.workspaces.apply.transaction import FilePatch
 
 _MAX_BYTES = MAX_FORM // 6

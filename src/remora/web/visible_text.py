@@ -4,19 +4,10 @@ import re
 
 from markupsafe import Markup, escape
 
-from remora.text import count, escape_line
+from remora.text import HIDDEN, count, escape_character
 
 MOST_CHARACTERS = 100_000
 """Characters of a text that a page shows."""
-HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-"""Control, bidirectional and invisible characters, except tab and newline.
-
-`static/share.js` has the same pattern.
-"""
 _NAMED = re.compile("«U\\+((?!D[89A-F])[0-9A-F]{4}|(?:1B|1D|E0)[0-9A-F]{3})»")
 _BREAK = re.compile(r"(?<=\w)([_/.(,:])(?=\S)")
 _CODE = re.compile("`([^`\n]+)`")
@@ -75,9 +66,4 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
-    shown = escape_line(found[0])
-    if shown != found[0]:
-        return shown
-    code = ord(shown)
-    letter, digits = ("x", 2) if code < 0x100 else ("u", 4) if code < 0x10000 else ("U", 8)
-    return f"\\{letter}{code:0{digits}x}"
+    return escape_character(found[0])

@@ -24,6 +24,13 @@ def test_no_character_turns_a_text_around(sign: str) -> None:
     assert escape_line(f"a{sign}b") == f"a\\u{ord(sign):04x}b"
 
 
+@pytest.mark.parametrize(
+    ("sign", "shown"), [("\u200b", r"\u200b"), ("\xad", r"\xad"), ("\U000e0041", r"\U000e0041")]
+)
+def test_no_character_is_invisible(sign: str, shown: str) -> None:
+    assert escape_line(f"a{sign}b") == f"a{shown}b"
+
+
 @pytest.mark.parametrize("sign", "\x0b\x0c\x1c\x85\u2028\r")
 def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
     """What is added must not be shown on a line that looks like another."""

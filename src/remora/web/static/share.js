@@ -5,7 +5,7 @@
   const TAIL = 75; // ,"hash":"…"} ends each line and is not hashed
   const SHOWN = 20000; // characters of a line
   const STUB = /^\{"turn":\d+,"withheld":\d+,"hash":"[0-9a-f]{64}"\}$/; // of a line that was left out
-  const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu; // as in visible_text.py
+  const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu; // as in remora/text.py
   const streams = new Map();
   // those of the prototype, because names of elements replace those of the document
   const all = (selector) => [...Document.prototype.querySelectorAll.call(document, selector)];
