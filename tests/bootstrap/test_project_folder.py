@@ -97,7 +97,7 @@ def test_a_repository_of_this_machine_is_not_fetched(prefix: str, dsn: str, tmp_
     commit, _ = make_bundle(tmp_path / "private")
     task = task_here(tmp_path, commit=commit, url=f"{prefix}{tmp_path / 'private'}")
     with (
-        pytest.raises(OutsideError, match="in the task is no address of a server"),
+        pytest.raises(OutsideError, match="in the task is not the address of a server"),
         project_folder(task, dsn, {"HOME": str(tmp_path)}),
     ):
         pass

@@ -70,7 +70,7 @@ def _origin(repository: Repository, dsn: str) -> Origin:
     if repository.url:
         if not is_shared_address(repository.url):
             raise OutsideError(
-                f"{repository.url!r} in the task is no address of a server", hint=_WRITER
+                f"{repository.url!r} in the task is not the address of a server", hint=_WRITER
             )
         return Origin(repository.url)
     name = f"{repository.machine}:{repository.path}"
