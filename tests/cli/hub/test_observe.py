@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,25 @@ def test_a_terminal_shows_colored_output_that_tests_did_not_write_to_it(
     write(root, {"tests/test_app.py": no_terminal})
     shown = on_terminal(active, root, "hub", "observe", *WORDS, "-s")
     assert "\x1b[32m" in shown
+    assert "1 passed" in shown
+
+
+@pytest.mark.parametrize(
+    ("environ", "before", "after"),
+    [({"NO_COLOR": "1"}, (), ()), ({}, ("--color", "never"), ()), ({}, (), ("--color=no",))],
+    ids=["NO_COLOR", "--color never", "pytest's own option"],
+)
+def test_a_terminal_shows_no_colors_if_the_user_wants_none(
+    active: Remora,
+    root: Path,
+    environ: dict[str, str],
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+) -> None:
+    write(root, {"tests/test_app.py": "def test_it():\n    pass\n"})
+    user = replace(active, environ={**active.environ, **environ})
+    shown = on_terminal(user, root, *before, "hub", "observe", *WORDS, *after)
+    assert "\x1b[3" not in shown
     assert "1 passed" in shown
 
 

@@ -33,13 +33,15 @@ _ANSWER_S = 10.0
 class ObserveOptions:
     """The command-line options of `hub observe`.
 
-    `stdout` is the file descriptor to which the output of the tests is copied.
+    `stdout` is the file descriptor to which the output of the tests is copied. `colors`
+    lets pytest color it.
     """
 
     hub: HubTarget
     words: Sequence[str]
     seconds: float = SECONDS
     stdout: int = 1
+    colors: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,7 @@ class PreparedTests:
             folder=self._folder,
             seconds=self._options.seconds,
             stdout=self._options.stdout,
+            colors=self._options.colors,
             trusted=self._python.trusted or self._python.activated,
             has_secret=self._has_secret,
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from remora.cli.app.colors import colors_at
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
@@ -64,11 +65,13 @@ def observe(
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
+    stdout = 2 if options.json else 1
     request = ObserveOptions(
         hub=HubTarget(db=db, socket=socket),
         words=words,
         seconds=max_time,
-        stdout=2 if options.json else 1,
+        stdout=stdout,
+        colors=colors_at(stdout),
     )
     prepared = PreparedTests(invocation_of(options, flags), request)
     note(options, f"the tests are {describe_level(prepared.level)}")

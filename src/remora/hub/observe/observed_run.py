@@ -32,13 +32,15 @@ class PytestOptions:
     """Options of a test run.
 
     `words` starts with `pytest` or `python -m pytest`. `stdout` is the file descriptor to which the
-    tests' output is copied. `trusted` turns isolation off.
+    tests' output is copied. If `colors` is True, pytest colors it unless its own options say no.
+    `trusted` turns isolation off.
     """
 
     words: Sequence[str]
     folder: Path
     seconds: float = SECONDS
     stdout: int = 1
+    colors: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = False
     has_secret: Callable[[object], bool] = field(default=lambda _: False)
@@ -94,10 +96,9 @@ def run_tests(
         out.mkdir(mode=0o700)
         plugins.mkdir(mode=0o700)
         copy_plugin(plugins)
-        # the tests write to a pipe, so pytest does not find out that a terminal shows it
-        unbuffered, color = (["-u"], ["--color=yes"]) if os.isatty(options.stdout) else ([], [])
+        unbuffered = ["-u"] if os.isatty(options.stdout) else []
         at = 3  # after `-c …` or `-m pytest`
-        extra = [*command[1:at], "-p", "remora_observe", *color]
+        extra = [*command[1:at], "-p", "remora_observe"]
         ran = Command(
             argv=(command[0], *unbuffered, *extra, *command[at:]),
             folder=options.folder if options.folder.is_relative_to(root) else root,
@@ -111,6 +112,8 @@ def run_tests(
                 **options.environment,
                 "PATH": f"{python.parent}:{PATH}",
                 "PYTHONPATH": str(plugins),
+                # the tests write to a pipe, so pytest does not find out that a terminal shows it
+                "PY_COLORS": str(int(options.colors)),
                 "REMORA_OBSERVE_ROOT": str(root),
                 "REMORA_OBSERVE_OUT": str(out),
             },
