@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import remora.web
+from remora.text import HIDDEN
 from remora.web.diff_markup import diff_lines
-from remora.web.visible_text import HIDDEN, visible, with_code
+from remora.web.visible_text import visible, with_code
 from remora.workspaces.copy.changes import diff
 
 CHARACTERS = [chr(code) for code in range(0x110000)]
