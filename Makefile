@@ -73,8 +73,8 @@ test-all: programs check weights $(INSPECT) $(RECEIVER) ## all tests, the slow o
 	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
 programs:
-	@for program in bwrap zsh fish; do command -v $$program >/dev/null || { \
-	  echo "make: test-all needs $$program (Debian: apt-get install bubblewrap zsh fish)" >&2; \
+	@for program in bwrap zsh fish zstd npm; do command -v $$program >/dev/null || { \
+	  echo "make: test-all needs $$program (Debian: apt-get install bubblewrap zsh fish zstd npm)" >&2; \
 	  exit 1; }; done
 
 check: setup site ## format, lint, types, import contracts, documentation

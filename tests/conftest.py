@@ -4,7 +4,7 @@ import os
 import secrets
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +26,24 @@ settings.register_profile("fast", SHARED, max_examples=30, derandomize=True)
 # for `make test-all`
 settings.register_profile("thorough", SHARED, max_examples=100)
 settings.load_profile("fast")
+
+OTHER_USERS_AND_MACHINES = {
+    "mounting a small disk requires root",
+    "no systemd here",
+    "only root can become another user",
+    "only root can become somebody else",
+    "only root can be somebody else",
+    "only root can give a folder away",
+    "only root can give files to another user",
+    "other numbers are x86_64's",
+    "root may write everywhere",
+    "syntax of 3.12",
+    "the file system takes no such name",
+    "this system's library cannot",
+    "this user cannot make devices",
+    "this user may not mount",
+}
+"""Why `make test-all` may skip a test. For any other reason, such as a missing program, it fails."""
 
 # `nohup` and background jobs ignore these signals, and processes that tests start would inherit it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -65,6 +83,17 @@ def _each_text_is_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         parse_each_text_once(patch.setattr)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With TEST_ALL=1, a test that is skipped because something is missing fails."""
+    report = yield
+    if os.environ.get("TEST_ALL") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if reason not in OTHER_USERS_AND_MACHINES:
+            report.outcome, report.longrepr = "failed", f"skipped: {reason}"
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -18,10 +18,9 @@ MARK = "REMORA_TEST_MARK"
 def need(level: int) -> int:
     """Return the level if this machine has it.
 
-    Without bubblewrap, tests of level 3 are skipped, or fail in `make test-all` (TEST_ALL).
-    Anything else that is missing is a failure.
+    Without bubblewrap, tests of level 3 are skipped. Anything else that is missing is a failure.
     """
-    if level == 3 and not bubblewrap_path() and not os.environ.get("TEST_ALL"):
+    if level == 3 and not bubblewrap_path():
         pytest.skip("isolation level 3: bubblewrap is not installed")
     assert level == 0 or level_problem(level) == ""
     return level
