@@ -241,6 +241,8 @@ KINDS: dict[str, _Kind] = {
         lambda value: f'{{"kty": "EC", "d": "{value}", "use": "sig"}}',
     ),
     "datadog-application-key": (_after("", HEX, 40), lambda value: f"dd-application-key: {value}"),
+    "yaml-list": (_password, lambda value: f"passwords:\n  - other\n  - {value}\nport: 1"),
+    "yaml-block-of-lines": (_password, lambda value: f"password: |\n  other\n  {value}\nport: 1"),
     "yaml-block": (_password, lambda value: f"password: |-\n  {value}\nport: 1"),
     **{kind: (make, _itself) for kind, make in MAKERS.items()},
     "teams-webhook": (teams_webhook, in_teams_address),

@@ -122,6 +122,8 @@ def test_our_own_code(redactor: Redactor) -> None:
         'password = """\nThe password that you were given.\n"""',
         'NO_PASSWORD = """\\\n[server1]\nusername:me\n"""',
         "password: |-\n  ${PASSWORD}\n",
+        "passwords:\n  - ${PASSWORD}\n  - 'changeme'\n",
+        "-    if not password:\n-        self.connect(user2)\n-        x = user2\n",
         r're.compile(r"\x41-\x5a[\141-\172]+\/[a-z]")',
         "https:\\/\\/docs.example.org\\/en\\/latest\\/api.html",
         "re_compile_with_a_long_name(pk_as_integer, fw_version, nf_conntrack_max)",
