@@ -30,7 +30,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0
 """Maximum seconds that the supervisor takes to end a process tree."""
 _FILE_BYTES = 1 << 30
-_MEMORY_BYTES = 1 << 34  # address space: threaded tools reserve far more than they use
+_ADDRESS_SPACE = 1 << 34  # bytes; threaded tools reserve far more than they use
 _BARE = """
 import sys
 for name, folder in zip(("remora", "remora.sandbox"), sys.argv[1:3]):
@@ -47,7 +47,8 @@ Streams = tuple[int | None, int | None, int | None]
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A command line with a time limit in seconds. It is not run by a shell.
 
-    The variables in `environment` are set in addition to PATH, HOME, TMPDIR and LANG.
+    The variables in `environment` are set in addition to PATH, HOME, TMPDIR and LANG. `memory` is
+    the most bytes that each of its processes may use, apart from files and shared memory.
     """
 
     argv: tuple[str, ...]
@@ -55,6 +56,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     confinement: Confinement
     environment: Mapping[str, str] = {}
+    memory: int = _ADDRESS_SPACE
 
 
 class Lifeline:
@@ -163,7 +165,7 @@ def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list
         "lifeline": [lifeline.child_end],
         "report": [lifeline.report_writer],
         "seconds": [command.seconds],
-        "limit": [cpu, _FILE_BYTES, _MEMORY_BYTES],
+        "limit": [cpu, _FILE_BYTES, _ADDRESS_SPACE, command.memory],
         "folder": [str(path_for_command(command.folder))],
         "view": [paths.view_pid],
         "spare": [spare],

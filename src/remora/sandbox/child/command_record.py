@@ -35,7 +35,7 @@ class CommandRecord:
         self.level = int(values["level"][0])
         self.lifeline, self.report = int(values["lifeline"][0]), int(values["report"][0])
         self.seconds = float(values["seconds"][0])
-        self.cpu, self.size, self.memory = (int(value) for value in values["limit"])
+        self.cpu, self.size, self.address_space, self.memory = map(int, values["limit"])
         self.folder = values["folder"][0]
         self.temporary_folder = values["spare"][0]
         self.bwrap = values["bwrap"][0]

@@ -178,7 +178,8 @@ def _limit(record: CommandRecord) -> None:
     for kind, value in (
         (resource.RLIMIT_CPU, record.cpu),
         (resource.RLIMIT_FSIZE, record.size),
-        (resource.RLIMIT_AS, record.memory),
+        (resource.RLIMIT_AS, record.address_space),
+        (resource.RLIMIT_DATA, record.memory),
         (resource.RLIMIT_CORE, 0),
     ):
         _at_most(kind, value)

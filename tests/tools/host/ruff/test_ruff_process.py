@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
-from remora.tools.host.ruff.ruff_process import check_text, lint_findings
+from remora.tools.host.ruff.ruff_process import check_text, lint_findings, one_process
+from remora.tools.host.ruff.ruff_session import RuffStoppedError
 from remora.tools.tree import ToolTree
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
@@ -456,3 +458,12 @@ def test_many_files_are_checked_at_once(tree: Path) -> None:
         shutil.copy(tree / "m0.py", tree / f"m{number}.py")
 
     assert len(lint_findings(tree, [f"m{number}.py" for number in range(30)])) == 30
+
+
+@pytest.mark.parametrize("process", [one_process, lambda _: nullcontext()], ids=["shared", "own"])
+def test_ruff_is_stopped_before_it_uses_gigabytes(
+    tree: Path, process: Callable[[ToolTree], AbstractContextManager[None]]
+) -> None:
+    place = ToolTree(tree)
+    with process(place), pytest.raises(RuffStoppedError, match="needed more than 1,024 MiB"):
+        check_text(place, "huge.py", b"a;" * 500_000)

@@ -16,6 +16,7 @@ from remora.sandbox.supervisor_client import Command
 from remora.tools.host.ruff.config_files import has_config_below
 from remora.tools.host.ruff.finding import Finding, finding_of
 from remora.tools.host.ruff.ruff_session import (
+    MEMORY,
     RuffStoppedError,
     ruff_binary,
     ruff_session,
@@ -339,6 +340,7 @@ class _Ruff:
                 folder=place.tree,
                 seconds=seconds,
                 confinement=Confinement(read=(place.tree, binary)),
+                memory=MEMORY,
             )
             finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
         place.note_isolation(finished.isolation)
@@ -346,7 +348,9 @@ class _Ruff:
         if finished.timed_out:
             raise RuffStoppedError(f"ruff did not finish within {seconds:.3g} seconds")
         if finished.returncode < 0:
-            raise RuffStoppedError("ruff crashed")
+            raise RuffStoppedError(
+                f"ruff crashed or needed more than {MEMORY >> 20:,} MiB of memory"
+            )
         if finished.truncated:
             raise RuffStoppedError("ruff's output is too large; check fewer files at once")
         if finished.returncode not in codes:

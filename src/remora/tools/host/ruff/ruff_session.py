@@ -21,6 +21,8 @@ from remora.sandbox.process import ProcessResult
 from remora.sandbox.supervisor_client import Command, start_supervised
 from remora.tools.tree import ToolTree
 
+MEMORY = 1 << 30
+"""Bytes. For output of 64 MiB, more than which is not read, ruff needs half of it."""
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 _SECONDS = 300.0
@@ -114,6 +116,7 @@ def start_session(folder: Path, seconds: float) -> Iterator[RuffSession]:
         folder=folder,
         seconds=seconds,
         confinement=Confinement(read=readable),
+        memory=MEMORY,
     )
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
     with start_supervised(command, level, streams) as (child, _):
