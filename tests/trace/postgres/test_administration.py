@@ -11,6 +11,7 @@ import pytest
 
 from remora.errors import ConfigError, DatabaseError, NotFound, StreamWriteFailed
 from remora.memory.events import RunStart
+from remora.trace.postgres import schema
 from remora.trace.postgres.administration import DatabaseOwner
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
@@ -217,6 +218,58 @@ class TestInstallation:
         assert larger.other_bytes - status.other_bytes > 500_000
         ((whole,),) = query(database, "SELECT pg_database_size(current_database())")
         assert 0 < whole - larger.bytes < 12 << 20  # PostgreSQL's own catalogs
+
+
+class TestLocks:
+    """A session that keeps its locks, such as one that was left open in a terminal."""
+
+    @pytest.fixture(autouse=True)
+    def _short(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(schema, "LOCK_WAIT_S", 1)
+
+    @pytest.mark.parametrize(
+        "lock",
+        [
+            "LOCK TABLE remora.streams IN ACCESS EXCLUSIVE MODE",
+            f"SELECT pg_advisory_xact_lock({schema._LOCK})",
+        ],
+    )
+    def test_init_says_who_has_locked_the_tables(
+        self, lock: str, dsn: str, database: Database
+    ) -> None:
+        query(database, "UPDATE info SET version = 3")
+        allow_any_row(database)
+        with psycopg.connect(dsn) as other:
+            other.execute(lock)
+            pid = other.info.backend_pid
+            with pytest.raises(DatabaseError, match=f"process ID {pid} and role owner") as error:
+                DatabaseOwner(database).install()
+        assert f"pg_terminate_backend({pid})" in error.value.hint
+        assert query(database, "SELECT version FROM info") == [(3,)]
+
+    def test_the_first_use_does_not_wait_for_ever_either(self, dsn: str) -> None:
+        database = Database(dsn)
+        with psycopg.connect(dsn) as other:
+            other.execute("SELECT pg_advisory_xact_lock(%s)", [schema._LOCK])
+            with pytest.raises(DatabaseError, match="has process ID"):
+                database.open()
+        database.close()
+
+    def test_prune_says_who_writes_and_a_dry_run_does_not_wait(
+        self, dsn: str, database: Database
+    ) -> None:
+        owner = DatabaseOwner(database)
+        with psycopg.connect(dsn) as other:
+            other.execute("UPDATE remora.streams SET deaths = 0")
+            assert owner.prune(0, dry_run=True).removed == ()
+            with pytest.raises(DatabaseError, match=f"process ID {other.info.backend_pid}"):
+                owner.prune(0)
+
+    def test_the_status_says_so_too(self, dsn: str, database: Database) -> None:
+        with psycopg.connect(dsn) as other:
+            other.execute("LOCK TABLE remora.streams IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(DatabaseError, match=f"process ID {other.info.backend_pid}"):
+                DatabaseOwner(database).status()
 
 
 @pytest.mark.usefixtures("roles")

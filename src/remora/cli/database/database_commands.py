@@ -1,5 +1,7 @@
 """The `database init`, `status` and `prune` commands."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -26,15 +28,15 @@ def init(options: Options, *, worker: str | None) -> int:
     a schema. Existing tables are left as they are. A role given with --worker can append events,
     but neither change nor delete one.
     """
-    owner = _owner(options)
-    owner.install(worker)
-    if find_spec("procrastinate") is not None:
-        import asyncio
+    with _opened(options) as owner:
+        owner.install(worker)
+        if find_spec("procrastinate") is not None:
+            import asyncio
 
-        from remora.bootstrap.engines.task_queue import install_queue
+            from remora.bootstrap.engines.task_queue import install_queue
 
-        asyncio.run(install_queue(_dsn(options), worker))
-    address = owner.status().address
+            asyncio.run(install_queue(_dsn(options), worker))
+        address = owner.status().address
     document = {"address": address, "worker": worker}
     granted = f"; {worker} can append to streams" if worker else ""
     emit(options, document, [escape_line(f"the tables in {address} are ready{granted}")])
@@ -50,7 +52,8 @@ def status(options: Options) -> int:
     """
     import msgspec
 
-    found = _owner(options).status()
+    with _opened(options) as owner:
+        found = owner.status()
     head = f"{found.address}: {size_text(found.bytes)}"
     other = f"other tables: {size_text(found.other_bytes)}"
     lines = [escape_line(head), *map(_line, found.months), other]
@@ -87,16 +90,16 @@ def prune(options: Options, *, keep_days: int | None, dry_run: bool, yes: bool) 
     days = config.runner.memory.retention.keep_days if keep_days is None else keep_days
     if days is None:
         raise UsageError("runner.memory.retention.keep_days is null", hint="use --keep-days N")
-    owner = _owner(options)
-    done = owner.prune(days, dry_run=True)
-    if done.removed and not dry_run:
-        if not yes:
-            raise UsageError(
-                f"{count(len(done.removed), 'month')} with {size_text(done.bytes)} could be "
-                "removed; nothing was removed",
-                hint="use --yes to remove them, --dry-run to list them",
-            )
-        done = owner.prune(days)
+    with _opened(options) as owner:
+        done = owner.prune(days, dry_run=True)
+        if done.removed and not dry_run:
+            if not yes:
+                raise UsageError(
+                    f"{count(len(done.removed), 'month')} with {size_text(done.bytes)} could be "
+                    "removed; nothing was removed",
+                    hint="use --yes to remove them, --dry-run to list them",
+                )
+            done = owner.prune(days)
     would = "would be " if dry_run else ""
     lines = [f"{would}removed  {_line(month)}" for month in done.removed]
     lines += [f"kept  {_line(month)}" for month in done.kept]
@@ -113,14 +116,16 @@ def _line(month: "Month") -> str:
     return f"{month.month}: {runs}, {streams}, {size_text(month.bytes)}"
 
 
-def _owner(options: Options) -> "DatabaseOwner":
+@contextmanager
+def _opened(options: Options) -> "Iterator[DatabaseOwner]":
     from remora.bootstrap.open_trace import require_extra
 
     require_extra("psycopg", "postgres")
     from remora.trace.postgres.administration import DatabaseOwner
     from remora.trace.postgres.database import Database
 
-    return DatabaseOwner(Database(_dsn(options)))
+    with closing(Database(_dsn(options))) as database:
+        yield DatabaseOwner(database)
 
 
 def _dsn(options: Options) -> str:

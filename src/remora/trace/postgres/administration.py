@@ -15,6 +15,7 @@ from remora.trace.postgres.schema import (
     add_partitions,
     grant_worker,
     install,
+    limit_waits,
     partition_name,
 )
 
@@ -143,24 +144,31 @@ class DatabaseOwner:
 
         def work(connection: Connection) -> PruneReport:
             self._database.store_in(connection)
-            with connection.transaction():
+            if not dry_run:
                 connection.execute("LOCK TABLE streams IN SHARE ROW EXCLUSIVE MODE")
-                rows = connection.execute(_NEEDED, {"days": keep_days}).fetchall()
-                needed = {row[0] for row in rows}
-                months = _months(connection)
-                going = [month for month in months[:-1] if month.month not in needed]
-                if not dry_run:
-                    for month in going:
-                        _drop(connection, month)
-                    add_partitions(connection)
+            rows = connection.execute(_NEEDED, {"days": keep_days}).fetchall()
+            needed = {row[0] for row in rows}
+            months = _months(connection)
+            going = [month for month in months[:-1] if month.month not in needed]
+            if not dry_run:
+                for month in going:
+                    _drop(connection, month)
+                add_partitions(connection)
             left = tuple(month for month in months if month not in going)
             return PruneReport(dry_run=dry_run, removed=tuple(going), kept=left)
 
         return self._run(work)
 
     def _run(self, work: Callable[[Connection], _T]) -> _T:
+        """Call `work` in a transaction that does not wait long for a lock."""
+
+        def limited(connection: Connection) -> _T:
+            with connection.transaction():
+                limit_waits(connection)
+                return work(connection)
+
         try:
-            return self._database.once(work)
+            return self._database.once(limited)
         except psycopg.errors.UndefinedObject as error:
             raise ConfigError(
                 str(error).splitlines()[0], hint="create the role first: CREATE ROLE ... LOGIN"

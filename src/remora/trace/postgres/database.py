@@ -10,7 +10,14 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from remora.errors import ConfigError, DatabaseError
-from remora.trace.postgres.schema import SCHEMA, VERSION, install, is_installed
+from remora.trace.postgres.schema import (
+    LOCK_WAIT_S,
+    SCHEMA,
+    VERSION,
+    install,
+    is_installed,
+    limit_waits,
+)
 
 _T = TypeVar("_T")
 Connection = psycopg.Connection[Any]
@@ -25,6 +32,16 @@ LOST = (
 )
 """Errors after which a statement may succeed if it is repeated: a lost connection, a restart, too
 many connections or a full disk."""
+# The session that has used the tables, or held their advisory lock, for the longest time. Only some
+# roles may read since when a session of another role does.
+_OLDEST_SESSION = """
+SELECT pid, usename FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND pid IN (
+    SELECT pid FROM pg_locks LEFT JOIN pg_class ON pg_class.oid = relation
+    WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND (locktype = 'advisory' OR relnamespace = to_regnamespace(%s))
+) ORDER BY xact_start NULLS LAST LIMIT 1
+"""
 _SETTINGS: dict[str, Any] = {
     "application_name": "remora",
     "connect_timeout": 10,
@@ -85,7 +102,9 @@ class Database:
         try:
             with self.connected() as connection:
                 if not is_installed(connection):
-                    install(connection)
+                    with connection.transaction():
+                        limit_waits(connection)
+                        install(connection)
                 return self.store_in(connection)
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
@@ -210,12 +229,31 @@ class Database:
 
     def error(self, error: Exception) -> DatabaseError:
         """Return the error that tells the user what failed."""
+        if isinstance(error, psycopg.errors.LockNotAvailable):
+            return self._lock_error()
         said = str(error).strip().splitlines()
         reason = said[0] if said else type(error).__name__
         hint = "check that the server runs and that postgres.dsn is right, with `remora doctor`"
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             hint = "ask the owner of the tables to run `remora database init --worker ROLE`"
         return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
+
+    def _lock_error(self) -> DatabaseError:
+        session = None
+        with suppress(psycopg.Error):
+            session = self.once(
+                lambda connection: connection.execute(_OLDEST_SESSION, [SCHEMA]).fetchone()
+            )
+        holder, hint = "", "repeat the command when fewer sessions use the tables"
+        if session is not None:
+            pid, role = session
+            holder = f"; the oldest session that holds one has process ID {pid} and role {role}"
+            hint = f"wait for it, or end it with `SELECT pg_terminate_backend({pid})`; then repeat"
+        return DatabaseError(
+            f"PostgreSQL at {self.address}: nothing was changed, because others held locks on the "
+            f"tables for {LOCK_WAIT_S} seconds{holder}",
+            hint=hint,
+        )
 
     def close(self) -> None:
         """Close the connections that are not in use, and all others after their last statement."""
