@@ -13,7 +13,8 @@ from remora.trace.redact.assignment import ENDING, NAME
 from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
-_BLANK = r"(?:[ \t\r\n]|\\+r?n)*"
+_BLANK = r"(?:[ \t\r\n]|\\+[rn\r\n])*"
+_CONTINUED = r"(?:[ \t]|\\+[rn\r\n]\n?)*"
 _NAMED = r"[a-z_\x80-\xff][a-z0-9_.\x80-\xff]*(?:\[[^\[\]\n]{0,60}\])?"
 _SECRET = rf"(?:[a-z_][a-z0-9_.]*\[\\*[\"'])?[a-z0-9_.-]*{NAME}{ENDING}(?:\\*[\"']\])?"
 _OPEN, _CLOSE = rf"(?:[*(\[]{_BLANK})*", rf"(?:{_BLANK}[)\]])*"
@@ -24,7 +25,7 @@ _TYPE = (
 _HEAD = (
     rf"(?i){_OPEN}(?:{_NAMED}{_CLOSE}{_BLANK},{_BLANK}{_OPEN})*{_SECRET}{_CLOSE}"
     rf"(?:{_BLANK},{_BLANK}{_OPEN}{_NAMED}{_CLOSE})*(?:{_BLANK},)?{_CLOSE}"
-    rf"(?:[ \t]*[:+|]?=|[ \t]+in\b)"
+    rf"(?:{_CONTINUED}[:+|]?=|[ \t]+in\b)"
     rf"|(?i)({NAME}{ENDING})(?:\\*[\"'`])?\]?[ \t]{{0,16}}(?:{_TYPE}=|:|=>)"
 )
 _NEED = rf"(?i){NAME}{ENDING}[\"'`\\\])]{{0,9}}[ \t]{{0,16}}(?:[,:=+|\r\n\\]|in\b)"
@@ -37,11 +38,11 @@ _TOKENS = re.compile(rb"(?i)\Atokens?\Z")
 """Names of a lexer's tables, whose many patterns are judged as code."""
 _TARGETS = re.compile(rb"[*(\[)\],]|[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
 _SUBSCRIPT = re.compile(rb"[\w.-]+(?=\\*[\"']?\]\Z)|\A[\w.-]+\Z")
-_NEWLINE = re.compile(rb"\\++r?n")
+_NEWLINE = re.compile(rb"\\++[rn\r\n]")
 _REACH = 4096  # bytes of the values that are read
 _DEEPEST = 20
 _TOKEN = re.compile(
-    rb"(?P<blank>(?:[ \t]|\\{1,8}+r?n|\\\r?\n|\#(?:[^\n\\]++|\\++(?!r?n))*+)++)|(?P<line>\r?\n)"
+    rb"(?P<blank>(?:[ \t]|\\{1,8}+(?:[rn]|\r?\n)|\#(?:[^\n\\]++|\\++(?!r?n))*+)++)|(?P<line>\r?\n)"
     rb"|(?:[rbufRBUF]{1,2}+(?=\\*+[\"']))?(?:"
     rb"\"((?:[^\"\\\n]++|\\.)*+)\"|'((?:[^'\\\n]++|\\.)*+)'"
     rb"|\\++\"((?:[^\"\\\n]++|\\++(?!\"))*+)\\++\"|\\++'((?:[^'\\\n]++|\\++(?!'))*+)\\++')"
