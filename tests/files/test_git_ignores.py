@@ -72,7 +72,7 @@ def test_a_path_that_is_refused_is_named_and_the_rest_may_be_asked(
 def test_without_git_there_is_an_error(
     root: Path, asked: GitIgnores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.files.git_ignores.git_command", lambda *_: ["no-such-command"])
+    monkeypatch.setattr("remora.files.git.git_environment", lambda: {"PATH": "/nowhere"})
     with pytest.raises(OutsideError, match="could not run"):
         asked.ignored(["a.py"])
 
@@ -83,7 +83,7 @@ def test_a_silent_git_is_not_waited_for(
     monkeypatch.setattr("remora.files.git_ignores._SILENT_SECONDS", 0.2)
     busy = ["sh", "-c", "while :; do :; done"]
     with monkeypatch.context() as patched:
-        patched.setattr("remora.files.git_ignores.git_command", lambda *_: busy)
+        patched.setattr("remora.files.git.git_command", lambda *_: busy)
         with pytest.raises(OutsideError, match="timed out"):
             asked.ignored(["a.py"])
 

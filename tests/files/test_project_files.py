@@ -286,3 +286,18 @@ def test_any_pattern_is_a_pattern(pattern: str, path: str) -> None:
     rules = IgnoreRules()
     rules.add("", pattern)
     rules.ignores(path)
+
+
+def test_git_does_not_read_a_huge_ignore_file_in_a_folder(repository: Path) -> None:
+    (repository / "src/.gitignore").touch()
+    os.truncate(repository / "src/.gitignore", 1_900 << 20)
+    found = project_files(repository)
+    assert found.note == "git ls-files needed more than 1,024 MiB of memory"
+    assert "src/b.py" in found.paths
+
+
+def test_git_does_not_read_a_huge_ref(repository: Path) -> None:
+    branch = repository / ".git" / git(repository, "symbolic-ref", "HEAD").strip()
+    os.truncate(branch, 1_900 << 20)
+    note = "git rev-parse needed more than 1,024 MiB of memory"
+    assert project_files(repository).note == note

@@ -1,8 +1,10 @@
 """Git commands that never run programs configured by the repository."""
 
 import os
+import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from remora.errors import OutsideError
@@ -14,6 +16,10 @@ _GIT_SECONDS = 120
 _QUICK = frozenset({"rev-parse", "config"})
 _QUICK_SECONDS = 10  # these read a few small files; only an endless file takes longer
 _LOOK_SECONDS = 0.1
+_MEMORY = 1 << 30
+"""Bytes. Git reads ignore files and refs as a whole; to list a million files takes a third of it."""
+# only the process itself can set the limit before git begins, as threads forbid `preexec_fn`
+_LIMITED = ("sh", "-c", f'ulimit -d {_MEMORY >> 10} 2>/dev/null; exec "$@"', "sh")
 
 
 def git_environment() -> dict[str, str]:
@@ -55,25 +61,50 @@ def git_output(
     """
     check_not_stalled(root)
     paths = {"GIT_INDEX_FILE": index, "GIT_DIR": git_dir}
-    try:
-        with subprocess.Popen(
-            git_command(*words),
-            cwd=root,
-            env=git_environment() | {name: str(path) for name, path in paths.items() if path},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
-            try:
-                output, problem = _communicate(process, root, words[0], stdin)
-            finally:
-                process.kill()
-    except OSError as error:
-        raise OutsideError(f"git {words[0]} could not run: {error}") from error
+    environment = {name: str(path) for name, path in paths.items() if path}
+    with start_git(root, *words, environment=environment, stderr=subprocess.PIPE) as process:
+        try:
+            output, problem = _communicate(process, root, words[0], stdin)
+        except OSError as error:
+            raise OutsideError(f"git {words[0]} could not run: {error}") from error
+        finally:
+            process.kill()
+    if process.returncode and b"out of memory" in problem.lower():
+        raise OutsideError(
+            f"git {words[0]} needed more than {_MEMORY >> 20:,} MiB of memory",
+            hint="look for a huge `.gitignore` or a huge file in `.git`",
+        )
     if process.returncode not in succeeds:
         line = problem.decode(errors="replace").strip().partition("\n")[0]
         raise OutsideError(f"git {words[0]} failed: {line or f'exit {process.returncode}'}")
     return output
+
+
+def start_git(
+    root: Path,
+    *words: str,
+    environment: Mapping[str, str] = {},
+    stderr: int = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start git in `root` with limited memory, and with unbuffered pipes for input and output.
+
+    Raises OutsideError if it cannot be started.
+    """
+    every = {**git_environment(), **environment}
+    if shutil.which("git", path=every["PATH"]) is None:
+        raise OutsideError(f"git {words[0]} could not run: git is not installed")
+    try:
+        return subprocess.Popen(
+            [*_LIMITED, *git_command(*words)],
+            cwd=root,
+            env=every,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            bufsize=0,
+        )
+    except OSError as error:
+        raise OutsideError(f"git {words[0]} could not run: {error}") from error
 
 
 def _communicate(

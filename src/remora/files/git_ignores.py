@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remora.errors import OutsideError
-from remora.files.git import check_not_stalled, git_command, git_environment
+from remora.files.git import check_not_stalled, start_git
 from remora.files.git_pipe_wait import StallDetector
 
 _SILENT_SECONDS = 15.0
@@ -70,18 +70,7 @@ class GitIgnores:
     def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             check_not_stalled(self._root)
-            try:
-                self._process = subprocess.Popen(
-                    git_command(*_WORDS),
-                    cwd=self._root,
-                    env={**git_environment(), "GIT_FLUSH": "1"},
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    bufsize=0,
-                )
-            except OSError as error:
-                raise OutsideError(f"git check-ignore could not run: {error}") from error
+            self._process = start_git(self._root, *_WORDS, environment={"GIT_FLUSH": "1"})
             for stream in (self._process.stdin, self._process.stdout):
                 assert stream is not None
                 os.set_blocking(stream.fileno(), False)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import OutsideError, UsageError
-from remora.files.git import git_command, git_environment, git_output
+from remora.files.git import git_output, start_git
 from remora.files.git_pipe_wait import StallDetector
 from remora.ids import is_id
 
@@ -79,15 +79,8 @@ def open_blobs(root: Path, blobs: Sequence[str]) -> "Iterator[BlobContent]":
     """
     if not blobs:
         return
-    with subprocess.Popen(
-        git_command(*(word for one in _IN_PIECES for word in ("-c", one)), "cat-file", "--batch"),
-        cwd=root,
-        env=git_environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-    ) as git:
+    settings = (word for one in _IN_PIECES for word in ("-c", one))
+    with start_git(root, *settings, "cat-file", "--batch") as git:
         assert git.stdin
         assert git.stdout
         output = _BatchOutput(git)

@@ -10,6 +10,7 @@ from remora.files.project_files import is_private
 from remora.hub.members.exclusion_rules import Rules, open_rules
 from remora.hub.members.external_inputs import RememberedFile
 from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
+from remora.text import too_large
 
 _MAX_DECISIONS = 500_000  # paths, about 100 MB
 _MAX_BYTES = 100 << 20  # bytes of an ignore file; git has the same limit
@@ -206,7 +207,9 @@ def _check_ignore_file(path: Path) -> None:
     about = lstat_below(str(path.parent), path.name)
     if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
         return
-    if not st.S_ISREG(about.st_mode) or about.st_size > _MAX_BYTES:
+    if about.st_size > _MAX_BYTES:
+        raise OutsideError(f"{path}: {too_large(about.st_size, _MAX_BYTES)}", hint="remove it")
+    if not st.S_ISREG(about.st_mode):
         raise OutsideError(
             f"{path} is not a regular file, so git would never finish reading it", hint="remove it"
         )
