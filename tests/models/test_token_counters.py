@@ -1,3 +1,5 @@
+import time
+import unicodedata
 from typing import Any
 
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 from remora.chat import Message, ToolSchema
 from remora.errors import ModelError
-from remora.models.token_counters import ServerTokenizer, UpperBound
+from remora.models.token_counters import PER_MESSAGE, ServerTokenizer, UpperBound
 
 
 @given(st.text())
@@ -43,3 +45,16 @@ def test_a_tokenizer_that_answers_nonsense_is_a_model_error() -> None:
     counter = ServerTokenizer("m", lambda path, body: {})
     with pytest.raises(ModelError, match="'tokens'"):
         counter.count_text("go")
+
+
+def test_rows_of_combining_characters_are_counted_in_linear_time() -> None:
+    text = "a" + "\u0315\u0300" * 200_000
+    began = time.process_time()
+    assert UpperBound().count_text(text) >= len(text.encode())
+    assert time.process_time() - began < 4.0
+
+
+@given(st.text(st.sampled_from("ae\u0300\u0315\ufb03\ufdfa\u1100\u1161\n")))
+def test_the_bound_of_short_lines_is_that_of_the_whole_text(text: str) -> None:
+    sizes = [len(form.encode()) for form in (text, unicodedata.normalize("NFKC", text))]
+    assert UpperBound().count_text(text) == max(sizes) + PER_MESSAGE

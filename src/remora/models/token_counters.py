@@ -1,6 +1,7 @@
 """Token counters that use the server's tokenizer or a safe upper bound."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
@@ -17,6 +18,9 @@ PostJson = Callable[[str, dict[str, Any]], dict[str, Any]]
 PER_MESSAGE = 16
 PER_REQUEST = 64
 _CACHED_COUNTS = 256
+_PIECE = re.compile(r"[^\n]{1,1000}|\n")
+"""What is normalized at once, because the time grows with the square of a row of combining
+characters. Nothing is composed across lines, and what is composed has no more bytes."""
 
 
 class UpperBound:
@@ -109,5 +113,5 @@ def _bytes(text: str) -> int:
     plain = len(text.encode("utf-8", "surrogatepass"))
     if text.isascii():
         return plain
-    folded = unicodedata.normalize("NFKC", text)
-    return max(plain, len(folded.encode("utf-8", "surrogatepass")))
+    pieces = (unicodedata.normalize("NFKC", piece) for piece in _PIECE.findall(text))
+    return max(plain, sum(len(piece.encode("utf-8", "surrogatepass")) for piece in pieces))
