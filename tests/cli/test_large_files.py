@@ -81,6 +81,13 @@ def test_a_large_settings_file_is_not_held(poor: Remora, project: Path, name: st
 
 
 @pytest.mark.slow
+def test_settings_that_are_not_copied_are_named(poor: Remora, project: Path) -> None:
+    sparse(project / "ruff.toml", 2 << 30)
+    shown = run(poor, "analyze", "--dry-run", "-o", "lint", cwd=project)
+    assert "not checked: ruff.toml: 2,048.0 MiB, larger than" in shown
+
+
+@pytest.mark.slow
 def test_a_large_file_in_the_place_of_a_changed_one_is_a_conflict(
     poor: Remora, project: Path
 ) -> None:

@@ -11,6 +11,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
 from remora.text import count, too_large
+from remora.tools.host.ruff.config_files import SETTINGS
 from remora.tools.tree import TEXT_LIMIT
 
 _NOTEBOOK = ".ipynb"
@@ -59,11 +60,19 @@ def is_notebook(path: str | Path) -> bool:
 
 
 def with_reasons(source: Source, reasons: Mapping[str, str]) -> Source:
-    """Return the source with the reasons why files could not be copied, by path."""
-    unreadable = tuple(
+    """Return the source with the reasons why files could not be copied, by path.
+
+    Settings of ruff that could not be copied are added, because nothing else reports them.
+    """
+    unreadable = [
         {**each, "detail": reasons.get(each["path"], each["detail"])} for each in source.unreadable
-    )
-    return msgspec.structs.replace(source, unreadable=unreadable)
+    ]
+    unreadable += [
+        {"path": path, "detail": detail}
+        for path, detail in reasons.items()
+        if path.rpartition("/")[2] in SETTINGS
+    ]
+    return msgspec.structs.replace(source, unreadable=tuple(unreadable))
 
 
 def _selected(path: str, wanted: Sequence[str]) -> bool:
