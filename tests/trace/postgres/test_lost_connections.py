@@ -1,8 +1,10 @@
 """Lost connections, and servers that are restarted, killed, full or behind."""
 
+import gc
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import BinaryIO, Protocol
@@ -39,6 +41,31 @@ def opened() -> Iterator[Opens]:
             return database
 
         yield open_database
+
+
+def test_the_connections_of_a_database_that_is_no_longer_used_are_closed(dsn: str) -> None:
+    database = Database(dsn)
+    database.open()
+    database.wait(0)
+    database.cycle = database  # type: ignore[attr-defined]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        del database
+        gc.collect()
+    assert [str(each.message) for each in warned] == []
+
+
+def test_a_closed_database_keeps_no_connection(dsn: str) -> None:
+    database = Database(dsn)
+    database.close()
+    database.open()
+    database.wait(0)
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    with psycopg.connect(dsn) as connection:
+        deadline = time.monotonic() + 5
+        while connection.execute(query).fetchone() != (1,):
+            connection.rollback()
+            assert time.monotonic() < deadline
 
 
 class TestCutConnections:

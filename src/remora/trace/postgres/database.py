@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
@@ -63,10 +64,30 @@ class DatabaseTimes(NamedTuple):
     has_tables: bool
 
 
+class _KeptConnections:
+    """Open connections that are not in use, and the one that listens. Thread-safe."""
+
+    def __init__(self) -> None:
+        self.idle: list[Connection] = []
+        self.listener: Connection | None = None
+
+    def take(self) -> Connection | None:
+        with suppress(IndexError):  # other threads take connections, too
+            return self.idle.pop()
+        return None
+
+    def close(self) -> None:
+        if self.listener is not None:
+            self.listener.close()
+        while (connection := self.take()) is not None:
+            connection.close()
+
+
 class Database:
     """Connections to the schema `remora` of one database. Thread-safe.
 
-    Connections are opened when they are needed, kept for later, and given up if they fail.
+    Connections are opened when they are needed, kept for later, and given up if they fail. They are
+    closed when the database is closed or no longer used.
     """
 
     def __init__(
@@ -88,8 +109,9 @@ class Database:
         self._dsn = dsn
         self._is_durable = is_durable
         self._patience_s = patience_s
-        self._listener: Connection | None = None
-        self._idle: list[Connection] = []
+        self._kept = _KeptConnections()
+        # not at exit, because a forked process may not close the connections of its parent
+        weakref.finalize(self, self._kept.close).atexit = False
         self._is_closed = False
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
 
@@ -164,16 +186,16 @@ class Database:
         Raises psycopg.Error if there is no connection.
         """
         with self._free:
-            connection = self._taken() or self._connect()
+            connection = self._kept.take() or self._connect()
             try:
                 yield connection
             except BaseException:
                 connection.close()
-                self._close_idle()  # after a restart of the server, no connection works
+                self._kept.close()  # after a restart of the server, no connection works
                 raise
-            self._idle.append(connection)
+            self._kept.idle.append(connection)
             if self._is_closed:
-                self._close_idle()
+                self._kept.close()
 
     def run(self, work: Callable[[Connection], _T]) -> _T:
         """Call `work` with a connection in autocommit mode, and repeat it if the connection fails.
@@ -211,20 +233,24 @@ class Database:
         No connection is opened for it.
         """
         with suppress(*LOST):
-            if self._idle:
+            if self._kept.idle:
                 self.once(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
 
     def wait(self, seconds: float) -> None:
         """Wait until events are announced, but not longer than `seconds`."""
+        kept = self._kept
         try:
-            if self._listener is None or self._listener.closed:
-                self._listener = self._connect()
-                self._listener.execute(f"LISTEN {_CHANNEL}")
+            if kept.listener is None or kept.listener.closed:
+                kept.listener = self._connect()
+                kept.listener.execute(f"LISTEN {_CHANNEL}")
+                if self._is_closed:
+                    kept.close()
                 return  # events may have been announced before
-            for _ in self._listener.notifies(timeout=seconds, stop_after=1):
+            for _ in kept.listener.notifies(timeout=seconds, stop_after=1):
                 pass
         except LOST:
-            self._listener = None
+            if kept.listener is not None:
+                kept.listener.close()
             time.sleep(min(seconds, _PAUSES_S[-1]))
 
     def error(self, error: Exception) -> DatabaseError:
@@ -258,18 +284,7 @@ class Database:
     def close(self) -> None:
         """Close the connections that are not in use, and all others after their last statement."""
         self._is_closed = True
-        self._close_idle()
-
-    def _close_idle(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        while (connection := self._taken()) is not None:
-            connection.close()
-
-    def _taken(self) -> Connection | None:
-        with suppress(IndexError):  # other threads take connections, too
-            return self._idle.pop()
-        return None
+        self._kept.close()
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._dsn, autocommit=True, **_SETTINGS)
