@@ -357,6 +357,29 @@ def test_a_second_stream_of_the_run_anchors_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "tag", ["<script data-stream='x'>", "<script data-stream='x' data-lines='0'>"]
+)
+def test_a_stream_without_a_head_is_red_and_the_others_are_checked(
+    tag: str, show: Open, html: str, failed: Planted
+) -> None:
+    packed = b64encode(gzip.compress(b"")).decode()
+    decoy = tag.replace("<script", '<script type="application/octet-stream"')
+    page = show(html.replace("</body>", f"{decoy}{packed}</script></body>"))
+    expect(badge(page, failed.agent_id)).to_have_class("badge good")
+
+
+@pytest.mark.slow
+def test_an_error_of_the_check_ends_it(show: Open, html: str, failed: Planted) -> None:
+    forged = change_lines(
+        html, failed.agent_id, lambda data: re.sub(rb'"type":"\w+"', b'"type":{"toString":1}', data)
+    )
+    page = show(re.sub('data-tab="[a-z]+" data-last', 'data-tab="events" data-last', forged))
+    expect(badge(page, failed.agent_id)).to_have_class("badge wait")
+    expect(badge(page, failed.agent_id)).to_contain_text("not checked: ")
+
+
+@pytest.mark.slow
 def test_two_streams_of_one_name_are_both_red(show: Open, whole: str, failed: Planted) -> None:
     forged = with_head(change_lines(whole, failed.agent_id, forged_chain), failed.agent_id)
     true = re.search(rf'<script [^>]*data-stream="{failed.agent_id}".*?</script>', whole, re.DOTALL)

@@ -48,7 +48,7 @@
       this.name = element.dataset.stream;
       this.ofRun = "run" in element.dataset;
       this.count = Number(element.dataset.lines);
-      this.head = element.dataset.head;
+      this.head = element.dataset.head ?? "";
       this.found = element.dataset; // what was wrong when the file was written
       this.packed = element.textContent;
       this.lines = []; // {start, end, turn, event, stated, isBad}
@@ -265,9 +265,9 @@
   }
 
   /** Remove what the file says of its own proof. */
-  function reset() {
+  function reset(text = "not checked") {
     for (const badge of all(".badge, [data-badge]")) {
-      badge.replaceChildren("not checked");
+      badge.replaceChildren(...visible(text));
       badge.className = "badge wait";
     }
   }
@@ -443,7 +443,7 @@
     if (turn !== Number(current.dataset.turn)) go(turn, true);
   });
   addEventListener("hashchange", show);
-  addEventListener("DOMContentLoaded", checkAll); // what follows this script is part of the file
+  addEventListener("DOMContentLoaded", () => checkAll().catch((error) => reset(`not checked: ${error.message}`))); // what follows this script is part of the file
   reset();
 
   document.documentElement.classList.add("with-script");
