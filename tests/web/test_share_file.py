@@ -72,12 +72,13 @@ def test_its_policy_allows_its_own_style_and_script_only(html: str) -> None:
         digest = b64encode(sha256(text.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in said
     assert "unsafe" not in said
+    assert "img-src" not in said  # a picture could look like a badge
 
 
 def test_it_refers_to_nothing_outside(html: str) -> None:
     addresses = re.findall(r"""(?:href|src|action|data)=["']?([^"'\s>]*)""", html)
     assert addresses
-    assert all(each.startswith(("#", "data:,")) for each in addresses)
+    assert all(each.startswith("#") for each in addresses)
 
 
 def test_it_has_no_path_of_this_machine(html: str, failed: Planted, tmp_path: Path) -> None:

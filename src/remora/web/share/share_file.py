@@ -157,6 +157,6 @@ def _policy(style: str, script: str) -> str:
     """Return a policy that allows this style and this script, and no request."""
     allowed = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
     return (
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; "
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; "
         "base-uri 'none'; form-action 'none'"
     ).format(*allowed)
