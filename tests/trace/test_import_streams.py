@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from remora.errors import NotFound
 from remora.exports.export_targets import export_to_file
 from remora.exports.formats import ExportOptions
 from remora.exports.run_bundles import all_bundles
+from remora.trace.content import zstd_frames
 from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.zstd_frames import compressed_frames
 from remora.trace.import_streams import ImportCounts, ImportTarget, import_streams
@@ -244,6 +246,20 @@ class TestRefusals:
         done = place.add(tmp_path / "torn.jsonl")
         assert done.problems == ["torn.jsonl: the last line is incomplete and was left out"]
         assert place.lines(f"traces/{AGENT}") == b"".join(lines[:4])
+
+    def test_a_small_file_that_becomes_very_large_is_refused(
+        self, place: Place, tmp_path: Path
+    ) -> None:
+        (frame, *_) = compressed_frames([bytes(1 << 20)])
+        count = 4097
+        table = zstd_frames._ENTRY.pack(len(frame), 1 << 20) * count
+        table += zstd_frames._FOOTER.pack(count, 0, zstd_frames._SEEKABLE)
+        header = zstd_frames._HEADER.pack(zstd_frames._SKIPPABLE, len(table))
+        (tmp_path / "x.jsonl.zst").write_bytes(frame * count + header + table)
+        began = time.monotonic()
+        (problem,) = place.add(tmp_path / "x.jsonl.zst").problems
+        assert "has 4296015872 bytes when it is decompressed, but at most" in problem
+        assert time.monotonic() - began < 1, "nothing was decompressed"
 
     def test_a_damaged_compressed_file_is_reported(self, place: Place, tmp_path: Path) -> None:
         whole = b"".join(compressed_frames([b"".join(chained(5))]))

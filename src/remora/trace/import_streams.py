@@ -14,6 +14,7 @@ from remora.memory.events import GENESIS, Event, Head
 from remora.regular_file import open_regular
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import (
+    MAX_FOREIGN_STREAM,
     MAX_LINE,
     complete_lines,
     newline_before,
@@ -133,8 +134,15 @@ def _import_from(
 def _opened(path: Path, within: Path | None) -> Iterator[ByteSource]:
     """Open a file with any name. One that ends in `.zst` is compressed."""
     with open_regular(path, within=within) as file:
-        source = FileSource(file.fileno())
-        yield FramesSource(source, path.name) if path.suffix == ".zst" else source
+        source: ByteSource = FileSource(file.fileno())
+        if path.suffix == ".zst":
+            source = FramesSource(source, path.name)
+            if source.size() > MAX_FOREIGN_STREAM:
+                raise StreamDamaged(
+                    f"{path.name} has {source.size()} bytes when it is decompressed, but at most "
+                    f"{MAX_FOREIGN_STREAM} are imported; decompress it with `zstd -d` to import it"
+                )
+        yield source
 
 
 def _check(path: Path, source: ByteSource, counts: ImportCounts) -> Iterator[bool]:

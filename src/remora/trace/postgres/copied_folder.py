@@ -17,7 +17,7 @@ from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import newline_before, valid_hash
+from remora.trace.content.line_format import MAX_FOREIGN_STREAM, newline_before, valid_hash
 from remora.trace.content.private_files import (
     disk_errors,
     open_file,
@@ -36,8 +36,6 @@ from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 from remora.trace.verify.verify_report import MAX_PROBLEMS
 
 _BATCH_BYTES = 8 << 20
-_MAX_COPY = 4 << 30
-"""Maximum bytes of a copied stream (decision). The contents that events refer to are stored apart."""
 # A worker may write any value into most columns, so each of them is limited here.
 _ROWS = """
 SELECT id, name, month, next_seq, left(head, 64), bytes, left(owner, 10000),
@@ -286,10 +284,10 @@ class CopiedTraceFolder(TraceFolder):
 
     def _append_page(self, row: _Row, file: int, page: bytes) -> None:
         """Append a page to a copy. The last page may hold lines that were appended since."""
-        if os.fstat(file).st_size >= min(row.bytes, _MAX_COPY):
+        if os.fstat(file).st_size >= min(row.bytes, MAX_FOREIGN_STREAM):
             raise StreamDamaged(
                 f"{row.name} in {self._database.address} has more than the {row.bytes} bytes that "
-                f"its writer recorded, or more than {_MAX_COPY}; it was not copied",
+                f"its writer recorded, or more than {MAX_FOREIGN_STREAM}; it was not copied",
                 hint="someone may have filled the table events; ask the owner of the database",
             )
         write_all(file, page)
