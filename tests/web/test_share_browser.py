@@ -431,6 +431,19 @@ def test_the_last_turn_is_that_of_the_lines(show: Open, html: str, failed: Plant
     expect(page.locator(".tabs .which")).to_have_text("turn 3")
 
 
+def test_keys_before_the_page_is_drawn_again_all_count(show: Open, html: str) -> None:
+    page = show(html)
+    expect(page.locator(".tabs .which")).to_have_text("turn 2")
+    page.evaluate(
+        """() => {
+            document.querySelector('.tabs a[data-tab="events"]').click();
+            for (const key of ["k", "k"]) document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+        }"""
+    )
+    expect(page.locator(".tabs .which")).to_have_text("turn 0")
+    expect(page.locator(".tabs [aria-current]")).to_have_text("Events")
+
+
 @pytest.mark.slow
 def test_only_a_checked_badge_is_green(show: Open, html: str, failed: Planted) -> None:
     page = show(html)

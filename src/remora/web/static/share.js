@@ -421,10 +421,10 @@
 
   /** Select a turn. One step of many, by a key or the slider, replaces the last one in the history. */
   function go(turn, isStep) {
-    const hash = `#${current.id}-t${turn}-${current.dataset.tab}`;
+    const { view, tab } = selected();
+    const hash = `#${view.id}-t${turn}-${tab}`;
     if (isStep) location.replace(hash);
     else location.hash = hash;
-    current.dataset.turn = turn; // a second key may come before the event of the first one
   }
 
   document.addEventListener("click", (event) => {
@@ -439,8 +439,9 @@
   document.addEventListener("keydown", (event) => {
     const step = { j: 1, k: -1 }[event.key];
     if (!step || current.id === "run" || event.ctrlKey || event.metaKey || event.altKey) return;
-    const turn = Math.min(lastTurn(current), Math.max(0, Number(current.dataset.turn) + step));
-    if (turn !== Number(current.dataset.turn)) go(turn, true);
+    const { view, turn } = selected(); // what is shown may be one key behind
+    const next = Math.min(lastTurn(view), Math.max(0, turn + step));
+    if (next !== turn) go(next, true);
   });
   addEventListener("hashchange", show);
   addEventListener("DOMContentLoaded", () => checkAll().catch((error) => reset(`not checked: ${error.message}`))); // what follows this script is part of the file
