@@ -45,6 +45,13 @@ def ask_for_addresses(options: Options, project: "Project", invocation: "Invocat
     return replace(project, config=with_agreed(project.config, {}, file, project.root)[0])
 
 
+def open_with_consent(options: Options, invocation: "Invocation") -> "Project":
+    """Open the project, and ask for consent to the addresses that need it."""
+    from remora.bootstrap.open_project import open_project
+
+    return ask_for_addresses(options, open_project(invocation), invocation)
+
+
 def _about(place: "Destination", *, has_key: bool) -> str:
     whose = (
         "an address on this machine that the project names: whatever program listens there"

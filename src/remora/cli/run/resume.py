@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project
 from remora.bootstrap.resume_run import connect_wanted, prepare_resume
-from remora.cli.app.address_consent import ask_for_addresses
+from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
@@ -70,7 +69,7 @@ def resume_run(options: Options, flags: Mapping[str, Any], request: ResumeReques
     `flags` contains the settings that options override.
     """
     invocation = invocation_of(options, flags)
-    project = ask_for_addresses(options, open_project(invocation), invocation)
+    project = open_with_consent(options, invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, request.run)
     stopped = _run_remaining(options, invocation, project, run_id, request)

@@ -2,7 +2,7 @@
 
 import click
 
-from remora.cli.app.address_consent import ask_for_addresses
+from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
@@ -41,7 +41,7 @@ def retry(
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.fork_and_retry import prepare_retry
-    from remora.bootstrap.open_project import model_flags, open_project
+    from remora.bootstrap.open_project import model_flags
     from remora.cli.run.foreground_run import print_run_results, run_to_end
     from remora.models.no_model import NAME
     from remora.runs.continuation.retry import reject_repeats
@@ -49,7 +49,7 @@ def retry(
     from remora.runs.records.results import own_run
 
     invocation = invocation_of(options, model_flags(model))
-    project = ask_for_addresses(options, open_project(invocation), invocation)
+    project = open_with_consent(options, invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)

@@ -2,7 +2,7 @@
 
 import click
 
-from remora.cli.app.address_consent import ask_for_addresses
+from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import Options, command
@@ -60,7 +60,6 @@ def watch(
     twice. The command works with low priority until Ctrl-C, which ends it with exit code 0.
     """
     from remora.bootstrap.api_arguments import run_flags
-    from remora.bootstrap.open_project import open_project
     from remora.bootstrap.watch.watch_project import watch as watch_project
     from remora.bootstrap.watch.watch_settings import WatchSettings
     from remora.cli.run.watch_output import JsonOutput, TextOutput
@@ -75,7 +74,7 @@ def watch(
         concurrency=int(numbers["concurrency"]),
     )
     invocation = invocation_of(options, run_flags(model, False, select))
-    project = ask_for_addresses(options, open_project(invocation), invocation)
+    project = open_with_consent(options, invocation)
     require_agreed(project.config)
     observer = JsonOutput() if json_lines else TextOutput(options)
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.address_consent import ask_for_addresses
+from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command
@@ -51,11 +51,11 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     AGENT.
     """
     from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
-    from remora.bootstrap.open_project import model_flags, open_project
+    from remora.bootstrap.open_project import model_flags
     from remora.runs.records.name_lookup import stream_named
 
     invocation = invocation_of(options, model_flags(asked["model"]))
-    project = ask_for_addresses(options, open_project(invocation), invocation)
+    project = open_with_consent(options, invocation)
     complete_journals_of(options, project)
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
