@@ -13,7 +13,7 @@ from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.test.planning import has_tests
-from remora.runs.planning.plan import MAX_JOBS, Plan
+from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept
 from remora.sandbox.child.rmtree import remove_tree
@@ -115,6 +115,14 @@ class TestNeeds:
     def test_always(self, shop: Desk) -> None:
         own_agent(shop, "always")
         assert len(shop.plan(RunRequest(operations=("own",))).jobs) == 6
+
+    def test_nodes_without_any_job_are_counted_once(self, shop: Desk) -> None:
+        own_agent(shop, "always\nunit: file")
+        assert shop.plan(RunRequest(operations=("lint",))).skipped_nodes == 2
+        plan = shop.plan(RunRequest(operations=("lint", "own")))
+        assert len(plan.jobs) == 4 + 3, "the file's job covers both of its nodes"
+        assert plan.skipped_nodes == 0
+        assert without_operations(plan, ("own",), "why").skipped_nodes == 2
 
     def test_a_users_own_rule(self, shop: Desk) -> None:
         rule = 'from remora.pym import Input\nnode: dict = Input("node")\n'

@@ -6,7 +6,6 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import (
     asked_text,
     phrases_of,
-    skipped_node_count,
     totals_by_operation,
 )
 
@@ -130,13 +129,6 @@ def test_the_words() -> None:
     (strengthened,) = phrases_of(totals_by_operation(jobs, 0, TOTALS))
     assert strengthened.brief == "1 of 2 functions tested further"
     assert totals_by_operation([], 0, TOTALS) == ()
-
-
-def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> None:
-    """Five nodes, three operations: one node has two jobs, one has one."""
-    nodes = ["node:a.py:f", "node:a.py:f", "node:a.py:g"]
-    assert skipped_node_count(nodes, operations=3, skipped=12) == 3
-    assert skipped_node_count([], operations=0, skipped=0) == 0
 
 
 def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:

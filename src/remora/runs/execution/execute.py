@@ -86,6 +86,7 @@ def _start(
             "operations": list(plan.operations),
             "nodes": plan.nodes,
             "skipped": plan.skipped,
+            "skipped_nodes": plan.skipped_nodes,
             "findings": plan.findings,
             "rules": plan.rules,
             "unreadable": redact.clean(list(plan.unreadable)),

@@ -45,9 +45,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
-    `skipped` is the number of node-operation pairs without a job. `left_nodes` contains the nodes
-    that need work for which no proposal can be made, by operation and reason. `findings` is the
-    number of lint findings on the nodes of lint jobs. `left_findings` lists those that no job would
+    `nodes` is the number of all nodes, and `selected` that of selected nodes. `worked_on` contains
+    the nodes of all jobs by operation, and `skipped` is the number of node-operation pairs without a
+    job. `left_nodes` contains the nodes that need work for which no proposal can be made, by
+    operation and reason. `findings` is the number of lint findings on the nodes of lint jobs. `left_findings` lists those that no job would
     fix, by reason, and `rules` describes the rules if the project does not select any. `judges`
     describes the programs that must accept the proposals, by operation. `amounts` has
     the amount of work of each job, by agent ID, in the unit of its need. `seconds` has the expected
@@ -58,6 +59,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[Job, ...] = ()
     operations: tuple[str, ...] = ()
     nodes: int = 0
+    selected: int = 0
+    worked_on: Mapping[str, frozenset[NodeKey]] = {}
     skipped: int = 0
     left_nodes: Mapping[str, Mapping[str, tuple[NodeKey, ...]]] = {}
     findings: int = 0
@@ -68,6 +71,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seconds: Mapping[str, float] | None = None
     estimate: Estimate = Estimate()
     unreadable: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def skipped_nodes(self) -> int:
+        """Number of selected nodes without any job."""
+        return self.selected - len(frozenset().union(*self.worked_on.values()))
 
     @property
     def left(self) -> dict[str, dict[str, int]]:
@@ -128,6 +136,8 @@ def make_plan(
         jobs=tuple(job for part in parts for job in part.jobs),
         operations=tuple(agent.definition.operation for agent in every),
         nodes=len(nodes),
+        selected=sum(part.selected for part in parts),
+        worked_on=_worked_on(parts),
         skipped=sum(part.skipped for part in parts),
         left_nodes=_left_nodes(parts),
         left_findings=_left_findings(amounts.values(), with_wanted, wanted),
@@ -159,7 +169,8 @@ def without_operations(plan: Plan, names: Collection[str], reason: str) -> Plan:
             keys = map(NodeKey, job.nodes or (job.node_id,))
             reasons[reason] = (*reasons.get(reason, ()), *keys)
     jobs = tuple(job for job in plan.jobs if job.operation not in names)
-    return replace(plan, jobs=jobs, left_nodes=left)
+    worked_on = {name: keys for name, keys in plan.worked_on.items() if name not in names}
+    return replace(plan, jobs=jobs, worked_on=worked_on, left_nodes=left)
 
 
 class _Work(NamedTuple):
@@ -187,6 +198,7 @@ class _Part(NamedTuple):
     jobs: list[Job]
     work: list[_Work]
     amounts: Mapping[str, int]
+    selected: int
     skipped: int
     left: list[_Left]
 
@@ -194,6 +206,13 @@ class _Part(NamedTuple):
     def nodes(self) -> int:
         """Number of nodes with jobs."""
         return len({each.node.key for each in self.work})
+
+
+def _worked_on(parts: Iterable[_Part]) -> dict[str, frozenset[NodeKey]]:
+    found: dict[str, set[NodeKey]] = {}
+    for each in (each for part in parts for each in part.work):
+        found.setdefault(each.agent.definition.operation, set()).add(each.node.key)
+    return {operation: frozenset(keys) for operation, keys in found.items()}
 
 
 def _left_nodes(parts: Iterable[_Part]) -> dict[str, dict[str, tuple[NodeKey, ...]]]:
@@ -254,7 +273,8 @@ class _FilePlanner:
         full = False
         skipped = 0
         left: list[_Left] = []
-        for node in (node for node in module.nodes if node.key in self.wanted):
+        nodes = [node for node in module.nodes if node.key in self.wanted]
+        for node in nodes:
             for agent in self.agents:
                 left_out = room is not None and node.key not in chosen and len(chosen) >= room
                 full = full or left_out
@@ -268,7 +288,7 @@ class _FilePlanner:
                 work.append(_Work(agent, node, amount))
         jobs = self._jobs(module, work, full=full)
         amounts = {job.agent_id: amount for job, amount in jobs}
-        return _Part([job for job, _ in jobs], work, amounts, skipped, left)
+        return _Part([job for job, _ in jobs], work, amounts, len(nodes), skipped, left)
 
     def _jobs(self, module: Module, work: list[_Work], *, full: bool) -> list[tuple[Job, int]]:
         """Return the jobs for a file's work with their amounts, jobs on several nodes first."""

@@ -26,6 +26,7 @@ class _PlanFields(msgspec.Struct):
     operations: list[str] = []
     nodes: int = 0
     skipped: int = 0
+    skipped_nodes: int = 0
     findings: int = 0
     rules: str | None = None
     unreadable: list[dict[str, Any]] = []

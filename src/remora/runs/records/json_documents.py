@@ -10,7 +10,6 @@ from remora.runs.records.change_set_files import job_diff, numbered_job_diff
 from remora.runs.records.current_attempt import DISMISSED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import STATUSES, RunView, job_document, select_jobs
-from remora.runs.records.totals import skipped_node_count
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
@@ -52,9 +51,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             "jobs": len(jobs),
             **dict.fromkeys(STATUSES, 0),
             "skipped": plan.skipped,
-            "skipped_nodes": skipped_node_count(
-                [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
-            ),
+            "skipped_nodes": plan.skipped_nodes,
             "left": plan.left,
             "findings_left": dict(plan.findings_left),
             "unreadable": list(plan.unreadable),

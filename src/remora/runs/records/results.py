@@ -16,7 +16,7 @@ from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempt
 from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.run_record import RunRecord, read_own_record
-from remora.runs.records.totals import skipped_node_count, totals_by_operation
+from remora.runs.records.totals import totals_by_operation
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -28,9 +28,8 @@ FAILED = ("failed", "error", "interrupted")
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the current attempt of each job.
 
-    The plan in `start` has no jobs. `planned` is their number, and `skipped_nodes` the number of
-    nodes without a job. `head` is the head of the run's stream. `record` has no events if the run
-    was read by its ID.
+    The plan in `start` has no jobs. `planned` is their number. `head` is the head of the run's
+    stream. `record` has no events if the run was read by its ID.
     """
 
     run_id: str
@@ -38,7 +37,6 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     start: RunStart
     planned: int
-    skipped_nodes: int
     jobs: tuple[JobView, ...]
     head: Head
     record: RunRecord
@@ -94,8 +92,6 @@ def read_run(
     counting, last = CurrentAttempts(), first
     for last in events:
         counting.add(typed_payload(last))
-    node_ids = [job.node_id for job in planned]
-    operations, skipped = len(start.plan.get("operations", ())), start.plan.get("skipped", 0)
     nodes = {(job.operation, job.node_id): job.nodes for job in planned if job.nodes is not None}
     jobs = _jobs(project.trace, counting, known, nodes, hashed=record.verified)
     return RunView(
@@ -104,7 +100,6 @@ def read_run(
         status=run_status(is_written=record.is_written, ended=counting.ended),
         start=start,
         planned=len(planned),
-        skipped_nodes=skipped_node_count(node_ids, operations, skipped),
         jobs=tuple(jobs if details else map(without_details, jobs)),
         head=Head(count=last.seq + 1, hash=last.hash),
         record=record,
@@ -173,7 +168,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
             "jobs": view.planned,
             **{status: statuses.count(status) for status in STATUSES},
             "skipped": plan.get("skipped", 0),
-            "skipped_nodes": view.skipped_nodes,
+            "skipped_nodes": plan.get("skipped_nodes", 0),
             "unreadable": plan.get("unreadable", []),
             "decisions": total_of(job.decisions for job in view.jobs),
             "operations": [

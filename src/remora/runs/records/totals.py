@@ -62,15 +62,6 @@ def totals_by_operation(
     return tuple(sorted(sums, key=lambda one: [one.measures[each.key] is None for each in totals]))
 
 
-def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -> int:
-    """Return the number of nodes without a job.
-
-    `node_ids` contains the node of each job. `skipped` is the number of node-operation pairs
-    without a job.
-    """
-    return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
-
-
 def asked_text(asked: int, differed: int) -> str:
     """Describe how often a model decided, and how often it did so differently from rules."""
     text = f"a model was asked for {count(asked, 'decision')}, "

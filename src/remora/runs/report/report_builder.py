@@ -54,7 +54,7 @@ def _raw(project: Project, view: RunView) -> Report:
         commit=view.start.base.get("commit"),
         planned=view.planned,
         skipped=plan.get("skipped", 0),
-        skipped_nodes=view.skipped_nodes,
+        skipped_nodes=plan.get("skipped_nodes", 0),
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review in UNDECIDED for job in view.jobs),
