@@ -48,6 +48,13 @@ def test_columns_are_aligned_and_numbers_right_aligned() -> None:
     ]
 
 
+def test_a_very_long_cell_does_not_make_the_other_lines_longer() -> None:
+    rows = [["x" * 10_000, 1], ["y", 2]]
+    _, first, second = map(click.unstyle, table(("A", "B"), rows))
+    assert first == "x" * 10_000 + "  1"
+    assert second == "y".ljust(200) + "  2"
+
+
 def test_a_table_without_rows_is_its_head() -> None:
     assert len(table(("A", "B"), [])) == 1
 

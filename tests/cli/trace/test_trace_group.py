@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -55,6 +56,24 @@ def test_list_has_every_agent(ran: Ran) -> None:
     for one in streams:
         text = stream(ran, one["agent_id"]).read_bytes()
         assert (one["bytes"], one["events"]) == (len(text), text.count(b"\n"))
+
+
+@pytest.mark.parametrize("more", [(), ("-v",)])
+def test_a_forged_run_id_leaves_the_list_readable(
+    ran: Ran, agent: str, more: tuple[str, ...]
+) -> None:
+    last = stream(ran, agent).read_bytes().splitlines(keepends=True)[-1]
+    long = b"x" * 100_000
+    forged = stream(ran, "lint-forged")
+    forged.write_bytes(
+        re.sub(rb'"(run_id|status)":"[^"]*"', lambda name: b'"%b":"%b"' % (name[1], long), last)
+    )
+    try:
+        lines = ran("trace", "list", *more).out.splitlines()
+    finally:
+        forged.unlink()
+    assert any("lint-forged" in line for line in lines)
+    assert max(map(len, lines)) < 1000
 
 
 def test_a_packet_is_the_one_that_was_decided_on(ran: Ran, agent: str) -> None:

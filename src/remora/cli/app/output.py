@@ -11,6 +11,8 @@ from remora.cli.app.options import Options
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
+_MAX_WIDTH = 200
+"""Columns that a cell is padded to (decision). Nearly all names are shorter."""
 _UNITS = ("bytes", "KB", "MB", "GB")
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLORS = {
@@ -175,11 +177,13 @@ def _diff_line(line: str) -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return the lines of a table with aligned columns.
 
-    Numbers are right-aligned. A status in the first column is colored.
+    Numbers are right-aligned. A status in the first column is colored. A very long cell makes only
+    its own line longer.
     """
     texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
-        max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)
+        min(_MAX_WIDTH, max([len(title), *(len(row[column]) for row in texts)]))
+        for column, title in enumerate(head)
     ]
     right = [bool(rows) and all(isinstance(row[c], int) for row in rows) for c in range(len(head))]
 

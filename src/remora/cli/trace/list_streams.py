@@ -18,7 +18,7 @@ from remora.cli.app.output import (
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import queries_of
 from remora.ids import display_name
-from remora.text import count
+from remora.text import clip, count
 
 if TYPE_CHECKING:
     from remora.trace.read.store_queries import StreamMatch, StreamQuery
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
+_MAX_ID = 64
+"""Length of the longest valid ID. A forged event can have a longer one."""
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
 _SHOWN_AS = {"verified": "submitted"}
 """Displayed statuses that `--status` accepts in addition."""
@@ -158,8 +160,8 @@ def _streams(
     rows = []
     for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
         words = {
-            "status": status_word(stream["status"]),
-            "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN_WIDTH],
+            "status": clip(status_word(stream["status"]), _MAX_ID),
+            "run_id": clip(stream["run_id"], _MAX_ID) if verbose else stream["run_id"][:_RUN_WIDTH],
             "node_id": display_name(stream["node_id"]),
         }
         rows.append([{**stream, **words}[name] for name in names])
