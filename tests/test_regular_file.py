@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ import pytest
 
 from remora.regular_file import open_regular, read_regular
 from remora.workspaces.file_syscalls import rename_exchange
+from tests.peak_memory import PeakMemory
 
 LIMIT = 100
 
@@ -56,11 +56,11 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path, size: int) -> None:
     path = tmp_path / "ruff.toml"
     path.touch()
     os.truncate(path, size)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = PeakMemory()
     with pytest.raises(OSError, match="larger than 100 bytes") as caught:
         read_regular(path, LIMIT)
     assert caught.value.errno == errno.EFBIG
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 15  # KiB
+    assert memory.growth < 1 << 15  # KiB
 
 
 def test_a_file_at_the_limit_is_read(tmp_path: Path) -> None:
