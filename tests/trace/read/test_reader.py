@@ -6,6 +6,7 @@ import pytest
 
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import AgentEnd, decode_event
+from remora.trace.content import zstd_frames
 from remora.trace.read.reader import (
     StreamInfo,
     last_event,
@@ -16,6 +17,8 @@ from remora.trace.read.reader import (
     typed_payload,
 )
 from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.folder_check import verify_all
+from tests.memory_limit import memory_limit
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_agent, play_run
 
 
@@ -130,3 +133,21 @@ def test_data_that_is_not_what_its_type_holds_is_damage_with_its_place(data: byt
     )
     with pytest.raises(StreamDamaged, match="a: event 7 is not a valid agent_end"):
         typed_payload(event)
+
+
+def test_a_sparse_compressed_file_is_a_row_and_a_problem(folder: TraceFolder) -> None:
+    """Its table would have 500 million entries, and takes no room on the disk."""
+    play_run(folder)
+    count = 500_000_000
+    table = count * zstd_frames._ENTRY.size
+    with folder.agent_stream("forged").with_suffix(".jsonl.zst").open("wb") as file:
+        file.seek(9 * count)
+        file.write(zstd_frames._HEADER.pack(zstd_frames._SKIPPABLE, table + 9))
+        file.seek(table, 1)
+        file.write(zstd_frames._FOOTER.pack(count, 0, zstd_frames._SEEKABLE))
+    with memory_limit():
+        listed = {each.agent_id: each.status for each in list_streams(folder)}
+        reports = {each.name: each for each in verify_all(folder).streams}
+    assert listed == {AGENT: "submitted", "forged": "damaged"}
+    assert [name for name, report in reports.items() if not report.ok] == ["forged"]
+    assert "does not match its frames" in reports["forged"].problems[0].detail
