@@ -68,6 +68,8 @@ def test_turns_tabs_slider_keys_and_history(browser: Browser, link: str, failed:
         open_agent(page, link, failed.agent_id)
         for name in ("Why", "Raw | Packet", "Prompt", "Candidates", "Files", "Events"):
             page.get_by_role("link", name=name, exact=True).click()
+            # a tab is in the history once it is loaded, also the one that was there before
+            expect(page.locator("#turn[aria-busy]")).to_have_count(0)
             expect(page.locator("[data-tab][aria-current]")).to_have_text(name)
         page.locator("#t1").click()
         expect(page.locator(".which")).to_have_text("turn 1")
