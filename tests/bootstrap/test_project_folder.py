@@ -84,7 +84,8 @@ def test_a_folder_of_this_machine_is_used_only_for_a_run_that_this_user_started_
     with project_folder(task_here(ours), dsn, environ) as folder:
         assert folder == ours
     other = msgspec.structs.replace(task_here(ours), run_id="20261125-2")
-    for task in (task_here(private), other):
+    path = msgspec.structs.replace(task_here(private), run_id=f"{state}/heads/20261125-1")
+    for task in (task_here(private), other, path):
         with (
             pytest.raises(OutsideError, match="only a worker of the user and the machine that st"),
             project_folder(task, dsn, environ),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from remora.config.user_folders import UserFolders
 from remora.errors import OutsideError
+from remora.ids import is_id
 from remora.runs.execution.shard_task import Repository, ShardTask
 from remora.runs.execution.shared_repository import is_shared_address
 from remora.runs.project import root_name
@@ -58,6 +59,8 @@ def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Ite
 def _was_started_here(task: ShardTask, state: Path) -> bool:
     """Return True if a driver of this user started the task's run in the task's folder."""
     folder = Path(task.repository.path)
+    if not is_id(task.run_id):  # it could be the path of another head
+        return False
     started = known_head(state / "roots" / root_name(folder), task.run_id)
     return bool(started.count) and folder.is_dir()
 
