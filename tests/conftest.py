@@ -5,6 +5,7 @@ import secrets
 import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -44,6 +45,8 @@ OTHER_USERS_AND_MACHINES = {
     "this user may not mount",
 }
 """Why `make test-all` may skip a test. For any other reason, such as a missing program, it fails."""
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 # `nohup` and background jobs ignore these signals, and processes that tests start would inherit it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -86,7 +89,7 @@ def _each_text_is_parsed_once() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[None, Report, Report]:
     """With TEST_ALL=1, a test that is skipped because something is missing fails."""
     report = yield
     if os.environ.get("TEST_ALL") and isinstance(report.longrepr, tuple):
@@ -94,6 +97,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         if reason not in OTHER_USERS_AND_MACHINES:
             report.outcome, report.longrepr = "failed", f"skipped: {reason}"
     return report
+
+
+pytest_make_collect_report = pytest_runtest_makereport  # a module can be skipped as a whole
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

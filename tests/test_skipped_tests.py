@@ -1,0 +1,30 @@
+"""`make test-all` fails for what a machine lacks, in a test or in a whole module."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULE = "import pytest\n\npytest.importorskip('no_such_package', reason='not installed')\n"
+TEST = "import pytest\n\n\ndef test_it() -> None:\n    pytest.skip('not installed')\n"
+
+
+@pytest.mark.parametrize("text", [MODULE, TEST], ids=["module", "test"])
+@pytest.mark.parametrize(
+    ("all_tests", "said"), [("", "1 skipped"), ("1", "skipped: not installed")]
+)
+def test_what_is_missing(text: str, all_tests: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir", tmp_path, tmp_path],
+        cwd=ROOT,
+        env={**os.environ, "TEST_ALL": all_tests},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said in done.stdout, done.stdout
+    assert ("1 skipped" in done.stdout) is (not all_tests)
