@@ -74,7 +74,7 @@ test-all: programs check weights $(INSPECT) $(RECEIVER) ## all tests, the slow o
 
 programs:
 	@for program in bwrap zsh fish zstd npm; do command -v $$program >/dev/null || { \
-	  echo "make: test-all needs $$program (Debian: apt-get install bubblewrap zsh fish zstd npm)" >&2; \
+	  echo "make: test-all needs $$program (Debian: apt-get install bubblewrap chromium fish npm postgresql zsh zstd)" >&2; \
 	  exit 1; }; done
 
 check: setup site ## format, lint, types, import contracts, documentation
