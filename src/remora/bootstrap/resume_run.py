@@ -74,8 +74,8 @@ def prepare_resume(
 ) -> Resumable:
     """Return the remaining work of the run whose verified record is `record`.
 
-    At most `concurrency` jobs run at a time. The plan, operations, seed, limits and model names are taken from the record. Consent, addresses
-    and keys are never read from a stream.
+    At most `concurrency` jobs run at a time. The plan, operations, seed, limits and model names are
+    taken from the record. Consent, addresses and keys are never read from a stream.
 
     Raises UsageError if an agent has changed or if required tests cannot run, StreamLocked if the
     run is still in progress, and StreamDamaged if a stream is damaged.
@@ -133,9 +133,9 @@ def connect_models(
     """Connect to the models of `agents` at their current addresses, and return them keyed by name.
 
     Nothing is connected before the user has agreed to each of them. Raises ConfigError if the
-    user has not. Raises ModelError if the server has a different model, because a run must never change its model
-    silently. Raises UsageError if no address is configured; the address in `start` is never used,
-    but the error names it.
+    user has not. Raises ModelError if the server has a different model, because a run must never
+    change its model silently. Raises UsageError if no address is configured; the address in `start`
+    is never used, but the error names it.
     """
     found: dict[str, Model] = {}
     names = tuple(dict.fromkeys(names))
