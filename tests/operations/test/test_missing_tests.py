@@ -1,5 +1,6 @@
 """Functions that need a test, and what a model that can write adds to them."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,24 @@ def test_a_model_can_call_a_resulting_function_and_pass_objects_that_change(
     assert isinstance(module, Module)
     (node,) = (each for each in module.nodes if each.qualname == name)
     assert TestNeed(tmp_path, {"open": can_write}).amount(module, node) == amount
+
+
+def test_planning_a_large_file_takes_little_time_for_each_function(tmp_path: Path) -> None:
+    def seconds(number: int) -> float:
+        text = "".join(
+            f"def f{n}(a: int) -> int:\n    if a > {n}:\n        return a + 1\n    return a * {n}\n\n\n"
+            for n in range(number)
+        )
+        path = f"m{number}.py"
+        (tmp_path / path).write_text(text)
+        module = parse_module(path, text.encode())
+        assert isinstance(module, Module)
+        need = TestNeed(tmp_path, {})
+        need.amount(module, module.nodes[1])  # reads the file
+        began = time.process_time()
+        for node in module.nodes[1:41]:
+            need.amount(module, node)
+        return time.process_time() - began
+
+    seconds(50)
+    assert seconds(800) < 4 * seconds(100)

@@ -38,9 +38,10 @@ def returns_functions(function: FunctionNode, functions: Mapping[str, FunctionNo
     """Return True if all results are results of decorators or of what a decorator has changed."""
     returned = [one.value for one in own_nodes(function.body) if isinstance(one, ast.Return)]
     calls = [one.func for one in returned if isinstance(one, ast.Call)]
-    wrapped = {name for name, one in functions.items() if is_wrapped(one)}
+    called = [functions.get(getattr(one, "id", "")) for one in calls]
     return 0 < len(calls) == len(returned) and all(
-        isinstance(one, ast.Call) or getattr(one, "id", "") in wrapped for one in calls
+        isinstance(one, ast.Call) or (found is not None and is_wrapped(found))
+        for one, found in zip(calls, called, strict=True)
     )
 
 

@@ -30,7 +30,7 @@ def why_trivial(subject: TargetFunction) -> str:
     if _is_setter(function):
         return CONSTANT
     body = [one for one in function.body if not _is_without_result(one)]
-    own = _own_names(source.tree) | {"self", "cls", "super"} | _parameters(function)
+    own = {"self", "cls", "super", *_parameters(function), *_own_names(source.tree)}
     kinds = {_kind_of(one, own) for one in body}
     if len(body) <= 1 or "" not in kinds:
         if kinds <= {CONSTANT}:
@@ -120,7 +120,8 @@ def _parameters(function: FunctionNode) -> set[str]:
     return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
 
 
-def _own_names(tree: ast.Module) -> set[str]:
+@lru_cache(maxsize=1)  # for all functions of a file
+def _own_names(tree: ast.Module) -> frozenset[str]:
     """Return the names of a module's functions and classes, and of what its package provides.
 
     Names of other packages have the form `import NAME`.
@@ -134,7 +135,7 @@ def _own_names(tree: ast.Module) -> set[str]:
                 found |= {each.asname or each.name for each in names}
             case ast.ImportFrom(names=names) | ast.Import(names=names):
                 found |= {f"import {each.asname or each.name}" for each in names}
-    return found
+    return frozenset(found)
 
 
 def _uses_shared_state(qualname: str, function: FunctionNode, source: Source) -> bool:

@@ -3,6 +3,7 @@
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -95,7 +96,8 @@ def _inner_names(node: ast.AST) -> set[str]:
     return found
 
 
-def importable_names(tree: ast.Module, module: str, *, is_package: bool) -> dict[str, Imported]:
+@lru_cache(maxsize=16)  # all functions of a file need the same trees
+def importable_names(tree: ast.Module, module: str, *, is_package: bool) -> Mapping[str, Imported]:
     """Map each top-level name of a module to the import that provides it elsewhere.
 
     Names that the module imports are imported from where it imports them.

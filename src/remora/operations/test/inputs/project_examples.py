@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -291,7 +291,7 @@ class ProjectExamples:
             self._documents[path] = code_in(self._texts[path])
         return self._documents[path]
 
-    def _names_of(self, path: str, tree: ast.Module) -> dict[str, Imported]:
+    def _names_of(self, path: str, tree: ast.Module) -> Mapping[str, Imported]:
         module = import_name(path, self._place.files.exists)[1]
         names = importable_names(tree, module, is_package=path.endswith("__init__.py"))
         is_importable = all(part.isidentifier() for part in module.split("."))

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import lru_cache
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.inputs.parameter_use import last_name
@@ -63,7 +64,7 @@ def contradicts_return(subject: TargetFunction, value: str) -> bool:
         return _PREDICATE.match(name) is not None and not isinstance(result, bool)
     if result is None or _is_generator(returns):
         return False
-    return not _allows(returns, result, _type_aliases(subject), 0)
+    return not _allows(returns, result, _type_aliases(subject.source.tree), 0)
 
 
 def _is_generator(returns: ast.expr) -> bool:
@@ -78,7 +79,9 @@ def _contradicts_annotation(subject: TargetFunction, arg: ast.arg, given: ast.ex
     if arg.annotation is None:
         return value is None and not _mentions_none(subject)
     by_default = value is None and arg.arg in _none_by_default(subject.parameters)
-    return not by_default and not _allows(arg.annotation, value, _type_aliases(subject), 0)
+    return not by_default and not _allows(
+        arg.annotation, value, _type_aliases(subject.source.tree), 0
+    )
 
 
 def _none_by_default(args: ast.arguments) -> set[str]:
@@ -101,9 +104,10 @@ def _mentions_none(subject: TargetFunction) -> bool:
     )
 
 
-def _type_aliases(subject: TargetFunction) -> dict[str, ast.expr]:
+@lru_cache(maxsize=1)  # for all functions of a file
+def _type_aliases(tree: ast.Module) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
-    for one in ast.walk(subject.source.tree):
+    for one in ast.walk(tree):
         match one:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.setdefault(name, value)
