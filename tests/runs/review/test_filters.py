@@ -106,6 +106,10 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
     kept, left = apply_filter(shop.project, view, [documented, job], only)
     assert kept == [documented]
     assert left == ["a.py: skipped because it is not docstring-only"]
+    stored = shop.project.trace.objects.folder / names[1][:2] / names[1]
+    stored.unlink()
+    stored.mkdir()
+    assert apply_filter(shop.project, view, [documented], only)[0] == []
 
 
 @pytest.mark.parametrize(("rules", "conditions"), [(["F401; rm"], []), ([], ["tested"])])

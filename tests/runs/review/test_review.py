@@ -1,6 +1,7 @@
 """Verdicts: a change set reaches the user's files whole, merged, verified, or not at all."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -330,16 +331,26 @@ class TestAround:
         digest = hashlib.sha256(edited.encode()).hexdigest()
         assert shop.project.trace.objects.get(digest) == edited.encode()
 
-    def test_a_change_set_with_a_missing_content_is_left_out_and_named(self, shop: Desk) -> None:
+    @pytest.mark.parametrize(
+        ("put", "message"),
+        [(None, "is missing"), (Path.mkdir, "is a link or the wrong type of file"),
+         (os.mkfifo, "is a link or"), (lambda path: path.symlink_to("x"), "is a link or")],
+    )  # fmt: skip
+    def test_a_change_set_with_a_missing_content_is_left_out_and_named(
+        self, put: Callable[[Path], None] | None, message: str, shop: Desk
+    ) -> None:
         job = next(each for each in shop.view(shop.newest).jobs if each.node_id == "node:a.py:load")
         digest = str(job.changes[0].after)
-        (shop.project.trace.objects.folder / digest[:2] / digest).unlink()
+        content = shop.project.trace.objects.folder / digest[:2] / digest
+        content.unlink()
+        if put is not None:
+            put(content)
         done = accept(shop.project, shop.newest, [], every=True)
         assert done.accepted == ["node:a.py:__module__", "node:b.py:__module__"]
-        assert all(f"{digest} is missing" in problem for problem in done.damaged)
+        assert all(digest in problem and message in problem for problem in done.damaged)
         names = [problem.partition(": ")[0] for problem in done.damaged]
         assert names == ["a.py:load", "b.py:load"], "both have the same content"
-        with pytest.raises(StreamDamaged, match=r"a.py:load: .* is missing"):
+        with pytest.raises(StreamDamaged, match=f"a.py:load: .* {message}"):
             accept(shop.project, shop.newest, ["a.py:load"])
 
     def test_with_nothing_left_there_is_nothing_to_complete(self, shop: Desk) -> None:

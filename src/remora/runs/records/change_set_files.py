@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def job_diff(project: Project, job: JobView) -> str:
     """Return the unified diff of a job's change set, or of the part that was accepted.
 
-    Raises NotFound if a file's content is missing, and StreamDamaged if the content is damaged.
+    Raises NotFound if a file's content is missing, DiskError if it cannot be read, and
+    StreamDamaged if it is damaged.
     """
     return "".join(
         diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from remora.code.syntax.docstring_change import only_docstrings_changed
 from remora.code.syntax.node_patterns import nearest
-from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.ids import display_name
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project
@@ -144,7 +144,7 @@ def _is_verified(_: Project, job: JobView) -> bool:
 def _is_docstring_only(project: Project, job: JobView) -> bool:
     try:
         patches = patches_of(project, job)
-    except (NotFound, StreamDamaged):
+    except (DiskError, NotFound, StreamDamaged):
         return False
     return all(
         patch.path.endswith((".py", ".pyi"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import NotFound, RemoraError, StreamDamaged
+from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.hub.observed_links import Observation
 from remora.ids import display_name
 from remora.memory.events import Head, Written
@@ -234,7 +234,7 @@ def split_damaged(
 ) -> tuple[list[ReadyChange], list[StreamDamaged]]:
     """Return the undamaged jobs with their patches, and the errors of the damaged jobs.
 
-    A job is also damaged if the content of one of its files is missing.
+    A job is also damaged if the content of one of its files is missing or cannot be read.
     """
     usable: list[ReadyChange] = []
     broken: list[StreamDamaged] = []
@@ -242,7 +242,7 @@ def split_damaged(
         try:
             check_anchored(job)
             usable.append((job, patches_of(project, job)))
-        except (NotFound, StreamDamaged) as damage:
+        except (DiskError, NotFound, StreamDamaged) as damage:
             name = display_name(job.node_id)
             broken.append(StreamDamaged(f"{name}: {damage.message}", hint=damage.hint))
     return usable, broken
