@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from remora.exports.trace_copy import export_folder
 from remora.memory.events import GENESIS, AgentEnd, TurnStart
 from remora.trace.content.line_format import hashed_part, line_hash, line_with_hash
 from remora.trace.import_streams import ImportTarget, import_streams
+from remora.trace.postgres import copied_folder
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner, this_machine
@@ -563,7 +565,7 @@ class TestRowsOfWorkers:
         listed = {each.agent_id: each.status for each in list_streams(copies)}
         assert listed == {AGENT: "interrupted", "lint-forged": "damaged"}
         assert copies.agent_stream("lint-forged").stat().st_size == 0
-        assert any("bytes that its writer recorded" in each for each in copy_problems(copies))
+        assert any("does not continue" in each for each in copy_problems(copies))
 
     def test_a_stream_that_fills_the_disk_leaves_room_for_the_others(
         self, copies: CopiedTraceFolder, database: Database
@@ -579,6 +581,35 @@ class TestRowsOfWorkers:
         assert listed == {AGENT: "interrupted", "forged": "damaged"}
         assert copies.agent_stream("forged").stat().st_size == 0
         assert any("too large" in each for each in details)
+
+    def test_a_stream_is_copied_later_if_the_disk_is_almost_full(
+        self, copies: CopiedTraceFolder, opens: OpensStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write(opens(), LINES, "traces/lint-other")
+        path = copies.agent_stream("lint-other")
+        with monkeypatch.context() as patch:
+            patch.setattr(copied_folder, "_FREE_BYTES", 1 << 60)
+            list(copies.agent_streams())
+            assert "of the disk would be left" in str(copies.copy_problem(path))
+            assert path.stat().st_size == 0
+        list(copies.agent_streams())
+        assert copies.copy_problem(path) is None
+        assert path.read_bytes() == WHOLE
+
+    def test_lines_that_were_written_after_the_rows_were_read_are_copied(
+        self, copies: CopiedTraceFolder, opens: OpensStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        writers = [Writer(opens(), f"traces/lint-{number}") for number in range(3)]
+
+        def after_an_append(*args: Any) -> dict[int, bytes]:
+            for writer in writers:
+                writer.append(*LINES)
+            return read_streams(*args)
+
+        monkeypatch.setattr(copied_folder, "read_streams", after_an_append)
+        paths = [each for each in copies.agent_streams() if each.stem != AGENT]
+        assert [each.read_bytes() for each in paths] == [WHOLE] * 3
+        assert [copies.copy_problem(each) for each in paths] == [None] * 3
 
 
 class TestExpiredStreams:

@@ -4,6 +4,7 @@ All readers work on files. Before a stream is read, its new lines are copied.
 """
 
 import fcntl
+import filecmp
 import os
 import secrets
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,12 @@ from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.line_format import MAX_FOREIGN_STREAM, newline_before, valid_hash
+from remora.trace.content.line_format import (
+    MAX_FOREIGN_STREAM,
+    newline_before,
+    stated_hash,
+    valid_hash,
+)
 from remora.trace.content.private_files import (
     disk_errors,
     open_file,
@@ -36,6 +42,8 @@ from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 from remora.trace.verify.verify_report import MAX_PROBLEMS
 
 _BATCH_BYTES = 8 << 20
+_FREE_BYTES = 512 << 20
+"""Bytes of the disk that copies leave free, however many streams a worker writes."""
 # A worker may write any value into most columns, so each of them is limited here.
 _ROWS = """
 SELECT id, name, month, next_seq, left(head, 64), bytes, left(owner, 10000),
@@ -83,6 +91,7 @@ class CopiedTraceFolder(TraceFolder):
         self._database = database
         self._project = project
         self._problems: dict[Path, str] = {}
+        self._errors: dict[Path, str] = {}
         self._is_verified = False
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
         self.objects = PostgresObjectStore(self.objects.folder, database, "objects")
@@ -141,6 +150,7 @@ class CopiedTraceFolder(TraceFolder):
         """
         self._is_verified = True
         self._problems.clear()
+        self._errors.clear()
         if name is None:
             paths = [*self.agent_streams(), *self.run_streams()]
         else:
@@ -153,7 +163,7 @@ class CopiedTraceFolder(TraceFolder):
                         self._replace(row, each, folder)
 
     def copy_problem(self, path: Path) -> str | None:
-        return self._problems.get(path)
+        return self._errors.get(path) or self._problems.get(path)
 
     def pruned_heads(self) -> dict[str, Head]:
         rows = self._database.run(
@@ -191,12 +201,15 @@ class CopiedTraceFolder(TraceFolder):
     @contextmanager
     def _noted(self, path: Path) -> Iterator[None]:
         """Keep what is wrong with a stream, or with the disk while it is copied, as its
-        `copy_problem`. Other streams are not affected.
+        `copy_problem`, until it is copied without an error. Other streams are not affected.
         """
         try:
             yield
         except (DiskError, StreamDamaged) as error:
-            self._problems[path] = f"{error.message}; {error.hint}"
+            self._errors[path] = f"{error.message}; {error.hint}"
+        else:
+            if not self._is_verified:  # else an error of `recopy` stays
+                self._errors.pop(path, None)
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
         query = f"{_ROWS} {condition}"
@@ -275,22 +288,36 @@ class CopiedTraceFolder(TraceFolder):
                 for page in new if read is None or count else (read,):
                     if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
                         raise self._changed(row, path)
-                    head = None  # `trace verify` checks the other lines
-                    self._append_page(row, file, page)
+                    # `trace verify` checks the other lines
+                    head = stated_hash(page.rstrip(b"\n").rpartition(b"\n")[2]) or ""
+                    row = self._append_page(row, path, file, page)
                     count += page.count(b"\n")
-            if count < row.next_seq and self._rows(_NAMED, row.name):
-                raise self._unreadable(row, count)
+                if count < row.next_seq and self._rows(_NAMED, row.name):
+                    raise self._unreadable(row, count)
         return True
 
-    def _append_page(self, row: _Row, file: int, page: bytes) -> None:
-        """Append a page to a copy. The last page may hold lines that were appended since."""
-        if os.fstat(file).st_size >= min(row.bytes, MAX_FOREIGN_STREAM):
+    def _append_page(self, row: _Row, path: Path, file: int, page: bytes) -> _Row:
+        """Append a page to a copy, and return the stream's row.
+
+        The page may hold lines that were appended since the row was read.
+        """
+        size = os.fstat(file).st_size
+        if size >= row.bytes:
+            row = next(iter(self._rows(_NAMED, row.name)), row)
+        if size >= min(row.bytes, MAX_FOREIGN_STREAM):
             raise StreamDamaged(
                 f"{row.name} in {self._database.address} has more than the {row.bytes} bytes that "
                 f"its writer recorded, or more than {MAX_FOREIGN_STREAM}; it was not copied",
                 hint="someone may have filled the table events; ask the owner of the database",
             )
+        disk = os.fstatvfs(file)
+        if disk.f_bavail * disk.f_frsize < len(page) + _FREE_BYTES:
+            raise DiskError(
+                f"{path}: less than {_FREE_BYTES >> 20} MiB of the disk would be left",
+                hint="free some space; `remora trace list` copies the stream again",
+            )
         write_all(file, page)
+        return row
 
     @contextmanager
     def _locked(self, path: Path) -> Iterator[int]:
@@ -349,7 +376,7 @@ def _first_difference(path: Path, other: Path) -> int | None:
 
     Lines of `path` that are no events are different from missing ones.
     """
-    if not path.exists():
+    if not path.exists() or filecmp.cmp(path, other, shallow=False):
         return None
     with path.open("rb") as lines, other.open("rb") as others:
         for number, (line, found) in enumerate(zip_longest(lines, others, fillvalue=b""), 1):
