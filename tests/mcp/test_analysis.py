@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import anyio
+import pytest
 from mcp_types import CallToolResult
 
 from remora.bootstrap.invocation import Invocation
@@ -50,6 +51,18 @@ def test_a_second_call_is_an_error_until_the_first_has_ended(tmp_path: Path, hom
     assert text_of(first)
     assert "a run that this server started has not ended" in error_of(second)
     assert text_of(third)
+
+
+@pytest.mark.parametrize("option", ["--model=http://127.0.0.1:1/v1", "--yes", "-h", "--config=x"])
+def test_a_revision_is_not_an_option(tmp_path: Path, home: Path, option: str) -> None:
+    root = write(tmp_path, {"a.py": "import os\n"})
+
+    async def run() -> CallToolResult:
+        async with connected(invocation_in(root, home), allow_run=True) as client:
+            return await client.call_tool("analyze", {"changed": option})
+
+    assert f"{option!r} is not a git revision" in error_of(asyncio.run(run()))
+    assert not (root / ".agentfs").exists()
 
 
 async def _begin_run(calls: anyio.abc.TaskGroup, invocation: Invocation, root: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import OutsideError, RemoraError
+from remora.errors import OutsideError, RemoraError, UsageError
 from remora.hub.process import spawn
 from remora.ids import LAST
 from remora.mcp.answer_page import answer_text
@@ -32,8 +32,8 @@ async def analyze(
 ) -> str:
     """Run agents, and return the run's document and how a person reviews its changes.
 
-    If the call is cancelled, the run is interrupted. Raises RemoraError with the run's own message
-    if it fails.
+    If the call is cancelled, the run is interrupted. Raises UsageError if `changed` is an option,
+    and RemoraError with the run's own message if it fails.
     """
     process = await asyncio.create_subprocess_exec(
         *spawn.tied(spawn.command("remora.cli.main:main", *_words(invocation, arguments))),
@@ -68,6 +68,8 @@ def _words(invocation: Invocation, arguments: Mapping[str, Any]) -> list[str]:
     words += ["analyze", f"--max-time={arguments.get('max_time', _MAX_TIME_S)}"]
     words += [f"--operation={each}" for each in arguments.get("operations", ())]
     if (revision := arguments.get("changed")) is not None:
+        if revision.startswith("-"):  # click would take it for the next option
+            raise UsageError(f"{revision!r} is not a git revision", hint="name a branch or commit")
         words.append(f"--changed={revision}")
     return [*words, "--", *arguments.get("paths", ())]
 
