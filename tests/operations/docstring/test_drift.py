@@ -145,6 +145,12 @@ def test_exceptions(body: str, owner: str, expected: list[str]) -> None:
     assert not update_plan(found).mend
 
 
+@pytest.mark.parametrize("name", ["None", "NotImplemented", "Ellipsis", "True"])
+def test_a_documented_exception_that_is_not_a_class(name: str) -> None:
+    found = node("def f(a):", f"Do it.\n\nRaises:\n    {name}: If odd.\n", "raise ValueError")
+    assert "missing-exception ValueError" in codes(found)
+
+
 def test_nothing_is_removed_from_a_method_that_may_be_overridden() -> None:
     docstring = args("a: One.", "b: Two.", "gone: Was.")
     found = node("def f(self, a, b):", docstring, owner="class A:")

@@ -70,7 +70,8 @@ class ExceptionClasses:
 
 def spellings(name: str) -> set[str]:
     """Return an exception's name, and the name of the class if it is an alias such as `IOError`."""
-    return {name, getattr(builtins, name, object).__name__}
+    found = getattr(builtins, name, None)
+    return {name, found.__name__} if isinstance(found, type) else {name}
 
 
 @lru_cache(maxsize=4096)
