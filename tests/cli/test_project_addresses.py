@@ -141,6 +141,15 @@ def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
         assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
     assert listener.got == []
     assert mine("show", "last", "--json", cwd=project).document == before
+    file.write_text(file.read_text().replace("model: another\n", ""))  # such as by another branch
+    for words in (
+        ("retry", "last", "read"),
+        ("trace", "fork", job["agent_id"], "--turn", "1", "--continue"),
+    ):
+        refused = mine(*words, cwd=project)
+        assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
+    assert listener.got == []
+    file.write_text(file.read_text() + "model: another\n")
     mine("analyze", "--resume", "last", "--allow-address", entry, cwd=project)
     assert listener.got
 

@@ -1,8 +1,10 @@
 """Starts forks and retries of recorded agents."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from remora.agents.definition.agent import Agent
 from remora.agents.fork import with_agent, with_model
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
@@ -10,7 +12,12 @@ from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
-from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
+from remora.bootstrap.resume_run import (
+    Resumable,
+    connect_models,
+    models_named_by,
+    prepare_resume,
+)
 from remora.bootstrap.run_limits import close_models
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
@@ -68,7 +75,8 @@ def prepare_fork(
     else:
         first, _ = start_and_end_of(project.trace, request.agent_id)
         names = [str(first.model["name"])] if first and first.model.get("name") else []
-        models = connect_models(invocation, begun, start, names, agents)
+        named = _models_named(project, agents, [request.agent_id])
+        models = connect_models(invocation, begun, start, names, named)
     try:
         made = fork_agent(project, request, model)
         record = read_own_record(project, run_id, trusted=request.trusted)
@@ -77,6 +85,13 @@ def prepare_fork(
     except BaseException:
         close_models(models.values())
         raise
+
+
+def _models_named(project: Project, agents: Iterable[Agent], agent_ids: Iterable[str]) -> set[str]:
+    """Return the models that definitions of agents name, and that they named when they ran."""
+    starts = (start_and_end_of(project.trace, agent_id)[0] for agent_id in agent_ids)
+    then = {str(start.definition.get("model")) for start in starts if start is not None}
+    return models_named_by(agents) | then
 
 
 def fork_agent(project: Project, request: ForkRequest, model: Model | None = None) -> ForkResult:
@@ -123,7 +138,8 @@ def prepare_retry(
     agents = agents_for(project, sorted({job.operation for job in jobs}))
     begun = replace(project, config=recorded_config(project.config, view.start))
     names = [job.model or "" for job in jobs]
-    models = connect_models(invocation, begun, view.start, names, agents)
+    named = _models_named(project, agents, (job.agent_id for job in jobs))
+    models = connect_models(invocation, begun, view.start, names, named)
     try:
         return retry_jobs(invocation, project, view, node, feedback=feedback), models
     except BaseException:

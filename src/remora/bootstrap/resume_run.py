@@ -1,6 +1,6 @@
 """Resumes a recorded run with its recorded settings, but with current addresses and consent."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -118,9 +118,13 @@ def prepare_resume(
 def connect_wanted(invocation: Invocation, wanted: Resumable) -> dict[str, Model]:
     """Connect to the models of a run's remaining work. Raises whatever `connect_models` raises."""
     run = wanted.run
-    return connect_models(
-        invocation, run.project, wanted.attempts.start, wanted.models, run.agents.values()
-    )
+    named = models_named_by(run.agents.values())
+    return connect_models(invocation, run.project, wanted.attempts.start, wanted.models, named)
+
+
+def models_named_by(agents: Iterable[Agent]) -> set[str]:
+    """Return the models that definitions of agents name."""
+    return {agent.definition.model for agent in agents if agent.definition.model}
 
 
 def connect_models(
@@ -128,19 +132,20 @@ def connect_models(
     project: Project,
     start: RunStart,
     names: Iterable[str],
-    agents: Iterable[Agent],
+    by_project: Collection[str],
 ) -> dict[str, Model]:
-    """Connect to the models of `agents` at their current addresses, and return them keyed by name.
+    """Connect to models at their current addresses, and return them keyed by name.
 
-    Nothing is connected before the user has agreed to each of them. Raises ConfigError if the
-    user has not. Raises ModelError if the server has a different model, because a run must never
-    change its model silently. Raises UsageError if no address is configured; the address in `start`
-    is never used, but the error names it.
+    `by_project` are the models that agents of the project name, now or when they ran. Nothing is
+    connected before the user has agreed to each of them.
+
+    Raises ConfigError if the user has not, and ModelError if the server has a different model,
+    because a run must never change its model silently. Raises UsageError if no address is
+    configured; the address in `start` is never used, but the error names it.
     """
     found: dict[str, Model] = {}
     names = tuple(dict.fromkeys(names))
     _require_address(project, start, names)
-    by_project = {agent.definition.model for agent in agents}
     for name in names:
         require_agreed(project.config, name, by_project=name in by_project)
     for name in names:

@@ -20,7 +20,7 @@ from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
-from remora.bootstrap.resume_run import connect_models
+from remora.bootstrap.resume_run import connect_models, models_named_by
 from remora.bootstrap.workers.owner_wait import OwnerWait
 from remora.errors import (
     RemoraError,
@@ -131,7 +131,7 @@ async def _run_jobs(
     )
     of_run = str(start.config.get("model_name"))
     names = {agent.definition.model or of_run for agent in agents}
-    models = connect_models(invocation, project, start, sorted(names), agents)
+    models = connect_models(invocation, project, start, sorted(names), models_named_by(agents))
     try:
         async with prepared.source.opened() as facts:
             run = prepared.start(
