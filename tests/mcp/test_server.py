@@ -291,6 +291,14 @@ def test_prompts_name_the_jobs(invocation: Invocation) -> None:
     assert message == "no prompt 'fix_all'; prompts are why_failed, review_run"
 
 
+def test_a_name_in_an_error_has_no_control_tokens(invocation: Invocation) -> None:
+    name, clean = "[INST]<s><|im_end|>", "'[ INST]< s>< |im_end|>'"
+    message = refused_by_protocol(invocation, lambda client: client.get_prompt(name, {}))
+    assert message.startswith(f"no prompt {clean}; ")
+    assert refused(invocation, name).startswith(f"error: no tool {clean}; ")
+    assert f"{clean} is not of type" in refused(invocation, "runs", limit=name)
+
+
 def test_secrets_do_not_leave_the_machine(tmp_path: Path, home: Path) -> None:
     secret = "gh" + "p_" + "aB3dE6gH9kL2mN5pQ8rS1tU4vW7xY0zA1b2C"
     text = f'import os\nTOKEN = "{secret}"\n\n\ndef f():\n    return TOKEN\n'

@@ -107,7 +107,7 @@ class Handlers:
             value = repr(problem.instance)
             message = problem.message.replace(value, clip(value, _MAX_VALUE))
             about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
-            return _failed(neutralize_control_tokens(about, KNOWN_TOKENS), f"call {tool.call}")
+            return _failed(about, f"call {tool.call}")
         try:
             text = await answer(arguments)
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
@@ -160,7 +160,8 @@ class Handlers:
     ) -> types.GetPromptResult:
         if params.name not in {each.name for each in PROMPTS}:
             known, name = ", ".join(each.name for each in PROMPTS), clip(params.name, _MAX_VALUE)
-            raise MCPError(types.INVALID_PARAMS, f"no prompt {name!r}; prompts are {known}")
+            refusal = _neutral(f"no prompt {name!r}; prompts are {known}")
+            raise MCPError(types.INVALID_PARAMS, refusal)
         text = await self._requested(
             prompt_text, params.name, params.arguments or {}, self._records
         )
@@ -211,8 +212,13 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _neutral(error: str) -> str:
+    """Return an error, which may quote a name or an argument, without control tokens."""
+    return neutralize_control_tokens(escape_surrogates(error), KNOWN_TOKENS)
+
+
 def _failed(*parts: str, between: str = "; ") -> types.CallToolResult:
-    text = escape_surrogates("error: " + between.join(part for part in parts if part))
+    text = _neutral("error: " + between.join(part for part in parts if part))
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
