@@ -26,7 +26,8 @@ def make_bundle(folder: Path) -> tuple[str, bytes]:
     folder.mkdir()
     (folder / "a.py").write_text("one")
     (folder / "link").symlink_to("..")
-    for words in (["init", "-q"], ["add", "a.py", "link"], ["commit", "-qm", "one"]):
+    (folder / "loop").symlink_to("loop")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*GIT, *words], cwd=folder, check=True)
     subprocess.run([*GIT, "bundle", "create", "-q", "bundle", "HEAD"], cwd=folder, check=True)
     commit = subprocess.check_output([*GIT, "rev-parse", "HEAD"], cwd=folder, text=True)
@@ -59,11 +60,16 @@ def test_a_missing_bundle_is_an_error_and_a_stored_one_is_checked_out(
         pass
     with project_folder(make_task(commit, digest), dsn, environ) as folder:
         assert (folder / "a.py").read_text() == "one"
-    for outside in (str(tmp_path), "..", "link", "x/../.."):
-        task = make_task(commit, digest, outside)
-        message = "leads out of the repository"
+    wrong = (str(tmp_path), "..", "link", "x/../..", "x", "a.py", "loop", "x" * 256, "\0", "\ud800")
+    for name in wrong:
+        task = make_task(commit, digest, name)
+        message = "the repository of the task has no folder"
         with pytest.raises(OutsideError, match=message), project_folder(task, dsn, environ):
             pass
+    repository = msgspec.structs.replace(missing.repository, path="\ud800", commit="0" * 40)
+    nameless = msgspec.structs.replace(missing, repository=repository)
+    with pytest.raises(OutsideError, match="is missing"), project_folder(nameless, dsn, environ):
+        pass
 
 
 def task_here(folder: Path, *, commit: str | None = None, url: str = "") -> ShardTask:
@@ -85,7 +91,9 @@ def test_a_folder_of_this_machine_is_used_only_for_a_run_that_this_user_started_
         assert folder == ours
     other = msgspec.structs.replace(task_here(ours), run_id="20261125-2")
     path = msgspec.structs.replace(task_here(private), run_id=f"{state}/heads/20261125-1")
-    for task in (task_here(private), other, path):
+    (tmp_path / "loop").symlink_to("loop")
+    names = (tmp_path / "loop", Path("/" + "x" * 256), Path("/\0"), Path("/\ud800"))
+    for task in (task_here(private), other, path, *map(task_here, names)):
         with (
             pytest.raises(OutsideError, match="only a worker of the user and the machine that st"),
             project_folder(task, dsn, environ),
@@ -97,6 +105,16 @@ def test_a_folder_of_this_machine_is_used_only_for_a_run_that_this_user_started_
 def test_a_repository_of_this_machine_is_not_fetched(prefix: str, dsn: str, tmp_path: Path) -> None:
     commit, _ = make_bundle(tmp_path / "private")
     task = task_here(tmp_path, commit=commit, url=f"{prefix}{tmp_path / 'private'}")
+    with (
+        pytest.raises(OutsideError, match="in the task is not the address of a server"),
+        project_folder(task, dsn, {"HOME": str(tmp_path)}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("end", ["\0", "\ud800"])
+def test_nor_from_an_address_that_cannot_be_passed_on(end: str, dsn: str, tmp_path: Path) -> None:
+    task = task_here(tmp_path, commit="0" * 40, url=f"https://git.example/{end}")
     with (
         pytest.raises(OutsideError, match="in the task is not the address of a server"),
         project_folder(task, dsn, {"HOME": str(tmp_path)}),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from remora.config.user_folders import UserFolders
@@ -12,6 +12,7 @@ from remora.runs.execution.shard_task import Repository, ShardTask
 from remora.runs.execution.shared_repository import is_shared_address
 from remora.runs.project import root_name
 from remora.runs.provenance import known_head
+from remora.text import escape_surrogates
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import this_machine
@@ -47,13 +48,16 @@ def project_folder(task: ShardTask, dsn: str, environ: Mapping[str, str]) -> Ite
         )
     origin = _origin(repository, dsn)
     with checked_out(origin, repository.commit, folders.cache, environ) as tree:
-        found = tree / repository.folder
-        if not found.resolve().is_relative_to(tree.resolve()):
-            raise OutsideError(
-                f"the folder {repository.folder!r} of the task leads out of the repository",
-                hint=_WRITER,
-            )
-        yield found
+        yield _folder_in(tree, repository.folder)
+
+
+def _folder_in(tree: Path, name: str) -> Path:
+    """Return a folder of a working tree. Raises OutsideError if it has none with this name."""
+    with suppress(OSError, RuntimeError, ValueError):  # a loop of links, or an impossible name
+        folder = tree / name
+        if folder.is_dir() and folder.resolve().is_relative_to(tree.resolve()):
+            return folder
+    raise OutsideError(f"the repository of the task has no folder {name!r}", hint=_WRITER)
 
 
 def _was_started_here(task: ShardTask, state: Path) -> bool:
@@ -61,8 +65,10 @@ def _was_started_here(task: ShardTask, state: Path) -> bool:
     folder = Path(task.repository.path)
     if not is_id(task.run_id):  # it could be the path of another head
         return False
-    started = known_head(state / "roots" / root_name(folder), task.run_id)
-    return bool(started.count) and folder.is_dir()
+    with suppress(RuntimeError, ValueError):  # a loop of links, or an impossible name
+        started = known_head(state / "roots" / root_name(folder), task.run_id)
+        return bool(started.count) and folder.is_dir()
+    return False
 
 
 def _origin(repository: Repository, dsn: str) -> Origin:
@@ -76,7 +82,7 @@ def _origin(repository: Repository, dsn: str) -> Origin:
                 f"{repository.url!r} in the task is not the address of a server", hint=_WRITER
             )
         return Origin(repository.url)
-    name = f"{repository.machine}:{repository.path}"
+    name = escape_surrogates(f"{repository.machine}:{repository.path}")
 
     def store_bundle(folder: Path) -> Path:
         digest = repository.bundle

@@ -40,9 +40,9 @@ def shared_repository(
 def is_shared_address(url: str) -> bool:
     """Return True for the address of a server, which another machine may be able to read.
 
-    The paths of a machine name other files on another one.
+    The paths of a machine name other files on another one. No address has control characters.
     """
-    return bool(_SHARED.match(url))
+    return bool(_SHARED.match(url)) and url.isprintable()
 
 
 def _make_bundle(root: Path, ref: str) -> bytes:
