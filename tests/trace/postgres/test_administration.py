@@ -225,7 +225,7 @@ class TestLocks:
 
     @pytest.fixture(autouse=True)
     def _short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(schema, "LOCK_WAIT_S", 1)
+        monkeypatch.setattr("remora.trace.postgres.database._LOCK_WAIT_S", 1)
 
     @pytest.mark.parametrize(
         "lock",
@@ -246,6 +246,18 @@ class TestLocks:
                 DatabaseOwner(database).install()
         assert f"pg_terminate_backend({pid})" in error.value.hint
         assert query(database, "SELECT version FROM info") == [(3,)]
+
+    @pytest.mark.parametrize(
+        "harmless", ["SELECT FROM remora.streams", "SELECT pg_advisory_xact_lock(42)"]
+    )
+    def test_an_older_session_that_does_not_block_is_not_named(
+        self, harmless: str, dsn: str, database: Database
+    ) -> None:
+        with psycopg.connect(dsn) as older, psycopg.connect(dsn) as newer:
+            older.execute(harmless)
+            newer.execute("UPDATE remora.streams SET deaths = 0")
+            with pytest.raises(DatabaseError, match=f"process ID {newer.info.backend_pid} "):
+                DatabaseOwner(database).prune(0)
 
     def test_the_first_use_does_not_wait_for_ever_either(self, dsn: str) -> None:
         database = Database(dsn)

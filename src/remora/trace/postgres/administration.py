@@ -15,7 +15,6 @@ from remora.trace.postgres.schema import (
     add_partitions,
     grant_worker,
     install,
-    limit_waits,
     partition_name,
 )
 
@@ -161,14 +160,8 @@ class DatabaseOwner:
 
     def _run(self, work: Callable[[Connection], _T]) -> _T:
         """Call `work` in a transaction that does not wait long for a lock."""
-
-        def limited(connection: Connection) -> _T:
-            with connection.transaction():
-                limit_waits(connection)
-                return work(connection)
-
         try:
-            return self._database.once(limited)
+            return self._database.once(lambda connection: self._database.limited(connection, work))
         except psycopg.errors.UndefinedObject as error:
             raise ConfigError(
                 str(error).splitlines()[0], hint="create the role first: CREATE ROLE ... LOGIN"

@@ -4,6 +4,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,14 +12,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from remora.errors import ConfigError, DatabaseError
-from remora.trace.postgres.schema import (
-    LOCK_WAIT_S,
-    SCHEMA,
-    VERSION,
-    install,
-    is_installed,
-    limit_waits,
-)
+from remora.trace.postgres.schema import SCHEMA, VERSION, install, is_installed
 
 _T = TypeVar("_T")
 Connection = psycopg.Connection[Any]
@@ -33,15 +27,13 @@ LOST = (
 )
 """Errors after which a statement may succeed if it is repeated: a lost connection, a restart, too
 many connections or a full disk."""
-# The session that has used the tables, or held their advisory lock, for the longest time. Only some
-# roles may read since when a session of another role does.
-_OLDEST_SESSION = """
-SELECT pid, usename FROM pg_stat_activity
-WHERE pid <> pg_backend_pid() AND pid IN (
-    SELECT pid FROM pg_locks LEFT JOIN pg_class ON pg_class.oid = relation
-    WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND (locktype = 'advisory' OR relnamespace = to_regnamespace(%s))
-) ORDER BY xact_start NULLS LAST LIMIT 1
+_LOCK_WAIT_S = 10
+"""Seconds to wait for a lock (decision). A statement of a worker takes less than one."""
+# No row if the session does not wait. A prepared transaction has no process and no role. Only some
+# roles may read since when a session of another role blocks.
+_BLOCKER = """
+SELECT pid, usename FROM unnest(pg_blocking_pids(%s)) AS blocking (pid)
+LEFT JOIN pg_stat_activity USING (pid) ORDER BY xact_start NULLS LAST LIMIT 1
 """
 _SETTINGS: dict[str, Any] = {
     "application_name": "remora",
@@ -124,9 +116,7 @@ class Database:
         try:
             with self.connected() as connection:
                 if not is_installed(connection):
-                    with connection.transaction():
-                        limit_waits(connection)
-                        install(connection)
+                    self.limited(connection, install)
                 return self.store_in(connection)
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
@@ -209,6 +199,36 @@ class Database:
         with self.connected() as connection:
             return work(connection)
 
+    def limited(self, connection: Connection, work: Callable[[Connection], _T]) -> _T:
+        """Call `work` in a transaction that waits for a lock only for some seconds.
+
+        Raises psycopg.Error, and DatabaseError that names who blocks if a lock is not granted.
+        """
+        ended = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            blocker = pool.submit(self._find_blocker, connection.info.backend_pid, ended)
+            try:
+                with connection.transaction():
+                    connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT_S}s'")
+                    return work(connection)
+            except psycopg.errors.LockNotAvailable as error:
+                ended.set()
+                raise self._lock_error(blocker.result()) from error
+            finally:
+                ended.set()
+
+    def _find_blocker(self, pid: int, ended: threading.Event) -> tuple[int, str | None] | None:
+        """Return the process and the role of the session that blocked another one last.
+
+        It can be found only while the other one waits, so this asks repeatedly until `ended` is set.
+        """
+        found = None
+        with suppress(psycopg.Error):
+            while not ended.wait(_LOCK_WAIT_S / 4):
+                with self._connect() as connection:
+                    found = connection.execute(_BLOCKER, [pid]).fetchone() or found
+        return found
+
     def retry(self, attempt: Callable[[int], _T]) -> _T:
         """Call `attempt` with its number until no connection is lost, or patience ends.
 
@@ -255,8 +275,6 @@ class Database:
 
     def error(self, error: Exception) -> DatabaseError:
         """Return the error that tells the user what failed."""
-        if isinstance(error, psycopg.errors.LockNotAvailable):
-            return self._lock_error()
         said = str(error).strip().splitlines()
         reason = said[0] if said else type(error).__name__
         hint = "check that the server runs and that postgres.dsn is right, with `remora doctor`"
@@ -264,20 +282,16 @@ class Database:
             hint = "ask the owner of the tables to run `remora database init --worker ROLE`"
         return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
 
-    def _lock_error(self) -> DatabaseError:
-        session = None
-        with suppress(psycopg.Error):
-            session = self.once(
-                lambda connection: connection.execute(_OLDEST_SESSION, [SCHEMA]).fetchone()
-            )
-        holder, hint = "", "repeat the command when fewer sessions use the tables"
-        if session is not None:
-            pid, role = session
-            holder = f"; the oldest session that holds one has process ID {pid} and role {role}"
+    def _lock_error(self, blocker: tuple[int, str | None] | None) -> DatabaseError:
+        pid, role = blocker or (0, None)
+        holder = ""
+        hint = "look in pg_locks and pg_prepared_xacts for who holds them, and repeat the command"
+        if role is not None:
+            holder = f"; a session that blocks this command has process ID {pid} and role {role}"
             hint = f"wait for it, or end it with `SELECT pg_terminate_backend({pid})`; then repeat"
         return DatabaseError(
             f"PostgreSQL at {self.address}: nothing was changed, because others held locks on the "
-            f"tables for {LOCK_WAIT_S} seconds{holder}",
+            f"tables for {_LOCK_WAIT_S} seconds{holder}",
             hint=hint,
         )
 

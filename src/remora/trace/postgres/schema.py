@@ -13,9 +13,6 @@ _MONTHS_AHEAD = 12
 _LOCK = 0x52454D4F5241
 """Advisory lock that is held while tables are created."""
 
-LOCK_WAIT_S = 10
-"""Seconds to wait for a lock (decision). A statement of a worker takes less than one."""
-
 # Each month has its own partitions, so expired months are dropped and no row is ever deleted.
 _TABLES = """
 CREATE TABLE info (
@@ -161,11 +158,6 @@ GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id,
 REVOKE UPDATE (updated) ON streams FROM {role};
 GRANT INSERT, UPDATE ON model_servers, model_slots TO {role};
 """
-
-
-def limit_waits(connection: Connection[Any]) -> None:
-    """Let the statements of a transaction wait only for some seconds for a lock that others hold."""
-    connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(f"{LOCK_WAIT_S}s"))
 
 
 def is_installed(connection: Connection[Any]) -> bool:
