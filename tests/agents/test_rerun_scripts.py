@@ -135,12 +135,17 @@ def test_a_stream_of_before_is_not_a_fault(theatre: Theatre) -> None:
 def test_a_script_missing_from_objects_is_unknown(theatre: Theatre) -> None:
     played = everything(theatre)
     digest = sha256(script_text(ACT)).hexdigest()
-    (played.folder.objects.folder / digest[:2] / digest).unlink()
+    content = played.folder.objects.folder / digest[:2] / digest
+    content.unlink()
 
     (tool,) = [one for one in again(played) if one.kind == "tool"]
 
     assert tool.same is None
     assert "is missing" in tool.detail
+    content.mkdir()
+    (tool,) = [one for one in again(played) if one.kind == "tool"]
+    assert tool.same is None
+    assert "is a link or the wrong type of file" in tool.detail
 
 
 @pytest.mark.parametrize("text", [FIRST, TOLD, OWN])

@@ -11,6 +11,7 @@ import msgspec
 from remora.agents.custom_checks import run_check
 from remora.agents.named_summarizers import ScriptSummarizer
 from remora.errors import (
+    DiskError,
     NotFound,
     RemoraError,
     ReplayMismatch,
@@ -222,7 +223,7 @@ class _ReplayFold:
     def _content(self, digest: str) -> bytes:
         try:
             return self._objects.get(digest)
-        except (NotFound, StreamDamaged, StreamError) as error:
+        except (DiskError, NotFound, StreamError) as error:
             raise _CannotReplay(error.message) from error
 
     def _script(self, digest: str, path: str) -> Script:
