@@ -138,3 +138,64 @@ def test_each_of_several_assignments_is_read() -> None:
 def test_targets_that_are_nested_deeply_are_read() -> None:
     text = f'api_key, {"[" * 1000}a{"]" * 1000} = "{SECRET}", 1'
     assert SECRET not in REDACTOR.text(text)
+
+
+LONG = 3_000
+LONG_FORMS = {
+    "a list": ("api_keys = [\n", '    "S",\n', "]\n"),
+    "a dictionary": ("api_keys = {\n", '    "a": "S",\n', "}\n"),
+    "a text": ('api_keys = """\n', "S\n", '"""\n'),
+    "a block in YAML": ("api_keys: |\n", "  S\n", "x: 1\n"),
+    "a list in YAML": ("api_keys:\n", "  - S\n", "x: 1\n"),
+}
+
+
+@pytest.mark.parametrize("form", LONG_FORMS)
+def test_a_long_value_is_read_to_its_end(form: str) -> None:
+    start, line, end = LONG_FORMS[form]
+    long_secret = SECRET * 4  # longer than its placeholder
+    source = start + line.replace("S", long_secret) * LONG + end
+    for text in (source, json.dumps(source)):
+        clean = REDACTOR.text(text)
+        assert SECRET not in clean
+        assert clean.startswith(text[:8])  # not replaced as a whole
+        assert "<secret:assignment:" in clean
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "password: | # comment\n  S",
+        "password: |2\n  S",
+        "password: |-2\n  S",
+        "password: >2- # comment\n  S",
+        "passwords:   # my list\n  - S",
+        "passwords:\n  # comment\n  - S",
+        "passwords:\n- S\n# comment\n- S",
+        "password:\n  S",
+        "password: # comment\n  # comment\n  S",
+        "password:\n  'S'",
+        "+password:\n+  S",
+    ],
+)
+def test_a_secret_in_yaml_is_found(form: str) -> None:
+    source = form.replace("S", SECRET)
+    for text in (source, source.replace("\n", "\r\n"), json.dumps(source)):
+        assert SECRET not in REDACTOR.text(text), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"password:\n{SECRET}",
+        f"password:\n  x y z\n  {SECRET}",
+        "if password:\n    self.retries2+=1",
+        "if not password:\n    password=default1",
+        "if password:\n    return",
+        "else password:\n    raise ValueError2\n",
+        "Enter the password:\n    https://example.org/login2\n",
+        "case Token:\n    self.tokens2[3].parse_it()\n",
+    ],
+)
+def test_a_line_that_is_not_the_value_is_kept(text: str) -> None:
+    assert REDACTOR.text(text) == text

@@ -77,6 +77,8 @@ SHAPES = {
     "blocks in YAML": "token: |\n  a\n",
     "lists in YAML": "token:\n- a1b2\n",
     "names before lines": "token:\n",
+    "lists of names": "- my token:\n",
+    "lines of comments": "token:\n#\n",
     "dashes after a name": "token:\n" + "- " * 4_000,
     "escaped letters": "gh\\x70_",
     "escapes in tokens": "ghp_aB3d\\u0045",

@@ -39,7 +39,7 @@ _TOKENS = re.compile(rb"(?i)\Atokens?\Z")
 _TARGETS = re.compile(rb"[*(\[)\],]|[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
 _SUBSCRIPT = re.compile(rb"[\w.-]+(?=\\*[\"']?\]\Z)|\A[\w.-]+\Z")
 _NEWLINE = re.compile(rb"\\++[rn\r\n]")
-_REACH = 4096  # bytes of the values that are read
+_MOST_TOKENS = 50_000  # of a value; bounds the memory
 _DEEPEST = 20
 _TOKEN = re.compile(
     rb"(?P<blank>(?:[ \t]|\\{1,8}+(?:[rn]|\r?\n)|\#(?:[^\n\\]++|\\++(?!r?n))*+)++)|(?P<line>\r?\n)"
@@ -128,8 +128,10 @@ def _values(data: bytes, start: int, *, is_single: bool) -> tuple[_Value, int]:
     with a comma.
     """
     root = _Value(items=[_Value()])
-    frames, place, element, end = [root], start, start, min(len(data), start + _REACH)
-    while place < end and (found := _TOKEN.match(data, place)) is not None:
+    frames, place, element = [root], start, start
+    for _ in range(_MOST_TOKENS):
+        if (found := _TOKEN.match(data, place)) is None:
+            break
         kind, items = found.lastgroup, frames[-1].items or []
         last = items[-1]
         if kind == "open" and not last.may_open:
