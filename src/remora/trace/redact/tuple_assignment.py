@@ -85,9 +85,9 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()
-        is_loop = data.endswith((b"in", b"IN"), start, end)
-        if start < done or data.startswith(b"=", end):
+        if start < done or data.startswith((b"=", b"\r\n", b"\n"), end):
             continue
+        is_loop = data.endswith((b"in", b"IN"), start, end)
         name = data[slice(*match.span(1))]
         target = name or _target(data[start:end])
         values, done = _values(data, end, is_single=isinstance(target, bytes))
