@@ -36,7 +36,7 @@ def write(found: DocumentedNode, texts: DocstringTexts, formatting: DocstringFor
         content = _new(found, texts, describable, formatting)
     else:
         spot, literal = _updated(found, texts, describable, formatting)
-        content = file_bytes(found.source).with_lines(spot, [literal])
+        content = file_bytes(found.source.raw).with_lines(spot, [literal])
     _check(found, content)
     return content
 
@@ -67,7 +67,7 @@ def _new(
 ) -> bytes:
     if not texts.summary:
         raise HostError("a new docstring needs a summary")
-    body = file_bytes(found.source)
+    body = file_bytes(found.source.raw)
     spot = new_docstring_point(found.node, found.source, body)
     lines = docstring_lines(texts, describable, formatting, spot.indent)
     if any(formatting.quotes in line for line in lines):
@@ -83,7 +83,7 @@ def _updated(
     formatting: DocstringFormat,
 ) -> tuple[InsertionPoint, str]:
     """Return the place of an existing docstring and its new literal."""
-    body = file_bytes(found.source)
+    body = file_bytes(found.source.raw)
     spot = existing_docstring_point(found.node, body)
     text = body.raw[spot.start : spot.end].decode()
     source = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -58,12 +58,8 @@ class FileBytes:
         return line[len(line.rstrip(b"\r\n")) :].decode() or "\n"
 
 
-def file_bytes(source: Source) -> FileBytes:
-    return _file_bytes(source.raw)
-
-
 @lru_cache(maxsize=4)  # planning needs the same file for each of its nodes
-def _file_bytes(raw: bytes) -> FileBytes:
+def file_bytes(raw: bytes) -> FileBytes:
     return FileBytes(raw)
 
 

@@ -24,7 +24,7 @@ def summary_place(found: DocumentedNode) -> dict[str, Any] | None:
     node, source = found.node, found.source
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return None
-    first, body = start_line(node, source), header_end(node, file_bytes(source)) + 1
+    first, body = start_line(node, source), header_end(node, file_bytes(source.raw)) + 1
     if node.body[0].lineno < body:
         return None
     lines = source.utf8.decode().split("\n")[first - 1 : node.end_lineno]
