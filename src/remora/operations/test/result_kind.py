@@ -38,10 +38,9 @@ def returns_functions(function: FunctionNode, functions: Mapping[str, FunctionNo
     """Return True if all results are results of decorators or of what a decorator has changed."""
     returned = [one.value for one in own_nodes(function.body) if isinstance(one, ast.Return)]
     calls = [one.func for one in returned if isinstance(one, ast.Call)]
-    called = [functions.get(getattr(one, "id", "")) for one in calls]
+    names = {getattr(one, "id", "") for one in calls if not isinstance(one, ast.Call)}
     return 0 < len(calls) == len(returned) and all(
-        isinstance(one, ast.Call) or (found is not None and is_wrapped(found))
-        for one, found in zip(calls, called, strict=True)
+        name in functions and is_wrapped(functions[name]) for name in names
     )
 
 
