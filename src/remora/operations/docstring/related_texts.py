@@ -89,8 +89,9 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     `parameters` contains the descriptions of parameters by name, `of_classes` those of a class by
     its name and that of the parameter, and `left_out` counts the docstrings whose list leaves out a
     parameter. `methods` contains classes with the methods that have a docstring, `bases` maps a
-    class to its base classes, and `extended` contains all base classes. `possible` counts the sections that documented public functions could
-    have, and `written` those that they have. `is_script` is True if the file can be run.
+    class to its base classes, and `extended` contains all base classes. `possible` counts the
+    sections that documented public functions could have, and `written` those that they have.
+    `is_script` is True if the file can be run.
     """
 
     parameters: Mapping[str, Descriptions] = {}

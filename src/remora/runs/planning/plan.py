@@ -46,14 +46,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
     `nodes` is the number of all nodes, and `selected` that of selected nodes. `worked_on` contains
-    the nodes of all jobs by operation, and `skipped` is the number of node-operation pairs without a
-    job. `left_nodes` contains the nodes that need work for which no proposal can be made, by
-    operation and reason. `findings` is the number of lint findings on the nodes of lint jobs. `left_findings` lists those that no job would
-    fix, by reason, and `rules` describes the rules if the project does not select any. `judges`
-    describes the programs that must accept the proposals, by operation. `amounts` has
-    the amount of work of each job, by agent ID, in the unit of its need. `seconds` has the expected
-    seconds of each job relative to each other, or is None if they are unknown. `estimate` says what
-    all jobs are expected to need.
+    the nodes that jobs work on, by operation. `skipped` is the number of node-operation pairs
+    without a job. `left_nodes` contains the nodes that need work for which no proposal can be made,
+    by operation and reason. `findings` is the number of lint findings on the nodes of lint jobs.
+    `left_findings` lists those that no job would fix, by reason, and `rules` describes the rules if
+    the project does not select any. `judges` describes the programs that must accept the proposals,
+    by operation. `amounts` has the amount of work of each job, by agent ID, in the unit of its
+    need. `seconds` has the expected seconds of each job relative to each other, or is None if they
+    are unknown. `estimate` says what all jobs are expected to need.
     """
 
     jobs: tuple[Job, ...] = ()

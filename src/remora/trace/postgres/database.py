@@ -202,7 +202,8 @@ class Database:
     def limited(self, connection: Connection, work: Callable[[Connection], _T]) -> _T:
         """Call `work` in a transaction that waits for a lock only for some seconds.
 
-        Raises psycopg.Error, and DatabaseError that names who blocks if a lock is not granted.
+        Raises psycopg.Error, and DatabaseError, which names the blocking session, if a lock is not
+        granted in time.
         """
         ended = threading.Event()
         with ThreadPoolExecutor(1) as pool:
@@ -220,7 +221,8 @@ class Database:
     def _find_blocker(self, pid: int, ended: threading.Event) -> tuple[int, str | None] | None:
         """Return the process and the role of the session that blocked another one last.
 
-        It can be found only while the other one waits, so this asks repeatedly until `ended` is set.
+        It can be found only while the other one waits, so the server is asked repeatedly until
+        `ended` is set.
         """
         found = None
         with suppress(psycopg.Error):

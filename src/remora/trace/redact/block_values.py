@@ -38,7 +38,10 @@ _PASSWORD = re.compile(rb"(?i)pass|pwd")
 
 
 class _Line(NamedTuple):
-    """A line without its margin of indentation and diff markers."""
+    """A line without its margin of indentation and diff markers.
+
+    `is_literal` is False if the text has no quotes and may be code.
+    """
 
     margin: bytes
     text: Span
@@ -95,7 +98,7 @@ def _block(lines: Iterator[_Line]) -> Iterator[_Line]:
 def _items(data: bytes, lines: Iterator[_Line], *, is_key: bool) -> Iterator[_Line]:
     """Yield the texts of a YAML list, or the value in the line after a key.
 
-    What may be code in the lines of a diff is left out.
+    `is_key` is False if the head may be code or a sentence. Then only a list is read.
     """
     for line in lines:
         if data.startswith(b"#", line.text.start):

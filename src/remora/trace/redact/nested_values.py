@@ -27,7 +27,10 @@ class TextRedactor(Protocol):
         """
 
     def data(self, data: bytes, under: str = "") -> bytes:
-        """Return `data` with secrets redacted. `under` is the name of the field that contains it."""
+        """Return `data` with secrets redacted.
+
+        `under` is the name of the field that contains the data.
+        """
 
     def may_contain_secret(self, text: str) -> bool:
         """Return False only if no part of `text` can be a secret."""

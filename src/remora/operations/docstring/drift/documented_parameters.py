@@ -13,7 +13,8 @@ from remora.operations.docstring.parts import Item
 _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
 _MOST_PAIRS = 1000
-"""More names than these are not compared: so many parameters are not renamed at once."""
+"""Pairs of an unknown and a missing name (decision). If there are more, their names are not compared:
+so many parameters are not renamed at once."""
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
 """The start of a line such as `name : type` or `name (type): text`."""
