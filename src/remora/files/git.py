@@ -18,7 +18,7 @@ _QUICK_SECONDS = 10  # these read a few small files; only an endless file takes 
 _LOOK_SECONDS = 0.1
 _MEMORY = 1 << 30
 """Bytes. Git reads ignore files and refs as a whole; to list a million files takes a third of it."""
-# only the process itself can set the limit before git begins, as threads forbid `preexec_fn`
+# the shell sets the limit, because `preexec_fn` is not safe with threads
 _LIMITED = ("sh", "-c", f'ulimit -d {_MEMORY >> 10} 2>/dev/null; exec "$@"', "sh")
 
 
@@ -90,21 +90,21 @@ def start_git(
 
     Raises OutsideError if it cannot be started.
     """
-    every = {**git_environment(), **environment}
-    if shutil.which("git", path=every["PATH"]) is None:
-        raise OutsideError(f"git {words[0]} could not run: git is not installed")
+    variables = {**git_environment(), **environment}
+    if shutil.which("git", path=variables["PATH"]) is None:
+        raise OutsideError("git could not run: it is not installed")
     try:
         return subprocess.Popen(
             [*_LIMITED, *git_command(*words)],
             cwd=root,
-            env=every,
+            env=variables,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
             bufsize=0,
         )
     except OSError as error:
-        raise OutsideError(f"git {words[0]} could not run: {error}") from error
+        raise OutsideError(f"git could not run: {error}") from error
 
 
 def _communicate(
