@@ -90,8 +90,8 @@ def prepare_fork(
 def _models_named(project: Project, agents: Iterable[Agent], agent_ids: Iterable[str]) -> set[str]:
     """Return the models that definitions of agents name, and that they named when they ran."""
     starts = (start_and_end_of(project.trace, agent_id)[0] for agent_id in agent_ids)
-    then = {str(start.definition.get("model")) for start in starts if start is not None}
-    return models_named_by(agents) | then
+    recorded = (start.definition.get("model") for start in starts if start is not None)
+    return models_named_by(agents) | {str(name) for name in recorded if name is not None}
 
 
 def fork_agent(project: Project, request: ForkRequest, model: Model | None = None) -> ForkResult:
