@@ -62,9 +62,11 @@ class ExceptionClasses:
             current = pending.pop()
             seen.add(current)
             bases = self._bases.get(current)
-            if bases is None or len(seen) + len(pending) + len(bases) > _MOST_BASES:
+            if bases is None or len(bases) > _MOST_BASES:
                 return None
             pending |= bases - seen - {"object"}
+            if len(seen) + len(pending) > _MOST_BASES:
+                return None
         return frozenset(seen)
 
 
