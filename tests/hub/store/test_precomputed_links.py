@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.incremental import invalidated
 from remora.code.callgraph.linker import Linker
 from remora.code.links import Edge
@@ -190,6 +191,24 @@ def test_a_file_that_takes_too_long_does_not_delay_the_others(
     why = "the file takes longer than 0.5 s"
     assert failed == [("node:a.py:__module__", why), ("node:a.py:slow", why)]
     assert ADD in {row.key for portion in portions for row in portion.links}
+
+
+def test_each_node_of_a_file_that_takes_too_long_is_reported_once(
+    store: HubStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link_row(linker: Linker, key: str) -> LinkRow:
+        if key.endswith("odd"):
+            raise IndexError
+        if key.endswith("slow"):
+            raise OutOfTimeError
+        return linked(linker, key)
+
+    linked = link_round._link_row
+    monkeypatch.setattr(link_round, "_link_row", link_row)
+    put(store, {"a.py": "def easy(): ...\ndef odd(): ...\ndef slow(): ...\n"})
+    portions = list(find_links(begin_round(store._db)))
+    failed = [each.key for portion in portions for each in portion.failed]
+    assert failed == ["node:a.py:odd", "node:a.py:slow"]
 
 
 @pytest.mark.parametrize(

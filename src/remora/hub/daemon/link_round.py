@@ -65,8 +65,8 @@ def begin_round(db: Path) -> LinkRound:
 def find_links(about: LinkRound) -> Iterator[Portion]:
     """Compute links and yield them in portions. Each portion contains nodes of one file.
 
-    If the linker fails for a node, the node is reported in `Portion.failed`, and if it takes too
-    long, so are all remaining nodes of the file.
+    If the linker fails for a node, the node is reported in `Portion.failed`. If it takes too long,
+    all nodes of the file without a portion are reported.
     """
     finder = _LinkFinder(about)
     for keys in about.todo.values():
@@ -82,14 +82,18 @@ class _LinkFinder:
         self._linker = about.new_linker()
 
     def of_file(self, keys: list[str]) -> Iterator[Portion]:
-        for first in range(0, len(keys), _AT_ONCE):
-            try:
-                yield from self._of_part(keys[first : first + _AT_ONCE])
-            except OutOfTimeError:
-                self._about.program.deadline = math.inf
-                self._linker = self._about.new_linker()
-                yield _failed(keys[first:], f"the file takes longer than {PART_S:g} s")
-                return
+        done: set[str] = set()
+        try:
+            for first in range(0, len(keys), _AT_ONCE):
+                for portion in self._of_part(keys[first : first + _AT_ONCE]):
+                    done |= {row.key for row in portion.links}
+                    done |= {each.key for each in portion.failed}
+                    yield portion
+        except OutOfTimeError:
+            self._about.program.deadline = math.inf
+            self._linker = self._about.new_linker()
+            left = [key for key in keys if key not in done]
+            yield _failed(left, f"the file takes longer than {PART_S:g} s")
 
     def _of_part(self, keys: list[str]) -> Iterator[Portion]:
         self._about.program.deadline = time.monotonic() + PART_S
