@@ -211,6 +211,19 @@ def test_each_node_of_a_file_that_takes_too_long_is_reported_once(
     assert failed == ["node:a.py:odd", "node:a.py:slow"]
 
 
+def test_the_time_of_other_programs_is_not_that_of_a_file(
+    store: HubStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_round, "PART_S", 0.2)
+    put(store, {"odd.py": ODD})
+    spoil(store._connection, "odd.py")
+    reasons = []
+    for portion in find_links(begin_round(store._db)):
+        reasons += [each.why for each in portion.failed]
+        time.sleep(0.3)
+    assert all("IndexError" in why for why in reasons), reasons
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -18,7 +18,10 @@ from remora.ids import split_node_key
 from remora.text import exception_summary
 
 PART_S = 60.0
-"""Seconds for the nodes of a portion. Those of large projects take less than one."""
+"""Seconds of processor time for the nodes of a portion. Those of large projects take less than one.
+
+Time that passes while other programs run is not counted, because a round has the lowest priority.
+"""
 _AT_ONCE = 200  # maximum nodes per portion; requests wait while a portion is written
 
 
@@ -80,6 +83,7 @@ class _LinkFinder:
         self._about = about
         self._known = about.carried
         self._linker = about.new_linker()
+        about.program.clock = time.process_time
 
     def of_file(self, keys: list[str]) -> Iterator[Portion]:
         done: set[str] = set()
@@ -96,7 +100,7 @@ class _LinkFinder:
             yield _failed(left, f"the file takes longer than {PART_S:g} s")
 
     def _of_part(self, keys: list[str]) -> Iterator[Portion]:
-        self._about.program.deadline = time.monotonic() + PART_S
+        self._about.program.deadline = time.process_time() + PART_S
         found = self._portion(keys)
         if found.failed and len(keys) > 1:
             for key in keys:

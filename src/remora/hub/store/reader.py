@@ -3,7 +3,7 @@
 import math
 import sqlite3
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from sys import intern
@@ -64,8 +64,9 @@ class StoredSnapshot:
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
+        self.clock: Callable[[], float] = time.monotonic
         self.deadline = math.inf
-        """Monotonic time after which every method raises OutOfTimeError."""
+        """Time of `clock` after which every method raises OutOfTimeError."""
         self._connection = connection
         self._path = path
         self._shared = shelf
@@ -108,7 +109,7 @@ class StoredSnapshot:
             raise self._damage_error(error) from error
 
     def check_time(self) -> None:
-        if time.monotonic() > self.deadline:
+        if self.clock() > self.deadline:
             raise OutOfTimeError
 
     def mentioning(self, name: str) -> Collection[str]:
