@@ -539,3 +539,11 @@ def test_versions_that_are_large_in_the_repository_are_a_small_bundle(
         commit_in(repository, f"{text}\n{number}")
     monkeypatch.setattr(shared_repository, "_MAX_BUNDLE", 100_000)
     assert shared_repository._make_bundle(repository, "refs/remora/run")
+
+
+def test_a_bundle_needs_no_more_memory_on_many_processors(repository: Path) -> None:
+    for number in range(5200):
+        (repository / f"{number}.txt").write_text(f"{number}\n" * 20)
+    commit_in(repository, "many files")
+    git(repository, "config", "pack.threads", "250")  # the default on 250 processors
+    assert shared_repository._make_bundle(repository, "refs/remora/run")

@@ -20,6 +20,8 @@ _MEMORY = 1 << 30
 """Bytes. Git reads ignore files and refs as a whole; to list a million files takes a third of it."""
 # the shell sets the limit, because `preexec_fn` is not safe with threads
 _LIMITED = ("sh", "-c", f'ulimit -d {_MEMORY >> 10} 2>/dev/null; exec "$@"', "sh")
+_PACKING = ("-c", "pack.threads=4", "-c", "pack.windowMemory=100m")
+"""With git's defaults, a bundle needs more memory for ten files of 100 MB, or on 128 processors."""
 
 
 def git_environment() -> dict[str, str]:
@@ -95,7 +97,7 @@ def start_git(
         raise OutsideError("git could not run: it is not installed")
     try:
         return subprocess.Popen(
-            [*_LIMITED, *git_command(*words)],
+            [*_LIMITED, *git_command(*_PACKING, *words)],
             cwd=root,
             env=variables,
             stdin=subprocess.PIPE,
