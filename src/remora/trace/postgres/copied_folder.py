@@ -90,7 +90,7 @@ class CopiedTraceFolder(TraceFolder):
         super().__init__(root, path)
         self._database = database
         self._project = project
-        self._problems: dict[Path, str] = {}
+        self._differences: dict[Path, str] = {}
         self._errors: dict[Path, str] = {}
         self._is_verified = False
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
@@ -149,7 +149,7 @@ class CopiedTraceFolder(TraceFolder):
         DiskError.
         """
         self._is_verified = True
-        self._problems.clear()
+        self._differences.clear()
         self._errors.clear()
         if name is None:
             paths = [*self.agent_streams(), *self.run_streams()]
@@ -163,7 +163,7 @@ class CopiedTraceFolder(TraceFolder):
                         self._replace(row, each, folder)
 
     def copy_problem(self, path: Path) -> str | None:
-        return self._errors.get(path) or self._problems.get(path)
+        return self._errors.get(path) or self._differences.get(path)
 
     def pruned_heads(self) -> dict[str, Head]:
         rows = self._database.run(
@@ -200,8 +200,9 @@ class CopiedTraceFolder(TraceFolder):
 
     @contextmanager
     def _noted(self, path: Path) -> Iterator[None]:
-        """Keep what is wrong with a stream, or with the disk while it is copied, as its
-        `copy_problem`, until it is copied without an error. Other streams are not affected.
+        """Keep an error in the block as the stream's `copy_problem`, so that others are copied.
+
+        It is kept until the stream is copied without an error.
         """
         try:
             yield
@@ -261,7 +262,7 @@ class CopiedTraceFolder(TraceFolder):
             if line is not None:
                 kept = _unused(path.with_name(f"{path.name}.replaced"))
                 os.rename(path.name, kept.name, src_dir_fd=folder, dst_dir_fd=folder)
-                self._problems[path] = (
+                self._differences[path] = (
                     f"line {line} in {self._database.address} is not the one that was copied "
                     f"before, which is kept in {kept}"
                 )
@@ -304,10 +305,11 @@ class CopiedTraceFolder(TraceFolder):
         size = os.fstat(file).st_size
         if size >= row.bytes:
             row = next(iter(self._rows(_NAMED, row.name)), row)
-        if size >= min(row.bytes, MAX_FOREIGN_STREAM):
+        limit = min(row.bytes, MAX_FOREIGN_STREAM)
+        if size >= limit:
             raise StreamDamaged(
-                f"{row.name} in {self._database.address} has more than the {row.bytes} bytes that "
-                f"its writer recorded, or more than {MAX_FOREIGN_STREAM}; it was not copied",
+                f"{row.name} in {self._database.address} has more than {limit} bytes, and its writer "
+                f"recorded {row.bytes}; it was not copied",
                 hint="someone may have filled the table events; ask the owner of the database",
             )
         disk = os.fstatvfs(file)
