@@ -54,7 +54,7 @@ def _limited(schema: dict[str, Any]) -> dict[str, Any]:
         case "string":
             return {**schema, "maxLength": MAX_TEXT, "pattern": r"\A[^\0]*\Z"}
         case "array":
-            # checked in this order: of a list that is too long, no item is looked at
+            # in this order: the first error counts, so items of a list that is too long are not read
             return {"type": "array", "maxItems": MAX_ITEMS, "items": _limited(schema["items"])}
     return schema
 

@@ -264,7 +264,7 @@
     }
   }
 
-  /** Remove what the file says of its own proof. */
+  /** Replace what the file says of its own proof by a text. */
   function reset(text = "not checked") {
     for (const badge of all(".badge, [data-badge]")) {
       badge.replaceChildren(...visible(text));
@@ -444,7 +444,10 @@
     if (next !== turn) go(next, true);
   });
   addEventListener("hashchange", show);
-  addEventListener("DOMContentLoaded", () => checkAll().catch((error) => reset(`not checked: ${error.message}`))); // what follows this script is part of the file
+  // what follows this script is part of the file
+  addEventListener("DOMContentLoaded", () => {
+    checkAll().catch((error) => reset(`not checked: ${error.message}`));
+  });
   reset();
 
   document.documentElement.classList.add("with-script");
