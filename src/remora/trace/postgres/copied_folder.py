@@ -140,6 +140,8 @@ class CopiedTraceFolder(TraceFolder):
         for row in self._rows(_NAMED, _name(path)):
             with self._noted(path) if self._is_verified else nullcontext():
                 self._copy(row, path)
+                if not self._is_verified:
+                    self._errors.pop(path, None)
 
     def recopy(self, name: str | None = None) -> None:
         """Copy the stream of an agent or run, or all streams, again. From now on, a stream whose
@@ -284,11 +286,12 @@ class CopiedTraceFolder(TraceFolder):
             if row.next_seq == count and head not in (None, row.head):
                 raise self._changed(row, path)
             key = StreamKey(row.id, row.month)
-            new = read_pages(self._database, key, count, row.next_seq)
+            new, first = read_pages(self._database, key, count, row.next_seq), count
             with _truncated_on_error(file):
                 for page in new if read is None or count else (read,):
                     if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
-                        raise self._changed(row, path)
+                        is_ours = count == first
+                        raise self._changed(row, path) if is_ours else self._unreadable(row, count)
                     # `trace verify` checks the other lines
                     head = stated_hash(page.rstrip(b"\n").rpartition(b"\n")[2]) or ""
                     row = self._append_page(row, path, file, page)
