@@ -1,5 +1,6 @@
 """The MCP server: tools, resources and prompts on the protocol's official implementation."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control
 from remora.text import REPORT, bug_report_line, clip, escape_surrogates
 from remora.version import __version__
 
+_log = logging.getLogger("remora.mcp")
 _INSTRUCTIONS = (
     "Facts about this Python project's functions, and what Remora's agents did to it. "
     "Use hub_get instead of grep to find callers and tests. " + EXPLANATION
@@ -179,6 +181,7 @@ class Handlers:
 
     async def _error_text(self, error: Exception) -> str:
         if not isinstance(error, RemoraError):
+            _log.error("the request was answered with an error", exc_info=error)
             error = RemoraError(bug_report_line(error), hint=REPORT)
         text: str = await _in_thread(self._project.error_text, error)
         return text
