@@ -67,6 +67,7 @@ def prepare_fork(
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     start = read_own_record(project, run_id, trusted=request.trusted).attempts().start
+    check_continuable(run_id, start)
     agents = agents_for(project, [operation])
     begun = replace(project, config=recorded_config(project.config, start))
     model = connect_model(invocation, project.config) if configured else None
@@ -74,7 +75,8 @@ def prepare_fork(
         models = {model.name: model} | connect_helpers(invocation, begun.config, model)
     else:
         first, _ = start_and_end_of(project.trace, request.agent_id)
-        names = [str(first.model["name"])] if first and first.model.get("name") else []
+        of_run = start.config.get("model_name")
+        names = [str((first and first.model.get("name")) or of_run)]
         named = _models_named(project, agents, [request.agent_id])
         models = connect_models(invocation, begun, start, names, named)
     try:
