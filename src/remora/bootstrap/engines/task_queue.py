@@ -10,6 +10,7 @@ from procrastinate import App, PsycopgConnector
 from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from remora.errors import DatabaseError
 from remora.trace.postgres.schema import SCHEMA
@@ -106,9 +107,12 @@ async def describe_failures(app: App, job_id: int) -> str:
 async def install_queue(dsn: str, worker: str | None) -> None:
     """Create the tables of the queue, and let a role take and change tasks.
 
-    Raises DatabaseError if the role of `dsn` may not do so.
+    Raises DatabaseError if the role of `dsn` may not do so, or if another session locks them for ten
+    seconds.
     """
-    async with opened_queue(dsn) as app:
+    options = conninfo_to_dict(dsn).get("options") or ""
+    limited = make_conninfo(dsn, options=f"{options} -c lock_timeout=10s".strip())
+    async with opened_queue(limited) as app:
         if worker is not None:
             connector = app.connector
             assert isinstance(connector, PsycopgConnector)
