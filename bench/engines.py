@@ -63,7 +63,7 @@ AgentRunner.run = timed
 _RAY_TASKS = """
 import json, sys, time
 import ray
-from remora.bootstrap.workers.ray_task import run_on_node
+from remora.worker.ray_task import run_on_node
 
 ray.init(address="auto", log_to_driver=False, logging_level="CRITICAL")
 words, bare_count, our_count = json.load(sys.stdin)

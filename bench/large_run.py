@@ -19,14 +19,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from msgspec.structs import replace
 
 from remora.agents.job import Job
-from remora.bootstrap.execute_plan import create_records, settings_to_record
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.prepare_run import prepare
 from remora.ids import NodeKey, agent_id
 from remora.models.no_model import NoModel
 from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_stream import open_run
+from remora.usecases.analyze.execute_plan import create_records, settings_to_record
+from remora.usecases.analyze.prepare_run import prepare
 from tests.cli.engines.company import REMORA, Company
 from tests.postgres_server import MISSING, PostgresServer, find_programs
 
@@ -36,7 +36,7 @@ WORKERS = 2
 ROUNDS = 3
 # the stream of a job gets only its end
 _SHORT = """
-from remora.bootstrap.workers import shard_worker
+from remora.worker import shard_worker
 from remora.memory.events import AgentEnd
 from remora.runs.records.agent_stream import agent_emitter
 

@@ -18,11 +18,9 @@ from pathlib import Path
 
 import msgspec
 
-from remora.bootstrap.execute_plan import connect_own_models, execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import prepare
 from remora.config.user_folders import UserFolders
 from remora.memory.canonical import json_text
 from remora.memory.events import ContextUpdate, Event, ModelRequest, ModelResponse, payload
@@ -36,6 +34,8 @@ from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
+from remora.usecases.analyze.execute_plan import connect_own_models, execute_plan
+from remora.usecases.analyze.prepare_run import prepare
 
 SHOP = Path(__file__).parent.parent / "examples" / "shop"
 SLOTS, CONTEXT = 2, 4096

@@ -227,8 +227,8 @@ class TestWhatIsLoaded:
             f"clients = {clients}\n"
             "for found in pkgutil.walk_packages(remora.__path__, 'remora.'):\n"
             "    name = found.name\n"
-            "    if name.startswith(('remora.cli', 'remora.bootstrap', 'remora.runs', 'remora.agents',"
-            " 'remora.exports', 'remora.evals', 'remora.models')) and not name.startswith(clients):\n"
+            "    if name.startswith(('remora.cli', 'remora.worker', 'remora.usecases', 'remora.bootstrap',"
+            " 'remora.engines', 'remora.runs', 'remora.agents', 'remora.exports', 'remora.evals', 'remora.models')) and not name.startswith(clients):\n"
             "        importlib.import_module(name)\n"
             "print(*sorted({'httpx', 'httpx2'} & sys.modules.keys()))"
         )

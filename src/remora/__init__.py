@@ -4,7 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remora.bootstrap.api import (
+    from remora.hub.client import HubClient
+    from remora.memory.context import ContextManager
+    from remora.memory.delta import PacketDelta
+    from remora.memory.packet import DecisionPacket
+    from remora.memory.projection import replay
+    from remora.memory.summarizers import Summarizer
+    from remora.runs.recording import Recording
+    from remora.usecases.api import (
         RunResult,
         accept,
         analyze,
@@ -17,22 +24,15 @@ if TYPE_CHECKING:
         retry,
         revert,
     )
-    from remora.bootstrap.check.check_files import CheckResult, check
-    from remora.bootstrap.record_run import record
-    from remora.bootstrap.review.review_parts import (
+    from remora.usecases.check.check_files import CheckResult, check
+    from remora.usecases.record_run import record
+    from remora.usecases.review.review_parts import (
         accept_edited,
         accept_hunks,
         hunks,
         proposed_files,
         undo,
     )
-    from remora.hub.client import HubClient
-    from remora.memory.context import ContextManager
-    from remora.memory.delta import PacketDelta
-    from remora.memory.packet import DecisionPacket
-    from remora.memory.projection import replay
-    from remora.memory.summarizers import Summarizer
-    from remora.runs.recording import Recording
 
 __all__ = [
     "CheckResult",
@@ -65,32 +65,32 @@ __all__ = [
 
 # Imported on first use, so that `remora --help` loads none of them.
 _MODULES = {
-    "CheckResult": "remora.bootstrap.check.check_files",
+    "CheckResult": "remora.usecases.check.check_files",
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",
     "HubClient": "remora.hub.client",
     "PacketDelta": "remora.memory.delta",
     "Recording": "remora.runs.recording",
-    "RunResult": "remora.bootstrap.api",
+    "RunResult": "remora.usecases.api",
     "Summarizer": "remora.memory.summarizers",
-    "accept": "remora.bootstrap.api",
-    "accept_edited": "remora.bootstrap.review.review_parts",
-    "accept_hunks": "remora.bootstrap.review.review_parts",
-    "analyze": "remora.bootstrap.api",
-    "check": "remora.bootstrap.check.check_files",
-    "fork": "remora.bootstrap.api",
-    "hunks": "remora.bootstrap.review.review_parts",
-    "plan": "remora.bootstrap.api",
-    "proposed_files": "remora.bootstrap.review.review_parts",
-    "record": "remora.bootstrap.record_run",
-    "reject": "remora.bootstrap.api",
-    "render": "remora.bootstrap.api",
+    "accept": "remora.usecases.api",
+    "accept_edited": "remora.usecases.review.review_parts",
+    "accept_hunks": "remora.usecases.review.review_parts",
+    "analyze": "remora.usecases.api",
+    "check": "remora.usecases.check.check_files",
+    "fork": "remora.usecases.api",
+    "hunks": "remora.usecases.review.review_parts",
+    "plan": "remora.usecases.api",
+    "proposed_files": "remora.usecases.review.review_parts",
+    "record": "remora.usecases.record_run",
+    "reject": "remora.usecases.api",
+    "render": "remora.usecases.api",
     "replay": "remora.memory.projection",
-    "report": "remora.bootstrap.api",
-    "resume": "remora.bootstrap.api",
-    "retry": "remora.bootstrap.api",
-    "revert": "remora.bootstrap.api",
-    "undo": "remora.bootstrap.review.review_parts",
+    "report": "remora.usecases.api",
+    "resume": "remora.usecases.api",
+    "retry": "remora.usecases.api",
+    "revert": "remora.usecases.api",
+    "undo": "remora.usecases.review.review_parts",
 }
 
 

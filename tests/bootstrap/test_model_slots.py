@@ -274,7 +274,7 @@ def processes(dsn: str, address: str, *, limit: int, times: int) -> Iterator[lis
     database = Database(dsn)
     database.open()
     database.close()
-    command = [sys.executable, "-m", "tests.bootstrap.model_process"]
+    command = [sys.executable, "-m", "tests.usecases.model_process"]
     running = [
         subprocess.Popen(
             [*command, dsn, address, str(limit), str(times)],

@@ -19,11 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from remora.bootstrap.execute_plan import execute_plan
-from remora.bootstrap.fork_and_retry import retry_jobs
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
-from remora.bootstrap.prepare_run import prepare
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
@@ -34,6 +31,9 @@ from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.fork_and_retry import retry_jobs
+from remora.usecases.analyze.prepare_run import prepare
 from tests.rotations import label_of
 from tests.step_lint.operations import OPERATIONS
 

@@ -13,10 +13,8 @@ from typing import Any, ClassVar
 import pytest
 
 from remora.agents.definition.agent_yaml import AgentDefinition
-from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import prepare
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
@@ -24,6 +22,8 @@ from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
+from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

@@ -12,7 +12,7 @@ from remora.errors import ConfigError
 from remora.files.patterns import IgnoreRules, glob_regex
 from remora.files.project_files import project_files
 from remora.files.project_root import find_root
-from remora.sandbox.child.rmtree import remove_tree
+from remora.rmtree import remove_tree
 
 
 def git(root: Path, *words: str) -> str:

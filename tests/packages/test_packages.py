@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
-from remora.bootstrap.prepare_run import prepare
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
@@ -22,6 +20,8 @@ from remora.runs.review.review import accept
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
+from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -35,6 +35,9 @@ def copy(tmp_path: Path) -> Path:
     ("module", "imported", "contract"),
     [
         ("trace/stream/line_builder", "remora.runs.project", "Imports point down"),
+        ("usecases/clean_up", "remora.worker.own_loop", "Imports point down"),
+        ("bootstrap/open_trace", "remora.usecases.api", "Imports point down"),
+        ("engines/queue_engine", "remora.bootstrap.invocation", "Imports point down"),
         ("operations/lint/operation", "remora.operations.test", "Operations are independent"),
         ("agents/loop/runner", "remora.operations.lint.operation", "Only bootstrap imports"),
         ("memory/packet", "subprocess", "have no effects"),

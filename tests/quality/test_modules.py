@@ -19,6 +19,8 @@ MAX_MODULES = 25
 READS_ENVIRONMENT = (
     "cli/",
     "bootstrap/",
+    "usecases/",
+    "worker/",
     "config/user_folders.py",  # for the Hub's client, which is used as a library
     "hub/observe/pytest_plugin.py",  # runs alone, in the project's interpreter
 )

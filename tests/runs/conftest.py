@@ -17,12 +17,8 @@ import pytest
 from msgspec.structs import replace
 
 from remora.agents.job import AgentResult, Job
-from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.resume_run import Resumable, prepare_resume, run_remaining
 from remora.chat import ToolCall
 from remora.errors import ModelError
 from remora.ids import agent_id
@@ -40,6 +36,10 @@ from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
+from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.measure_rates import RateMeter
+from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.resume_run import Resumable, prepare_resume, run_remaining
 from tests.rotations import label_of
 from tests.step_lint.operations import OPERATIONS
 

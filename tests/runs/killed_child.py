@@ -13,18 +13,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.measure_rates import RateMeter
 from remora.bootstrap.open_project import connect_model, open_project
-from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.resume_run import connect_wanted, prepare_resume, run_remaining
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.measure_rates import RateMeter
+from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume, run_remaining
 from tests.no_observer import Quiet
 from tests.runs.conftest import eager, renamed
 from tests.step_lint.operations import OPERATIONS

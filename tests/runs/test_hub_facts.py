@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from remora.agents.job import Job
-from remora.bootstrap.execute_plan import execute_plan
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.models.scripted import ScriptedModel
@@ -14,6 +13,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import execute_plan
 from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
 
 FILES = {"a.py": UNUSED, "ruff.toml": RULES}

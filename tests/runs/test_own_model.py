@@ -3,14 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from remora.bootstrap.execute_plan import execute_plan
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.prepare_run import prepare
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
 
 AGENT = """\

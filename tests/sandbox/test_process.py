@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.sandbox.cancellation import Cancelled, run_cancellable
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
+from remora.threads import Cancelled, run_cancellable
 from tests.isolation_levels import ALL, MARK, need, survivors, wait_until_gone
 
 READ = interpreter_paths(Path(sys.executable), trusted=True)

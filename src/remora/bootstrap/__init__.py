@@ -1,1 +1,1 @@
-"""The composition root, which builds and connects objects according to the configuration."""
+"""The composition root: the project, its streams, its interpreter and its models, as configured."""

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from remora.bootstrap.hub.shared_hub import SharedHub
 from remora.bootstrap.invocation import Invocation
 from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.find import no_answer_error
 from remora.hub.protocol import MAX_FOUND
 from remora.mcp.answer_page import PAGE, answer_text
 from remora.mcp.project_data import ProjectRedactor
+from remora.usecases.hub.shared_hub import SharedHub
 
 _LINKS = ("callers", "callees", "related_tests")
 _Result = TypeVar("_Result")

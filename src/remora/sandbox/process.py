@@ -9,9 +9,9 @@ import time
 import msgspec
 
 from remora.errors import DiskError
-from remora.sandbox.cancellation import POLL_SECONDS, raise_if_cancelled
 from remora.sandbox.isolation import best_level
 from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
+from remora.threads import POLL_SECONDS, raise_if_cancelled
 
 _MIB = 1024 * 1024
 _CHUNK = 65536

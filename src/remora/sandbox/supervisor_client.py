@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
+from remora.rmtree import temporary_folder
 from remora.sandbox import child
 from remora.sandbox.child.command_record import (
     BUBBLEWRAP,
@@ -22,7 +23,6 @@ from remora.sandbox.child.command_record import (
     PRIVATE_TMP,
     encode_record,
 )
-from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement, resolve_paths
 from remora.sandbox.proc_paths import path_for_command
 

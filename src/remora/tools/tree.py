@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
-from remora.sandbox.cancellation import raise_if_cancelled
 from remora.sandbox.interpreters import ProjectPython
 from remora.sandbox.proc_paths import path_for_command
+from remora.threads import raise_if_cancelled
 from remora.workspaces.rooted_files import RootedFiles
 
 TEXT_LIMIT = 1024 * 1024

@@ -14,10 +14,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from remora.bootstrap.hub.shared_hub import SharedHub
 from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
+from remora.usecases.hub.shared_hub import SharedHub
 from remora.web.agent_page import (
     agent_page,
     bars_part,

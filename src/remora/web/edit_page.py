@@ -10,10 +10,10 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from remora.bootstrap.review import review_parts
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.runs.review.edited_files import is_editable, with_edited_content
 from remora.text import HIDDEN
+from remora.usecases.review import review_parts
 from remora.web.agent_records import Records
 from remora.web.forms import MAX_FORM, Form, number, one, read_form
 from remora.web.html_responses import page

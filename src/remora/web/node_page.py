@@ -11,7 +11,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from remora.bootstrap.hub.shared_hub import SharedHub
 from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.find import no_answer_error
@@ -22,6 +21,7 @@ from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
+from remora.usecases.hub.shared_hub import SharedHub
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
 from remora.web.picture_pages import as_html, node_address

@@ -6,13 +6,13 @@ import markupsafe
 from starlette.requests import Request
 from starlette.responses import Response
 
-from remora.bootstrap.report_pictures import map_of_project
 from remora.runs.pictures.markup import Markup
 from remora.runs.pictures.picture_style import PICTURE_STYLE
 from remora.runs.pictures.run_times import read_job_times
 from remora.runs.pictures.timeline import timeline
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run
+from remora.usecases.report_pictures import map_of_project
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
 from remora.web.page_links import PageLinks

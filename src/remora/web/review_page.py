@@ -12,9 +12,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from remora.bootstrap import api
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.review import review_parts
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
@@ -28,6 +26,8 @@ from remora.runs.review.pending import GroupBy, grouping, pending_changes
 from remora.runs.review.review import Verdicts
 from remora.text import count
 from remora.trace.read.reader import typed_payload
+from remora.usecases import api
+from remora.usecases.review import review_parts
 from remora.web.agent_records import Records
 from remora.web.diff_markup import DiffLine, diff_lines
 from remora.web.forms import Form, number, one, read_form

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from remora.errors import DiskError
 from remora.files.file_lock import locked, try_lock
-from remora.sandbox.child.rmtree import remove_tree, try_remove_tree
+from remora.rmtree import remove_tree, try_remove_tree
 
 UNUSED = timedelta(days=30)
 """Time after which clones, and commits in them, are removed if they were not used."""

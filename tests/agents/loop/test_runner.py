@@ -395,7 +395,7 @@ class TestEndings:
 
 class TestCancelled:
     def test_it_waits_for_the_thread_that_works_in_its_tree(self, theatre: Theatre) -> None:
-        from remora.agents.run_in_thread import run_in_thread
+        from remora.threads import run_in_thread
 
         began, may_end = threading.Event(), threading.Event()
 
@@ -417,7 +417,7 @@ class TestCancelled:
         asyncio.run(cancelled())
 
     def test_the_error_of_a_thread_passes(self) -> None:
-        from remora.agents.run_in_thread import run_in_thread
+        from remora.threads import run_in_thread
 
         with pytest.raises(ZeroDivisionError):
             asyncio.run(run_in_thread(lambda: 1 // 0))

@@ -24,7 +24,7 @@ ANALYZE = ("analyze", "-o", "lint", "-o", "docstring", "--node", "src/shop/retur
 RECEIVED = """
 import os
 import ray
-from remora.bootstrap.workers import ray_worker
+from remora.worker import ray_worker
 
 run = ray_worker.run_shard_until_signal
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.prepare_run import prepare
 from remora.runs.planning.run_request import RunRequest
+from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.api import execute
 from tests.cli.conftest import Remora, write
 from tests.cli.review.terminal import ASK
 from tests.cli.review.test_review_session import Desk

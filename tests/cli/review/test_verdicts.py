@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from remora.bootstrap import api
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import project_of
 from remora.cli.review import verdicts
 from remora.errors import DiskError
 from remora.runs.review.review import accept_one
+from remora.usecases import api
 from tests.cli.conftest import Done, Remora, tree, write
 from tests.cli.test_terminal import on_terminal
 

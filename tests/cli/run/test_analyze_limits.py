@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap import run_limits
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.options import MAX_SECONDS, SECONDS
 from remora.errors import UsageError
+from remora.usecases.analyze import run_limits
 from tests.cli.conftest import Remora
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.watch.watch_pass import PassResult
 from remora.cli.app.options import Options
 from remora.cli.run.watch_output import JsonOutput, TextOutput
 from remora.runs.records.job_view import JobView
+from remora.usecases.watch.watch_pass import PassResult
 
 FINE, FAILED, STOPPED = (
     JobView(agent_id=f"lint-{status}", operation="lint", node_id="node:a.py:load", status=status)

@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from remora.bootstrap import run_limits
-from remora.bootstrap.sweep.plan_processes import plan_all
-from remora.bootstrap.sweep.plan_repository import plan_repository
-from remora.bootstrap.sweep.repository_plan import PlanTask, RepositoryPlan
 from remora.cli.app.options import Options
 from remora.cli.sweep import start_sweep
 from remora.config.repository_list import ListedRepository
 from remora.errors import UsageError
+from remora.usecases.analyze import run_limits
+from remora.usecases.sweep.plan_processes import plan_all
+from remora.usecases.sweep.plan_repository import plan_repository
+from remora.usecases.sweep.repository_plan import PlanTask, RepositoryPlan
 from tests.cli.conftest import Remora, write
 from tests.cli.sweep.test_sweep import UNUSED, repository
 
@@ -41,7 +41,7 @@ def planner(remora: Remora, folder: Path) -> "subprocess.Popen[bytes]":
     files = {f"m{number}.py": UNUSED for number in range(40)}
     root = repository(folder / "large", **files)
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "remora.bootstrap.sweep.plan_repository"],
+        [sys.executable, "-P", "-m", "remora.usecases.sweep.plan_repository"],
         env=remora.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.bootstrap.hub.start_daemon import start_hub
-from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation
 from remora.errors import RemoraError
 from remora.hub.process import control
+from remora.usecases.hub.start_daemon import start_hub
+from remora.usecases.hub.target import HubTarget, hub_paths_of
 from tests.hub.conftest import Client
 
 PATIENCE_S = 20.0

@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from remora.bootstrap.hub.index import index_hub
-from remora.bootstrap.hub.target import HubTarget
 from remora.errors import DiskError
 from remora.hub.daemon import link_scheduler as module
 from remora.hub.daemon.change_queue import ChangeQueue
@@ -25,6 +23,8 @@ from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
+from remora.usecases.hub.index import index_hub
+from remora.usecases.hub.target import HubTarget
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
 from tests.hub.precomputed_links import ODD, spoil

@@ -16,7 +16,7 @@ PATIENCE_S = 40.0
 _BEGIN = """
 import sys
 from functools import partial
-import remora.bootstrap.hub.run_daemon as wiring
+import remora.usecases.hub.run_daemon as wiring
 from remora.cli.main import main
 
 wiring.open_watcher = partial(wiring.open_watcher, kind=sys.argv.pop(1))

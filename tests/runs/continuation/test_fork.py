@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from remora.agents.definition.agent import load_agent
 from remora.agents.fork import with_agent
 from remora.agents.fork_point import fork_point_at
-from remora.bootstrap.fork_and_retry import ForkRequest, fork_agent, retry_jobs
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
 from remora.ids import agent_id
@@ -35,6 +34,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_agent, retry_jobs
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import CHECK, at, stopped
 from tests.step_lint.operations import OPERATIONS, STEP_LINT

@@ -15,7 +15,6 @@ import pytest
 from remora.agents.definition.agent import load_agent
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.resume_run import prepare_resume
 from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import (
     AgentEnd,
@@ -39,6 +38,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
+from remora.usecases.analyze.resume_run import prepare_resume
 from tests.rotations import label_of
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
 from tests.step_lint.operations import OPERATIONS, STEP_LINT

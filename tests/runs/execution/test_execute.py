@@ -13,7 +13,6 @@ import pytest
 from remora.agents.job import Job
 from remora.agents.loop.agent_start import first_context
 from remora.agents.loop.dependencies import AgentDependencies
-from remora.bootstrap.execute_plan import execute_plan
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import UserFolders
 from remora.errors import DiskError, ModelError, StreamError
@@ -35,6 +34,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import execute_plan
 from tests.runs.conftest import (
     CHOICE,
     ONE_BY_ONE,

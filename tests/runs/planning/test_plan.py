@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.prepare_run import prepare, too_many
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.test.planning import has_tests
+from remora.rmtree import remove_tree
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept
-from remora.sandbox.child.rmtree import remove_tree
+from remora.usecases.analyze.prepare_run import prepare, too_many
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
 
 OWN = """

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete_journals_of
 from remora.hub.index.indexer import Indexer
@@ -21,6 +20,7 @@ from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import CleanResult, remove_all
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.clean_up import cleanable, is_hub_in_use
 from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal
 from remora.workspaces.repository_cache import repositories_folder
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept

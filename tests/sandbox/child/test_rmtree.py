@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from remora.rmtree import remove_tree, temporary_folder
 from remora.runs.retention.clean import size_of
-from remora.sandbox.child.rmtree import remove_tree, temporary_folder
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from tests.workspaces.conftest import skip_without, tree

@@ -8,7 +8,6 @@ import msgspec
 
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.agents.decision.strategies import STRATEGIES
-from remora.agents.run_in_thread import run_in_thread
 from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
@@ -18,6 +17,7 @@ from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.history import LONG_TRACK
 from remora.memory.prompt.render import LIKELIHOOD, render, rotated
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
+from remora.threads import run_in_thread
 
 _SAMPLING_TEMPERATURE = 0.8
 

@@ -8,10 +8,10 @@ import msgspec
 
 from remora.agents.inputs.node_facts import facts_view
 from remora.agents.inputs.node_versions import NodeVersions
-from remora.agents.run_in_thread import run_in_thread
 from remora.memory.canonical import canonical, canonical_size, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import MAX_HUB_NODES, DecisionPacket
+from remora.threads import run_in_thread
 from remora.trace.redact.redactor import Redactor
 
 _KEY = re.compile(r"node:[^\s\"',;]+:[^\s\"',;:]+")

@@ -27,7 +27,6 @@ from remora.agents.loop.tool_execution import (
 from remora.agents.loop.trial import Trial, try_candidate
 from remora.agents.named_summarizers import summarizer_record
 from remora.agents.redaction import placeholder_in_args
-from remora.agents.run_in_thread import run_in_thread
 from remora.agents.verification import CheckResult, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, RemoraError
@@ -48,6 +47,7 @@ from remora.memory.events import (
 from remora.memory.packet import Candidate, packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
+from remora.threads import run_in_thread
 from remora.tools.host.ruff.ruff_process import check_names
 from remora.tools.tool import Tool
 from remora.tools.tree import ToolTree

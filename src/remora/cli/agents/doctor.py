@@ -13,12 +13,12 @@ from remora.errors import ConfigError
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.check_workers import CheckedWorkers
     from remora.bootstrap.invocation import Invocation
     from remora.config.schema import Config
     from remora.operations.base import Operations
     from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import MissingLevel
+    from remora.usecases.workers.check_workers import CheckedWorkers
 
 
 @command(
@@ -120,8 +120,8 @@ def _workers(invocation: "Invocation", engine: str) -> "CheckedWorkers | None":
     """Return the checks of an engine's workers, or None if the configuration is invalid."""
     from contextlib import suppress
 
-    from remora.bootstrap.check_workers import check_workers
     from remora.bootstrap.invocation import open_config
+    from remora.usecases.workers.check_workers import check_workers
 
     with suppress(ConfigError):  # has a check of its own
         config = open_config(invocation, invocation.find_root())

@@ -61,11 +61,11 @@ def restore(  # noqa: PLR0913 (one parameter per option)
     measured on the same parts, and may end with ",decoding=D" and ",renderer=R", which override
     model.decoding and model.renderer. It is safe to press Ctrl-C: the same command continues.
     """
-    from remora.bootstrap.restore_on_copies import eval_restore
     from remora.cli.views.progress import run_progress
     from remora.evals.restore.arms import parse_arm
     from remora.evals.restore.document import restore_document
     from remora.evals.restore.measure import RestoreRequest
+    from remora.usecases.restore_on_copies import eval_restore
 
     request = RestoreRequest(
         operations=operations,

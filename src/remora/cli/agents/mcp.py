@@ -41,8 +41,8 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
     your files or accepts changes. HTTP clients need the project's token, which --print-config
     --http PORT prints. Requires the extra mcp.
     """
-    from remora.bootstrap.hub.target import http_address
     from remora.bootstrap.open_trace import require_extra
+    from remora.usecases.hub.target import http_address
 
     if options.json:
         raise UsageError("--json cannot be combined with mcp", hint="stdout carries the protocol")

@@ -21,11 +21,11 @@ from remora.cli.app.output import (
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.tool_lookup import DeclaredTool
-    from remora.bootstrap.tool_run import ToolTrial
     from remora.pym import ScriptChecks
     from remora.tools.host_functions import HostFunction
     from remora.tools.script_check import ScriptCheck
+    from remora.usecases.tool_lookup import DeclaredTool
+    from remora.usecases.tool_run import ToolTrial
 
 _EXIT = {"success": 0, "partial": 0, "error": 1}
 
@@ -33,8 +33,8 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
     """List the tools of all agents, and the host functions that can be granted."""
-    from remora.bootstrap.tool_lookup import known_tools
     from remora.pym import ScriptChecks
+    from remora.usecases.tool_lookup import known_tools
 
     invocation, checks = invocation_of(options), ScriptChecks()
     known = known_tools(invocation.find_root(), invocation.operations)
@@ -61,7 +61,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     Scripts are not run. An external that is unknown or not granted causes a warning, because calls
     to it are denied.
     """
-    from remora.bootstrap.tool_lookup import check_scripts
+    from remora.usecases.tool_lookup import check_scripts
 
     invocation = invocation_of(options)
     checked = check_scripts(invocation.find_root(), invocation.operations, paths)
@@ -112,8 +112,8 @@ def run(
     success and partial, with 1 for the outcome error or an unknown tool, and with 2 for invalid
     inputs.
     """
-    from remora.bootstrap.tool_run import ToolRequest, try_tool
     from remora.memory.encode_values import encode_value
+    from remora.usecases.tool_run import ToolRequest, try_tool
 
     # `--input a=1 b=2`: words without an option belong to the preceding option
     words = [*inputs, *(word for word in more if "=" in word)]

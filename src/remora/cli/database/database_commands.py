@@ -33,7 +33,7 @@ def init(options: Options, *, worker: str | None) -> int:
         if find_spec("procrastinate") is not None:
             import asyncio
 
-            from remora.bootstrap.engines.task_queue import install_queue
+            from remora.engines.task_queue import install_queue
 
             asyncio.run(install_queue(_dsn(options), worker))
         address = owner.status().address

@@ -48,9 +48,9 @@ def start(
     follows changes. Until its initial scan is finished, queries read the files directly. Exit with
     3 if the daemon cannot start.
     """
-    from remora.bootstrap.hub.start_daemon import start_hub
-    from remora.bootstrap.hub.target import HubTarget, hub_paths_of
     from remora.hub.process import control
+    from remora.usecases.hub.start_daemon import start_hub
+    from remora.usecases.hub.target import HubTarget, hub_paths_of
 
     caller, target = invocation_of(options), HubTarget(db=db, socket=socket, http=http)
     places = hub_paths_of(caller, target)
@@ -62,7 +62,7 @@ def start(
         _print_running(options, places, found, http)
         return 0
 
-    from remora.bootstrap.hub.run_daemon import announce, run_hub  # imports all of the daemon
+    from remora.usecases.hub.run_daemon import announce, run_hub  # imports all of the daemon
 
     def ready(status: "StatusResult") -> None:
         if detached:
@@ -82,8 +82,8 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     The database is kept. If no daemon is running, this command does nothing and exits with 0.
     """
-    from remora.bootstrap.hub.target import HubTarget, hub_paths_of
     from remora.hub.process import control
+    from remora.usecases.hub.target import HubTarget, hub_paths_of
 
     places = hub_paths_of(invocation_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
@@ -99,9 +99,9 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
     If no daemon is running, the numbers are read from the database.
     """
-    from remora.bootstrap.hub.target import HubTarget, hub_paths_of
     from remora.bootstrap.invocation import is_configured, open_config
     from remora.hub.process import control
+    from remora.usecases.hub.target import HubTarget, hub_paths_of
 
     invocation = invocation_of(options)
     places = hub_paths_of(invocation, HubTarget(db=db, socket=socket))

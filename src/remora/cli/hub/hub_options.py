@@ -30,7 +30,7 @@ def place_options(function: _Command) -> _Command:
 
 def note_root_above(options: Options, invocation: "Invocation", places: "HubPaths") -> None:
     """Print a note if a parent folder is probably the project root."""
-    from remora.bootstrap.hub.target import root_above
+    from remora.usecases.hub.target import root_above
 
     above = root_above(invocation, places)
     if above is not None:

@@ -19,9 +19,9 @@ from remora.cli.hub.hub_options import place_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.hub.index import Indexed, Links
-    from remora.bootstrap.hub.index import Progress as Watched
     from remora.hub.index_check import IndexCheck
+    from remora.usecases.hub.index import Indexed, Links
+    from remora.usecases.hub.index import Progress as Watched
 
 _MAX_SHOWN = 20
 _VALUE_WIDTH = 60
@@ -44,8 +44,8 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     database. The daemon computes links when it is idle, and this command does not wait for them.
     Files that can only be partially read are listed, but they do not affect the exit code.
     """
-    from remora.bootstrap.hub.index import index_hub
-    from remora.bootstrap.hub.target import HubTarget
+    from remora.usecases.hub.index import index_hub
+    from remora.usecases.hub.target import HubTarget
 
     target = HubTarget(db=db, socket=socket)
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
@@ -63,8 +63,8 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     only in the database. Exit with 1 if anything differs. In that case, delete the database shown
     by `remora hub status`, and please report the problem.
     """
-    from remora.bootstrap.hub.index import verify_hub
-    from remora.bootstrap.hub.target import HubTarget
+    from remora.usecases.hub.index import verify_hub
+    from remora.usecases.hub.target import HubTarget
 
     with spinner(options, "comparing with a fresh read of all files"):
         found = verify_hub(invocation_of(options), HubTarget(db=db, socket=socket))
@@ -87,8 +87,8 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
     The permanent IDs (uid) of their nodes are kept for another 30 days.
     """
-    from remora.bootstrap.hub.index import collect_hub
-    from remora.bootstrap.hub.target import HubTarget
+    from remora.usecases.hub.index import collect_hub
+    from remora.usecases.hub.target import HubTarget
 
     done = collect_hub(invocation_of(options), HubTarget(db=db, socket=socket))
     text = f"{count(done.removed, 'node')} removed"

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from remora.bootstrap.hub.open_hub import HubObserver, Progress, open_hub
-from remora.bootstrap.hub.target import HubTarget, hub_paths_of
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
@@ -19,6 +17,8 @@ from remora.hub.lookup.find import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import AnsweredNode
+from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
+from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _Result = TypeVar("_Result")
 

@@ -17,7 +17,7 @@ from remora.cli.hub.hub_options import place_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.hub.observe_tests import Observed
+    from remora.usecases.hub.observe_tests import Observed
 
 _MAX_SHOWN = 5
 
@@ -60,9 +60,9 @@ def observe(
     its environment. Everything they write is discarded. Below isolation level 2 (see `remora
     doctor`), --allow-unsandboxed is required.
     """
-    from remora.bootstrap.hub.observe_tests import ObserveOptions, PreparedTests
-    from remora.bootstrap.hub.target import HubTarget
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
+    from remora.usecases.hub.observe_tests import ObserveOptions, PreparedTests
+    from remora.usecases.hub.target import HubTarget
 
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     stdout = 2 if options.json else 1

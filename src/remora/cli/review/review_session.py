@@ -8,9 +8,6 @@ from typing import Any
 
 import click
 
-from remora.bootstrap import api
-from remora.bootstrap.fork_and_retry import prepare_retry
-from remora.bootstrap.review import review_parts
 from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -36,6 +33,9 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
 from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
+from remora.usecases import api
+from remora.usecases.analyze.fork_and_retry import prepare_retry
+from remora.usecases.review import review_parts
 from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"

@@ -11,13 +11,6 @@ from typing import Any
 import click
 
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.sweep.sweep_records import RecordedSweep, read_sweep
-from remora.bootstrap.sweep.sweep_verdicts import (
-    SweepPart,
-    accept_sweep,
-    reject_sweep,
-    revert_sweep,
-)
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
@@ -40,6 +33,13 @@ from remora.runs.records.results import own_run
 from remora.runs.review.pending import GroupBy, grouping
 from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
+from remora.usecases.sweep.sweep_records import RecordedSweep, read_sweep
+from remora.usecases.sweep.sweep_verdicts import (
+    SweepPart,
+    accept_sweep,
+    reject_sweep,
+    revert_sweep,
+)
 
 _NOTES = 3
 """Maximum number of messages per repository, without -v."""

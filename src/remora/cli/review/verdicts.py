@@ -9,8 +9,6 @@ from typing import Any
 import click
 import msgspec
 
-from remora.bootstrap import api
-from remora.bootstrap.review import review_parts
 from remora.cli.app.options import Options
 from remora.cli.app.output import (
     emit,
@@ -34,6 +32,8 @@ from remora.runs.review.revert import ACCEPTED, Reverted
 from remora.runs.review.review import Verdicts
 from remora.runs.review.selection import nodes_not_named
 from remora.text import count, escape_line
+from remora.usecases import api
+from remora.usecases.review import review_parts
 
 Chosen = Mapping[str, Any]
 """Options shared by accept and reject."""

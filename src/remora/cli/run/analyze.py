@@ -121,13 +121,13 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     It is safe to press Ctrl-C at any time. --resume RUN continues the run with the same settings,
     except --model, --allow-address, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
-    from remora.bootstrap.api_arguments import run_flags
     from remora.cli.app.json_lines import LinePrinter
     from remora.cli.run.print_findings import print_findings
     from remora.cli.run.resume import ResumeRequest, check_options, resume_run
     from remora.cli.run.start_run import RunOutput, start_run
     from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
     from remora.runs.planning.run_request import RunRequest
+    from remora.usecases.api_arguments import run_flags
 
     flags = run_flags(model, allow_unsandboxed, select, allow_addresses)
     if json_lines and (options.json or report_only or repos is not None or resume is not None):

@@ -75,9 +75,9 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     annotations of GitHub Actions, at most ten, and with --changed only on changed lines. Write
     --changed=REV, or put --changed last.
     """
-    from remora.bootstrap.api_arguments import run_flags
     from remora.cli.run.print_check import CheckOutput, run_check
     from remora.runs.planning.run_request import RunRequest
+    from remora.usecases.api_arguments import run_flags
 
     if options.json and form != "text":
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")

@@ -46,10 +46,10 @@ def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     by `remora hub observe` are kept in hub.db, without any source code. Records and model weights
     are also kept. Use `remora trace compact` to remove old records.
     """
-    from remora.bootstrap.clean_up import cleanable, is_hub_in_use
     from remora.bootstrap.open_project import open_project
     from remora.runs.retention.clean import remove_all
     from remora.trace.stream.line_builder import utc_now
+    from remora.usecases.clean_up import cleanable, is_hub_in_use
 
     invocation = invocation_of(options)
     project = open_project(invocation)

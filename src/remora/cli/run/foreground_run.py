@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from remora.bootstrap.api import continue_run
-from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
@@ -18,6 +16,8 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import best_level, describe_level
+from remora.usecases.analyze.resume_run import Resumable
+from remora.usecases.api import continue_run
 
 _GOOD_STATUSES = frozenset({"submitted", "no_change"})
 """Statuses that do not need the user's attention, unless a model failed."""

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from remora.bootstrap.check.check_files import CheckResult, check_files
-from remora.bootstrap.check.check_reports import document_of, write_check_reports
 from remora.bootstrap.open_trace import require_extra
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -30,6 +28,8 @@ from remora.runs.report.github import annotations
 from remora.runs.report.problems import problems_text
 from remora.runs.report.sarif import sarif
 from remora.text import count, escape_line
+from remora.usecases.check.check_files import CheckResult, check_files
+from remora.usecases.check.check_reports import document_of, write_check_reports
 
 _MOST_PATHS = 5
 """Maximum number of paths in the command to run next. Without any, it selects the whole project."""

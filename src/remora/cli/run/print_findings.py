@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from remora.bootstrap.check.report_findings import FindingsReport, report_findings
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -15,6 +14,7 @@ from remora.cli.views.run_view import unreadable_lines
 from remora.ids import split_node_key
 from remora.runs.planning.run_request import RunRequest
 from remora.text import count, escape_line
+from remora.usecases.check.report_findings import FindingsReport, report_findings
 
 
 def print_findings(options: Options, request: RunRequest, flags: Mapping[str, Any]) -> int:

@@ -76,8 +76,8 @@ def report(
         annotate(project, make_report(project, view, raw=raw), changed)
         return 1 if view.damaged else 0
     if form == "html":
-        from remora.bootstrap.report_pictures import report_pictures
         from remora.runs.report.html_page import html_page
+        from remora.usecases.report_pictures import report_pictures
 
         pictures = report_pictures(invocation_of(options), project, view)
         click.echo(html_page(make_report(project, view, raw=raw), pictures), nl=False)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.resume_run import connect_wanted, prepare_resume
 from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
@@ -19,6 +18,7 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_record import read_own_record
 from remora.text import count
+from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
 
 _NEW_RUN_OPTIONS = {
     "paths": "PATH",

@@ -40,13 +40,13 @@ def retry(
     The previous attempt is kept in the records with the verdict `retried`. Its change set is
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
-    from remora.bootstrap.fork_and_retry import prepare_retry
     from remora.bootstrap.open_project import model_flags
     from remora.cli.run.foreground_run import print_run_results, run_to_end
     from remora.models.no_model import NAME
     from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
+    from remora.usecases.analyze.fork_and_retry import prepare_retry
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)

@@ -5,12 +5,9 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from remora.bootstrap.api import execute
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import measured_operations, open_project
-from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.project_interpreter import python_for
-from remora.bootstrap.run_limits import planned_within
 from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.json_lines import LinePrinter
@@ -40,6 +37,9 @@ from remora.runs.planning.source_files import is_notebook
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_events import EventLines, RunResulted
+from remora.usecases.analyze.prepare_run import prepare, too_many
+from remora.usecases.analyze.run_limits import planned_within
+from remora.usecases.api import execute
 
 
 class RunOutput(NamedTuple):

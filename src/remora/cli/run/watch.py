@@ -59,11 +59,11 @@ def watch(
     function, earlier proposals of this command for it are rejected as outdated. No text is analyzed
     twice. The command works with low priority until Ctrl-C, which ends it with exit code 0.
     """
-    from remora.bootstrap.api_arguments import run_flags
-    from remora.bootstrap.watch.watch_project import watch as watch_project
-    from remora.bootstrap.watch.watch_settings import WatchSettings
     from remora.cli.run.watch_output import JsonOutput, TextOutput
     from remora.models.agreed_addresses import require_agreed
+    from remora.usecases.api_arguments import run_flags
+    from remora.usecases.watch.watch_project import watch as watch_project
+    from remora.usecases.watch.watch_settings import WatchSettings
 
     if options.json:
         raise UsageError("--json cannot be combined with watch", hint="use --json-lines")

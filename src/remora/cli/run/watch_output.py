@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from remora.bootstrap.watch.watch_pass import PassResult
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
@@ -18,6 +17,7 @@ from remora.ids import MODULE, split_node_key, unescape_path
 from remora.runs.records.current_attempt import PENDING
 from remora.runs.records.job_view import JobView
 from remora.text import count, escape_line
+from remora.usecases.watch.watch_pass import PassResult
 
 _NAMES = 4
 """Maximum number of functions that a line names."""

@@ -32,7 +32,7 @@ def worker(options: Options, *, concurrency: int | None, drain: bool) -> int:
     from remora.bootstrap.open_trace import require_extra
 
     require_extra("procrastinate", "queue")
-    from remora.bootstrap.workers.queue_worker import work_on_queue
+    from remora.worker.queue_worker import work_on_queue
 
     invocation = invocation_of(options)
     config = open_config(invocation, invocation.find_root())

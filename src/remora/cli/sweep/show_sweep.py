@@ -5,9 +5,6 @@ from pathlib import Path
 
 import click
 
-from remora.bootstrap.sweep.report_sweep import make_sweep_report
-from remora.bootstrap.sweep.sweep_records import list_sweeps, read_sweep
-from remora.bootstrap.sweep.sweep_summary import MISSING, SweepSummary, summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, print_json, table
@@ -21,6 +18,9 @@ from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import SWEEP_FORMATS
 from remora.text import count, escape_line
+from remora.usecases.sweep.report_sweep import make_sweep_report
+from remora.usecases.sweep.sweep_records import list_sweeps, read_sweep
+from remora.usecases.sweep.sweep_summary import MISSING, SweepSummary, summarize
 
 
 def list_runs(options: Options, file: Path) -> int:

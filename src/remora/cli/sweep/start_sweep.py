@@ -11,14 +11,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from remora.bootstrap.prepare_run import new_run_id
-from remora.bootstrap.run_limits import planning_limit, planning_timeout, run_to_end
-from remora.bootstrap.sweep.earlier_sweep import recorded_flags
-from remora.bootstrap.sweep.plan_processes import plan_all
-from remora.bootstrap.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
-from remora.bootstrap.sweep.run_repositories import RepositoryEnd, SweepRun
-from remora.bootstrap.sweep.sweep_records import own_settings, read_sweep, sweep_at
-from remora.bootstrap.sweep.sweep_summary import summarize
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
@@ -35,6 +27,14 @@ from remora.config.repository_list import ListedRepository, read_repository_list
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.planning.plan import MAX_JOBS
 from remora.text import count
+from remora.usecases.analyze.prepare_run import new_run_id
+from remora.usecases.analyze.run_limits import planning_limit, planning_timeout, run_to_end
+from remora.usecases.sweep.earlier_sweep import recorded_flags
+from remora.usecases.sweep.plan_processes import plan_all
+from remora.usecases.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
+from remora.usecases.sweep.run_repositories import RepositoryEnd, SweepRun
+from remora.usecases.sweep.sweep_records import own_settings, read_sweep, sweep_at
+from remora.usecases.sweep.sweep_summary import summarize
 
 _REQUEST = (
     "operations", "node", "changed", "max_nodes", "unsafe_fixes", "strengthen", "max_turns", "seed",

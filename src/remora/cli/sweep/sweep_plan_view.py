@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from remora.bootstrap.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
 from remora.cli.app.output import table
 from remora.cli.views.plan_view import about, needs_text
 from remora.runs.planning.estimate import Estimate, add_estimates
 from remora.text import count
+from remora.usecases.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
 
 _NAMED = 5
 """Maximum number of repositories listed in a line."""

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import click
 
 from remora.agents.job import AgentResult, Job
-from remora.bootstrap.sweep.run_repositories import RepositoryEnd
 from remora.cli.app.options import Options
 from remora.cli.views.job_view import status_word
 from remora.cli.views.run_counts import RunCounts
@@ -15,6 +14,7 @@ from remora.memory.events import Event
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.plan import Plan
 from remora.text import escape_line
+from remora.usecases.sweep.run_repositories import RepositoryEnd
 
 
 class SweepProgress:

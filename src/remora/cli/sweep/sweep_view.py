@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from remora.bootstrap.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 from remora.cli.app.output import color_word, table
 from remora.text import count, escape_line
 from remora.trace.read.reader import ENDED
+from remora.usecases.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 
 VERDICTS = ("PENDING", "ACCEPTED", "REJECTED", "REVERTED")
 """Columns with the numbers of change sets in each state of review."""

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import click
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.sweep.sweep_records import SweptProject, open_repository
-from remora.bootstrap.sweep.sweep_summary import MISSING, UNREADABLE
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import print_json
@@ -22,6 +20,8 @@ from remora.trace.read.reader import DAMAGED
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.verify_report import StreamReport, VerifyReport
+from remora.usecases.sweep.sweep_records import SweptProject, open_repository
+from remora.usecases.sweep.sweep_summary import MISSING, UNREADABLE
 
 _OK = "ok"
 _COLORS = {_OK: "green", MISSING: "yellow", DAMAGED: "red", UNREADABLE: "red"}

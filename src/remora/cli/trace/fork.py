@@ -15,10 +15,10 @@ from remora.cli.app.project_context import complete_journals_of, next_command
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.resume_run import Resumable
     from remora.models.protocol import Model
     from remora.runs.continuation.fork import ForkResult
     from remora.runs.project import Project
+    from remora.usecases.analyze.resume_run import Resumable
 
 
 @command(
@@ -50,9 +50,9 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     given. Use `remora analyze --resume RUN` to run the agent later. `remora trace --help` explains
     AGENT.
     """
-    from remora.bootstrap.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
     from remora.bootstrap.open_project import model_flags
     from remora.runs.records.name_lookup import stream_named
+    from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
 
     invocation = invocation_of(options, model_flags(asked["model"]))
     project = open_with_consent(options, invocation)

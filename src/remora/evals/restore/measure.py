@@ -20,8 +20,8 @@ from remora.evals.restore.work_folder import ArmFolder, locked, work_folder
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.operations.restorer import Restorer, Slot, key_of
+from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.text import count
 from remora.tools.host.text_lines import Text, decode
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base

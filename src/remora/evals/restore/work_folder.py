@@ -10,9 +10,9 @@ from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
 from remora.evals.restore.slot_results import ArmResult
 from remora.files.file_lock import try_lock
+from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.runs.retention.clean import EVALUATIONS, LOCK
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 

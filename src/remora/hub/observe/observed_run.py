@@ -14,7 +14,7 @@ from remora.hub.observe.observation_reader import (
     recordings,
 )
 from remora.hub.query.snapshots import Snapshot
-from remora.sandbox.child.rmtree import temporary_folder
+from remora.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessExit, run_attached

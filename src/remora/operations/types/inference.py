@@ -23,7 +23,7 @@ from remora.operations.types.source.habits import Habits
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.source.terms import members_of, same, without_none
-from remora.sandbox.cancellation import raise_if_cancelled
+from remora.threads import raise_if_cancelled
 
 SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""

@@ -8,7 +8,6 @@ from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.fork import restart_start
 from remora.agents.fork_point import fork_point_at
 from remora.agents.job import AgentResult, Job
-from remora.agents.run_in_thread import run_in_thread
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
 from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream
@@ -21,6 +20,7 @@ from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_e
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.threads import run_in_thread
 from remora.trace.read.reader import INTERRUPTED, read_events
 from remora.trace.redact.redactor import Redactor
 

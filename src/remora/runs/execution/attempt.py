@@ -14,7 +14,6 @@ from remora.agents.job import Job
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.agents.named_summarizers import summarizers_in
-from remora.agents.run_in_thread import run_in_thread
 from remora.errors import HostError, ModelError, RemoraError, StreamDamaged, StreamError
 from remora.memory.events import AgentStart, Event, Payload
 from remora.models.protocol import Model
@@ -29,6 +28,7 @@ from remora.runs.execution.agent_settings import (
 from remora.runs.execution.run import LARGER, RANKER, BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
+from remora.threads import run_in_thread
 from remora.tools.host.ruff.ruff_process import check_file
 from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events

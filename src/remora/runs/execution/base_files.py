@@ -16,11 +16,11 @@ from remora.errors import Conflict, HostError, NotFound, StreamDamaged
 from remora.ids import display_name, escape_path, is_id, unescape_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
+from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import selected_rules_of
 from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import record_project_path
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base

@@ -10,12 +10,12 @@ from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.memory.events import Event
 from remora.models.protocol import Model
+from remora.rmtree import try_remove_tree
 from remora.runs.execution.engine import RemoteWorkers
 from remora.runs.execution.run import Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.workspaces.copy.snapshot import BaseSnapshot

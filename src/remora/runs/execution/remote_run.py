@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import msgspec
 
 from remora.agents.job import AgentResult, Job
-from remora.agents.run_in_thread import run_in_thread
 from remora.errors import OutsideError
 from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, StartedRun, make_shards
 from remora.runs.execution.run import Run
 from remora.runs.records.agent_stream import job_end, job_start
 from remora.runs.records.run_stream import RunStream
 from remora.text import count
+from remora.threads import run_in_thread
 from remora.trace.read.reader import read_events, typed_payload
 
 _POLL_S = 0.5

@@ -13,12 +13,12 @@ import msgspec
 from remora.errors import DiskError, OutsideError, RemoraError
 from remora.files.file_lock import try_lock
 from remora.files.git import git_output
+from remora.rmtree import remove_tree
 from remora.runs.project import Project
 from remora.runs.retention.conflict_files import conflict_files
 from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.orphaned_bases import idle_bases
 from remora.runs.retention.retention_rules import GRACE, Policy, unreferenced
-from remora.sandbox.child.rmtree import remove_tree
 from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.retention.unused_contents import remove_contents
 from remora.workspaces.commit_files import unpin_commit

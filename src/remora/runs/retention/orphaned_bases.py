@@ -5,8 +5,8 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.errors import RemoraError
+from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.read.reader import RUNNING, stream_status
 
 _APART = "~"

@@ -14,12 +14,12 @@ from remora.errors import HostError, OutsideError, RemoraError, UsageError
 from remora.files.project_files import project_files
 from remora.operations.checks import parse_errors
 from remora.operations.submission import Result, Submission
+from remora.rmtree import try_remove_tree
 from remora.runs.continuation.resume import check_definition
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord, recorded_selectors
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_names, check_text

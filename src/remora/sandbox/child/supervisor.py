@@ -88,6 +88,6 @@ def _remove(folder: str) -> None:
     """
     from pathlib import Path
 
-    from remora.sandbox.child.rmtree import try_remove_tree
+    from remora.rmtree import try_remove_tree
 
     try_remove_tree(Path(folder))

@@ -12,7 +12,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
-from remora.sandbox.child.rmtree import remove_tree
+from remora.rmtree import remove_tree
 from remora.workspaces.copy.scan import OWNER_RIGHTS, CopyState, ScannedFile, TreeScan, scan_tree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import Workspace, matches_base

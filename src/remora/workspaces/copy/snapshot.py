@@ -11,7 +11,7 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.files.project_files import ProjectFiles, is_private
-from remora.sandbox.child.rmtree import try_remove_tree
+from remora.rmtree import try_remove_tree
 from remora.workspaces.commit_files import CommittedFile, committed_files, open_blobs
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.rooted_files import RootedFiles

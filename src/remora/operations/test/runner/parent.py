@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.sandbox.child.rmtree import temporary_folder
+from remora.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL, may_run_code

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import HostError
 from remora.operations.types.checker.type_checker import Diagnostic
-from remora.sandbox.child.rmtree import temporary_folder
+from remora.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import may_run_code

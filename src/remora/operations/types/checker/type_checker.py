@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import HostError, UsageError, install_extra
-from remora.sandbox.child.rmtree import try_remove_tree
+from remora.rmtree import try_remove_tree
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command

@@ -8,7 +8,7 @@ from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey
 from remora.operations.types.facts.observed import observed_types
 from remora.operations.types.facts.probes import Instrumented, find_probes
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.sandbox.cancellation import raise_if_cancelled
+from remora.threads import raise_if_cancelled
 
 
 def collect(

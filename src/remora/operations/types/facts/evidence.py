@@ -27,7 +27,7 @@ from remora.operations.types.source.terms import (
     is_known,
     union,
 )
-from remora.sandbox.cancellation import raise_if_cancelled
+from remora.threads import raise_if_cancelled
 
 _CONTAINERS = frozenset(("list", "dict", "tuple", "set", "frozenset", "deque", "defaultdict"))
 _WORD = re.compile(r"\w+")

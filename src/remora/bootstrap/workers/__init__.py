@@ -1,1 +1,0 @@
-"""Workers that run the shards of other machines' runs."""

@@ -1,0 +1,1 @@
+"""Runs: planned, carried out on any engine, resumed, forked and retried."""

@@ -1,0 +1,176 @@
+"""Starts forks and retries of recorded agents."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from remora.agents.definition.agent import Agent
+from remora.agents.fork import with_agent, with_model
+from remora.agents.job import Job
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import connect_helpers, connect_model
+from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.memory.events import AgentStart
+from remora.models.protocol import Model
+from remora.runs.continuation import fork as forks
+from remora.runs.continuation import retry as retries
+from remora.runs.continuation.fork import ForkResult
+from remora.runs.execution.agent_settings import query_settings_for
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import start_and_end_of
+from remora.runs.records.results import RunView
+from remora.runs.records.run_record import check_continuable, read_own_record
+from remora.usecases.analyze.prepare_run import agents_for
+from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
+from remora.usecases.analyze.resume_run import (
+    Resumable,
+    connect_models,
+    models_named_by,
+    prepare_resume,
+)
+from remora.usecases.analyze.run_limits import close_models
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkRequest:
+    """The arguments of `trace fork`. `files` is the folder to write the turn's files to, if any."""
+
+    agent_id: str
+    turn: int
+    files: Path | None = None
+    trusted: bool = False
+
+
+def fork_with_model(
+    invocation: Invocation, project: Project, request: ForkRequest, *, configured: bool
+) -> ForkResult:
+    """Start a fork of an agent with the configured model, or else with the agent's model.
+
+    Raises ModelError, and whatever `fork_agent` raises.
+    """
+    if not configured:
+        return fork_agent(project, request)
+    model = connect_model(invocation, project.config)
+    try:
+        return fork_agent(project, request, model)
+    finally:
+        close_models([model])
+
+
+def prepare_fork(
+    invocation: Invocation, project: Project, request: ForkRequest, *, configured: bool
+) -> tuple[ForkResult, Resumable, dict[str, Model]]:
+    """Start a fork as `fork_with_model` does, and return it with its work and connected models.
+
+    Nothing is recorded if a model is not available. Raises ModelError, and whatever `fork_agent`
+    raises.
+    """
+    run_id, operation = forks.run_of_agent(project, request.agent_id)
+    start = read_own_record(project, run_id, trusted=request.trusted).attempts().start
+    check_continuable(run_id, start)
+    agents = agents_for(project, [operation])
+    begun = replace(project, config=recorded_config(project.config, start))
+    model = connect_model(invocation, project.config) if configured else None
+    if model is not None:
+        models = {model.name: model} | connect_helpers(invocation, begun.config, model)
+    else:
+        first, _ = start_and_end_of(project.trace, request.agent_id)
+        of_run = start.config.get("model_name")
+        names = [str((first and first.model.get("name")) or of_run)]
+        named = _models_named(project, agents, [request.agent_id])
+        models = connect_models(invocation, begun, start, names, named)
+    try:
+        made = fork_agent(project, request, model)
+        record = read_own_record(project, run_id, trusted=request.trusted)
+        only = frozenset({made.job.agent_id})
+        return made, prepare_resume(invocation, project, record, only=only), models
+    except BaseException:
+        close_models(models.values())
+        raise
+
+
+def _models_named(project: Project, agents: Iterable[Agent], agent_ids: Iterable[str]) -> set[str]:
+    """Return the models that definitions of agents name, and that they named when they ran."""
+    starts = (start_and_end_of(project.trace, agent_id)[0] for agent_id in agent_ids)
+    recorded = (start.definition.get("model") for start in starts if start is not None)
+    return models_named_by(agents) | {str(name) for name in recorded if name is not None}
+
+
+def fork_agent(project: Project, request: ForkRequest, model: Model | None = None) -> ForkResult:
+    """Start a fork of an agent at a turn.
+
+    The fork uses `model`, or the agent's model if `model` is None. Raises whatever
+    `runs.continuation.fork.fork` raises, and UsageError if the run belongs to another installation.
+    """
+    run_id, operation = forks.run_of_agent(project, request.agent_id)
+    record = read_own_record(project, run_id, trusted=request.trusted)
+    check_continuable(run_id, record.attempts().start)
+    (agent,) = agents_for(project, [operation])
+    start = record.attempts().start
+
+    def as_now(_: Job, first: AgentStart) -> AgentStart:
+        found = with_agent(first, agent, project.redact)
+        if model is None:
+            return found
+        config = recorded_config(project.config, start)
+        return with_model(
+            found,
+            model,
+            query_settings_for(config, agent, model, recorded_request(start)),
+        )
+
+    return forks.fork(project, record, request.agent_id, request.turn, as_now, files=request.files)
+
+
+def prepare_retry(
+    invocation: Invocation,
+    project: Project,
+    view: RunView,
+    node: str,
+    *,
+    feedback: str | None = None,
+) -> tuple[Resumable, dict[str, Model]]:
+    """Create new attempts of a node's jobs, and return them with their connected models.
+
+    `view` is the result of `own_run`. Nothing is recorded if a model is not available. Raises
+    ModelError, and whatever `retry_jobs` raises.
+    """
+    check_continuable(view.run_id, view.start)
+    jobs = retries.jobs_to_retry(view, node)
+    agents = agents_for(project, sorted({job.operation for job in jobs}))
+    begun = replace(project, config=recorded_config(project.config, view.start))
+    names = [job.model or "" for job in jobs]
+    named = _models_named(project, agents, (job.agent_id for job in jobs))
+    models = connect_models(invocation, begun, view.start, names, named)
+    try:
+        return retry_jobs(invocation, project, view, node, feedback=feedback), models
+    except BaseException:
+        close_models(models.values())
+        raise
+
+
+def retry_jobs(
+    invocation: Invocation,
+    project: Project,
+    view: RunView,
+    node: str,
+    *,
+    feedback: str | None = None,
+) -> Resumable:
+    """Create new attempts of a node's jobs, and mark the previous attempts as `retried`.
+
+    `view` is the result of `own_run`. Use `run_remaining` to run the new attempts. Raises whatever
+    `runs.continuation.retry.retry` raises.
+    """
+    jobs = retries.jobs_to_retry(view, node)
+    operations = sorted({job.operation for job in jobs})
+    agents = {a.definition.operation: a for a in agents_for(project, operations)}
+    python = python_for(invocation, project, agents.values())
+    check_interpreter(project, python, agents.values())
+
+    def as_now(job: Job, start: AgentStart) -> AgentStart:
+        return with_agent(start, agents[job.operation], project.redact)
+
+    begun, record = retries.retry(project, view.record, jobs, as_now, feedback=feedback)
+    only = frozenset(job.agent_id for job in begun)
+    return prepare_resume(invocation, project, record, only=only)

@@ -1,0 +1,269 @@
+"""Prepares a run: copies the project's files, loads the agents and plans the jobs."""
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from math import ceil
+from os.path import realpath
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from remora.agents.definition.agent import Agent, agent_named, load_agents
+from remora.bootstrap.invocation import Invocation, path_hint
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.project_interpreter import may_run_at_planning, python_for_some
+from remora.errors import UsageError
+from remora.files.patterns import IgnoreRules
+from remora.files.project_files import ProjectFiles, project_files
+from remora.models.embedded import weights
+from remora.models.model_settings import addresses_in
+from remora.models.provider import used_provider
+from remora.rmtree import try_remove_tree
+from remora.runs.execution.agent_settings import (
+    agent_may_write,
+    options_for,
+    selected_rules_of,
+)
+from remora.runs.execution.engine import RemoteWorkers, shard_size
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import concurrency_of
+from remora.runs.planning.changed_nodes import changed_nodes
+from remora.runs.planning.duration import asks_model, job_seconds
+from remora.runs.planning.estimate import Estimate
+from remora.runs.planning.measured_estimate import PlannedSpeed, estimate_plan
+from remora.runs.planning.measured_rates import rates_of, read_rates, server_text
+from remora.runs.planning.plan import (
+    MAX_JOBS,
+    AgentWithOptions,
+    Plan,
+    Selection,
+    make_plan,
+    without_operations,
+)
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
+from remora.runs.project import Project
+from remora.runs.retention.orphaned_bases import remove_idle_bases
+from remora.runs.retention.orphaned_copies import record_project_path
+from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import listeners_for
+from remora.usecases.analyze.remote_workers import workers_for
+from remora.usecases.hub.fact_source import fact_source
+from remora.usecases.hub.observed_values import observed_values
+from remora.usecases.hub.reached_nodes import nodes_reached_by_tests
+from remora.workspaces.copy.driver_choice import require_driver
+from remora.workspaces.copy.scan import is_in_tool_cache
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
+
+NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
+
+
+def prepare(
+    invocation: Invocation,
+    request: RunRequest,
+    project: Project | None = None,
+    *,
+    run_id: str | None = None,
+    plan_only: bool = False,
+    notify: Callable[[str], None] = lambda _line: None,
+) -> PreparedRun:
+    """Copy the project's files and plan a run.
+
+    No model is needed. Operations such as `test` try calls of the project's code, if it may run;
+    `notify` receives a line before. `project` is the result of
+    `open_project(invocation, request.paths)`, if the caller has already opened the project, and
+    `run_id` is the run's ID, if it is already known. With
+    `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
+    the agents that need it are left out, unless all agents need it.
+    """
+    project = project or open_project(invocation, request.paths)
+    refuse_whole_disk(project.root)
+    workers = workers_for(project, request.engine, request.concurrency)
+    require_driver(project.config.workspace.driver, project.cache)
+    agents = agents_for(project, request.operations or project.operations.defaults)
+    # a killed process that planned this run may have left its copy
+    base_suffix = "" if run_id is None else f"~{secrets.token_hex(3)}"
+    run_id = run_id or new_run_id()
+    config = project.config
+    python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
+    remove_idle_bases(project, utc_now())
+    record_project_path(project)
+    # the base is the whole project: `exclude` only limits what agents work on
+    files = project_files(project.root, include=config.workspace.include)
+    base = take_base(project.root, files, project.cache / "bases" / (run_id + base_suffix))
+    ruff = SharedRuff(base.folder, selected_rules_of(config))
+    try:
+        source, selection = _select_copied(invocation, request, project, base, files)
+        observed = observed_values(invocation, project, agents)
+        provider = used_provider(config.model, cache=invocation.folders.cache)
+        shared = {
+            "reached_by_tests": nodes_reached_by_tests(invocation, project),
+            "observed": observed,
+            "python": python,
+            "may_run": may_run_at_planning(invocation, project, agents),
+            "notify": notify,
+        }
+        work = [
+            AgentWithOptions(
+                agent,
+                {
+                    **options_for(config, agent.definition.operation, request),
+                    **shared,
+                    "open": agent_may_write(config, agent, provider),
+                },
+            )
+            for agent in agents
+        ]
+        with ruff.used():
+            plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
+        plan = without_operations(plan, left_out, NO_ENVIRONMENT)
+        plan = replace(
+            plan,
+            seconds=job_seconds(plan, project.operations, provider),
+            estimate=_estimate_from_rates(
+                project, request, plan, agents, provider=provider, workers=workers
+            ),
+        )
+    except BaseException:
+        ruff.close()
+        try_remove_tree(base.folder)
+        raise
+    return PreparedRun(
+        run_id=run_id,
+        project=project,
+        request=request,
+        plan=plan,
+        agents={agent.definition.operation: agent for agent in agents},
+        source=fact_source(invocation, project),
+        base=base,
+        ruff=ruff,
+        python=python,
+        observed=observed,
+        listeners=listeners_for(invocation, config),
+        workers=workers,
+    )
+
+
+def select_source(
+    invocation: Invocation, request: RunRequest, project: Project, tree: Path, files: Sequence[str]
+) -> tuple[Source, Selection]:
+    """Parse the requested files of a tree, and return them with the selection of nodes."""
+    paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
+    for path in _included(paths, project.config.exclude):
+        if is_notebook(path) and (project.root / path).is_file():
+            raise UsageError(
+                f"{path} is a notebook, which Remora does not read",
+                hint="use .py files, or folders",
+            )
+    selection = Selection(
+        paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
+    )
+    searched = files if request.keys is None or request.keys else ()
+    source = read_modules(tree, _included(searched, project.config.exclude), paths)
+    revision = request.since if request.changed is None else request.changed or "HEAD"
+    if revision is not None:
+        changed = changed_nodes(
+            project.root, tree, revision, source, with_modules=request.changed is None
+        )
+        selection = replace(selection, changed=changed | request.also)
+    return source, selection
+
+
+def _select_copied(
+    invocation: Invocation,
+    request: RunRequest,
+    project: Project,
+    base: BaseSnapshot,
+    files: ProjectFiles,
+) -> tuple[Source, Selection]:
+    """Return the result of `select_source` for a base, with the files that could not be copied."""
+    looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
+    source, selection = select_source(invocation, request, project, base.folder, looked_for)
+    return with_reasons(source, base.left_out), selection
+
+
+def refuse_whole_disk(root: Path) -> None:
+    """Raise UsageError if `root` is the root of the file system and does not contain a project."""
+    marks = (".git", "remora.yaml", "pyproject.toml")
+    if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
+        raise UsageError(
+            f"{root} is the root of the file system, not a project",
+            hint="run this in your project, or select its root with --root",
+        )
+
+
+def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
+    """Return the agents with the given names or operations. Raises NotFound if any is unknown."""
+    known = load_agents(project.root, project.operations, names)
+    named = [agent_named(known, name) for name in names]
+    return tuple({agent.definition.operation: agent for agent in named}.values())
+
+
+def too_many(plan: Plan, request: RunRequest) -> bool:
+    return len(plan.jobs) > MAX_JOBS and request.max_nodes is None and not request.yes
+
+
+def new_run_id() -> str:
+    """Return a unique run ID, such as `20260131-093000-1f2e3d`. IDs sort by time."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _relative(root: Path, path: Path, folder: Path) -> str:
+    absolute = Path(realpath(folder / path))
+    if not absolute.is_relative_to(root):
+        raise UsageError(
+            f"{path} is outside the project {root}", hint="use --root to select another project"
+        )
+    if not absolute.exists():
+        raise UsageError(f"{path} does not exist", hint=path_hint(path, folder))
+    return absolute.relative_to(root).as_posix()
+
+
+def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
+    """Return the files that still exist, except symbolic links and cache files of tools."""
+    return [
+        path
+        for path in paths
+        if (root / path).is_file() and not (root / path).is_symlink() and not is_in_tool_cache(path)
+    ]
+
+
+def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
+    rules = IgnoreRules()
+    rules.add("", "\n".join(exclude))
+    return [path for path in paths if not rules.ignores(path)]
+
+
+def _estimate_from_rates(
+    project: Project,
+    request: RunRequest,
+    plan: Plan,
+    agents: Sequence[Agent],
+    *,
+    provider: str,
+    workers: RemoteWorkers | None,
+) -> Estimate:
+    """Return what the jobs of a plan are expected to need.
+
+    `provider` is `embedded`, `openai` or `none`. `workers` is None for jobs in this process.
+    """
+    settings = project.config.model
+    known = read_rates(project.state.parents[1])
+    server = server_text(addresses_in(settings)) if provider == "openai" else ""
+    rates = {}
+    for agent in agents:
+        operation = agent.definition.operation
+        model = agent.definition.model or settings.name
+        if provider == "embedded" and asks_model(operation, project.operations, provider):
+            model = model or weights.MODEL
+        rates[operation] = rates_of(known, operation, server, model, request.engine)
+    number = None if workers is None else _busy(workers.count(), len(plan.jobs))
+    speed = PlannedSpeed(concurrency_of(request, settings), number)
+    return estimate_plan(plan, project.operations, provider, rates, speed)
+
+
+def _busy(workers: int | None, jobs: int) -> int | None:
+    """Return the number of workers that get a shard, or None if it is unknown."""
+    return None if workers is None else min(workers, ceil(jobs / shard_size(jobs)))

@@ -1,0 +1,138 @@
+"""Connects a run to the workers of an engine."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from remora.bootstrap.open_trace import require_extra
+from remora.errors import UsageError
+from remora.memory.events import Head
+from remora.runs.execution.engine import (
+    SHARD_CONCURRENCY,
+    EndedAgent,
+    Engine,
+    RemoteWorkers,
+    Shard,
+    StartedRun,
+)
+from remora.runs.execution.shard_task import ShardTask, code_digest
+from remora.runs.execution.shared_repository import shared_repository
+from remora.runs.project import Project
+
+if TYPE_CHECKING:  # the extra may be missing
+    from remora.engines.ray_messages import RayOrder
+    from remora.trace.postgres.store import PostgresTraceStore
+
+LOCAL, QUEUE, RAY = "local", "queue", "ray"
+_MODULES = {QUEUE: "procrastinate", RAY: "ray"}
+_EVER = datetime.min.replace(tzinfo=UTC)
+_OVERLAP = timedelta(seconds=30)
+"""Time for which an append may be under way between its time stamp and its commit."""
+
+
+def workers_for(
+    project: Project, engine: str, concurrency: int | None = None
+) -> RemoteWorkers | None:
+    """Return the workers of an engine, or None for jobs in this process.
+
+    On Ray, at most `concurrency` jobs of a shard run at a time.
+
+    Raises UsageError if the project's streams are not in a database, and ConfigError if the
+    engine's extra is not installed.
+    """
+    if engine == LOCAL:
+        return None
+    if project.config.runner.memory.trace_store != "postgres":
+        raise UsageError(
+            f"--engine {engine} needs streams that all machines reach",
+            hint="set runner.memory.trace_store: postgres; see docs/how-to/scale.md",
+        )
+    require_engine(engine)
+    from remora.trace.postgres.store import PostgresTraceStore
+
+    store = project.open_store()
+    assert isinstance(store, PostgresTraceStore)
+
+    def make_engine(started: StartedRun) -> Engine:
+        make_task = _task_maker(project, store, started)
+        if engine == RAY:
+            make_order = _order_maker(make_task, concurrency or SHARD_CONCURRENCY, started.model)
+            return _ray_engine(project, store, started, make_order)
+        return _queue_engine(project, make_task)
+
+    ended = _EndedAgents(store).new_ones
+    if engine == QUEUE:
+        return RemoteWorkers(engine, make_engine, ended, store.count_queue_workers)
+    return RemoteWorkers(engine, make_engine, ended)
+
+
+def require_engine(engine: str) -> None:
+    """Raise ConfigError if an engine's extra is not installed."""
+    require_extra("psycopg", "postgres")
+    require_extra(_MODULES[engine], engine)
+
+
+def _queue_engine(project: Project, make_task: Callable[[Shard], ShardTask]) -> Engine:
+    from remora.engines.queue_engine import QueueEngine
+
+    database = project.config.postgres
+    return QueueEngine(database.dsn or "", database.lease_s, make_task)
+
+
+def _ray_engine(
+    project: Project,
+    store: "PostgresTraceStore",
+    started: StartedRun,
+    make_order: "Callable[[Sequence[Shard]], RayOrder]",
+) -> Engine:
+    from remora.engines.ray_engine import RayEngine
+
+    find_claims = partial(store.open_claims, started.run_id)
+    return RayEngine(os.environ, make_order, find_claims, project.config.postgres.lease_s)
+
+
+def _order_maker(
+    make_task: Callable[[Shard], ShardTask], concurrency: int, model: str
+) -> "Callable[[Sequence[Shard]], RayOrder]":
+    from remora.engines.ray_messages import RayOrder
+
+    def make_order(shards: Sequence[Shard]) -> RayOrder:
+        return RayOrder(tasks=tuple(map(make_task, shards)), concurrency=concurrency, model=model)
+
+    return make_order
+
+
+def _task_maker(
+    project: Project, store: "PostgresTraceStore", started: StartedRun
+) -> Callable[[Shard], ShardTask]:
+    from remora.trace.postgres.owner import this_machine
+
+    repository = shared_repository(project, this_machine(), started.run_id, started.commit)
+
+    def make_task(shard: Shard) -> ShardTask:
+        return ShardTask(
+            run_id=started.run_id,
+            project=store.project,
+            number=shard.number,
+            agents=tuple(job.agent_id for job in shard.jobs),
+            start_hash=started.start_hash,
+            code=code_digest(),
+            repository=repository,
+        )
+
+    return make_task
+
+
+class _EndedAgents:
+    """Finds the agents of a run that have ended since the last look."""
+
+    def __init__(self, store: "PostgresTraceStore") -> None:
+        self._store = store
+        self._since = _EVER
+
+    def new_ones(self, run_id: str, everything: bool) -> Iterator[EndedAgent]:
+        for row in self._store.ended_agents(run_id, _EVER if everything else self._since):
+            self._since = max(row.ended - _OVERLAP, self._since)
+            yield EndedAgent(row.agent_id, row.status, Head(count=row.events, hash=row.head))

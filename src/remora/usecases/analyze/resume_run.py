@@ -1,0 +1,232 @@
+"""Resumes a recorded run with its recorded settings, but with current addresses and consent."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from remora.agents.definition.agent import Agent
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import connect_helpers, connect_model
+from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.errors import ModelError, StreamDamaged, UsageError
+from remora.memory.events import RunStart
+from remora.models.agreed_addresses import require_agreed
+from remora.models.protocol import Model
+from remora.models.provider import model_is_optional
+from remora.runs.continuation.resume import check_definition, finish_run
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import RunObserver
+from remora.runs.planning.plan import Plan
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import start_and_end_of
+from remora.runs.records.attempts import Attempt, Attempts
+from remora.runs.records.run_record import RunRecord, check_continuable
+from remora.runs.records.run_stream import open_run
+from remora.usecases.analyze.execute_plan import listeners_for
+from remora.usecases.analyze.measure_rates import RateMeter
+from remora.usecases.analyze.prepare_run import agents_for
+from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
+from remora.usecases.analyze.remote_workers import LOCAL, workers_for
+from remora.usecases.hub.fact_source import fact_source
+from remora.usecases.hub.observed_values import observed_values
+from remora.workspaces.copy.driver_choice import require_driver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumable:
+    """A run to resume, or some of its agents.
+
+    `run.project` has the recorded configuration for all settings that affect agents. `models`
+    contains the names of the models that are needed.
+    """
+
+    run: PreparedRun
+    record: RunRecord
+    attempts: Attempts
+    models: tuple[str, ...]
+    only: frozenset[str] | None = None
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Return True if the run and all of its attempts have ended."""
+        attempts = self.attempts
+        return attempts.ended and not attempts.unended and not attempts.unbegun
+
+    def check_model(self, model: str | None) -> None:
+        """Raise UsageError if `model` is a different model. A server address is allowed."""
+        if model is None or "://" in model or not self.models or model in self.models:
+            return
+        raise UsageError(
+            f"the run uses the model {', '.join(self.models)}, not {model}",
+            hint="omit --model, or pass the address of a server that has this model; "
+            "`remora trace fork` can use another model",
+        )
+
+
+def prepare_resume(
+    invocation: Invocation,
+    project: Project,
+    record: RunRecord,
+    *,
+    only: frozenset[str] | None = None,
+    engine: str = LOCAL,
+    concurrency: int | None = None,
+) -> Resumable:
+    """Return the remaining work of the run whose verified record is `record`.
+
+    At most `concurrency` jobs run at a time. The plan, operations, seed, limits and model names are
+    taken from the record. Consent, addresses and keys are never read from a stream.
+
+    Raises UsageError if an agent has changed or if required tests cannot run, StreamLocked if the
+    run is still in progress, and StreamDamaged if a stream is damaged.
+    """
+    require_driver(project.config.workspace.driver, project.cache)
+    if record.is_written:
+        with open_run(project, record) as stream:  # raises if it is locked, naming the writer
+            record = stream.record
+    attempts = record.attempts()
+    check_continuable(record.run_id, attempts.start)
+    request = recorded_request(attempts.start, concurrency)
+    project = replace(project, config=recorded_config(project.config, attempts.start))
+    left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
+    unbegun = attempts.unbegun if only is None else []
+    wanted = {job.operation for job in [*(a.job for a in left), *unbegun]}
+    agents = {a.definition.operation: a for a in agents_for(project, sorted(wanted))}
+    of_run = attempts.start.config.get("model_name")
+    names = [_model_of(project, attempt, agents, of_run) for attempt in left]
+    names += [agents[job.operation].definition.model or of_run for job in unbegun]
+    python = python_for(invocation, project, agents.values())
+    check_interpreter(project, python, agents.values())
+    run = PreparedRun(
+        run_id=record.run_id,
+        project=project,
+        request=request,
+        plan=_plan(attempts),
+        agents=agents,
+        source=fact_source(invocation, project),
+        base=None,
+        ruff=None,
+        python=python,
+        observed=observed_values(invocation, project, agents.values()),
+        listeners=listeners_for(invocation, project.config),
+        workers=workers_for(project, engine, concurrency),
+    )
+    models = tuple(dict.fromkeys(name for name in names if name))
+    return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)
+
+
+def connect_wanted(invocation: Invocation, wanted: Resumable) -> dict[str, Model]:
+    """Connect to the models of a run's remaining work. Raises whatever `connect_models` raises."""
+    run = wanted.run
+    named = models_named_by(run.agents.values())
+    return connect_models(invocation, run.project, wanted.attempts.start, wanted.models, named)
+
+
+def models_named_by(agents: Iterable[Agent]) -> set[str]:
+    """Return the models that definitions of agents name."""
+    return {agent.definition.model for agent in agents if agent.definition.model}
+
+
+def connect_models(
+    invocation: Invocation,
+    project: Project,
+    start: RunStart,
+    names: Iterable[str],
+    by_project: Collection[str],
+) -> dict[str, Model]:
+    """Connect to models at their current addresses, and return them keyed by name.
+
+    `by_project` are the models that agents of the project name, now or when they ran. Nothing is
+    connected before the user has agreed to each of them.
+
+    Raises ConfigError if the user has not, and ModelError if the server has a different model,
+    because a run must never change its model silently. Raises UsageError if no address is
+    configured; the address in `start` is never used, but the error names it.
+    """
+    found: dict[str, Model] = {}
+    names = tuple(dict.fromkeys(names))
+    _require_address(project, start, names)
+    for name in names:
+        require_agreed(project.config, name, by_project=name in by_project)
+    for name in names:
+        model = connect_model(invocation, project.config, name, by_project=name in by_project)
+        if model.name != name:
+            raise ModelError(
+                f"the agents used the model {name}, but the configured "
+                f"server provides {model.name}",
+                hint="use a server with the original model, or fork an agent with --model",
+            )
+        found[name] = model
+    main = next(iter(found.values()), None)
+    return found | ({} if main is None else connect_helpers(invocation, project.config, main))
+
+
+def _require_address(project: Project, start: RunStart, names: Sequence[str]) -> None:
+    recorded = start.config.get("model")
+    address = recorded.get("base_url") if isinstance(recorded, dict) else None
+    if isinstance(address, list) and address:
+        address = address[0]
+    model = project.config.model
+    if names and address and model_is_optional(model):
+        raise UsageError(
+            f"the run used the model {names[0]} at {address}, but no address is configured now",
+            hint=f"pass `--model {address}`, or set model.base_url to the address of a server "
+            "that has this model",
+        )
+
+
+async def run_remaining(
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    observer: RunObserver,
+    clock: Callable[[], datetime],
+    meter: RateMeter,
+) -> None:
+    """Run the remaining jobs, or only the selected agents, and measure them with `meter`.
+
+    Raises whatever `finish_run` raises, and OutsideError if a required Hub is not running.
+    """
+    begun = [attempt.job.agent_id for attempt in wanted.attempts.begun]
+    async with wanted.run.source.opened() as facts:
+        run = wanted.run.start(
+            models=models,
+            settings=wanted.attempts.start.config,
+            facts=facts,
+            observer=meter.watch(wanted.run, observer, begun),
+            clock=clock,
+        )
+        await finish_run(run, wanted.record, only=wanted.only)
+
+
+def _model_of(
+    project: Project, attempt: Attempt, agents: Mapping[str, Agent], of_run: str | None
+) -> str | None:
+    """Return the name of the model that is needed to continue an attempt.
+
+    Returns None if only the attempt's `job_end` event is missing, or if the attempt is damaged and
+    cannot be continued.
+    """
+    agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
+    try:
+        start, end = start_and_end_of(project.trace, agent_id)
+    except StreamDamaged:
+        return None
+    if end is not None:
+        return None
+    if start is None:
+        return agent.definition.model or of_run
+    check_definition(start, agent, project.redact)
+    return str(start.model.get("name") or of_run)
+
+
+def _plan(attempts: Attempts) -> Plan:
+    """Return the recorded plan, for observers."""
+    plan = attempts.start.plan
+    return Plan(
+        jobs=attempts.jobs,
+        operations=tuple(plan.get("operations", ())),
+        nodes=plan.get("nodes", 0),
+        skipped=plan.get("skipped", 0),
+        findings=plan.get("findings", 0),
+        unreadable=tuple(plan.get("unreadable", ())),
+    )

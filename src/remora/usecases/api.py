@@ -1,0 +1,397 @@
+"""Remora's commands as Python functions. They print nothing.
+
+`root` is the project's folder, or an open Project such as `RunResult.project`, whose operations are
+then used. The default is the project that contains the current directory. `run` is a run ID, a
+unique prefix of an ID, or `last`. Errors are raised as RemoraError with a message and a hint.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import model_flags
+from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
+from remora.errors import UsageError
+from remora.ids import LAST
+from remora.models.protocol import Model
+from remora.operations.base import Operations
+from remora.runs.continuation.fork import ForkResult
+from remora.runs.continuation.retry import reject_repeats
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import NoObserver, RunObserver
+from remora.runs.planning.plan import Plan
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.name_lookup import run_named, stream_named
+from remora.runs.records.results import RunView, own_run, read_run
+from remora.runs.records.run_record import read_own_record
+from remora.runs.report.report_builder import make_report
+from remora.runs.report.report_formats import FORMATS
+from remora.runs.report.report_model import Report
+from remora.runs.review import review
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.filters import ReviewFilter, parse_filter
+from remora.runs.review.revert import Reverted
+from remora.runs.review.revert import revert as revert_changes
+from remora.runs.review.review import TrackProgress, Verdicts
+from remora.threads import run_in_thread
+from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import (
+    connect_own_models,
+    create_records,
+    execute_plan,
+    model_for,
+)
+from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
+from remora.usecases.analyze.measure_rates import RateMeter
+from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.resume_run import (
+    Resumable,
+    connect_wanted,
+    prepare_resume,
+    run_remaining,
+)
+from remora.usecases.analyze.run_limits import close_models, planned_within, run_to_end
+from remora.usecases.api_arguments import (
+    as_paths,
+    as_texts,
+    invocation_for,
+    open_with,
+    positive,
+    run_flags,
+)
+from remora.usecases.hub.observe_tests import store_observed
+
+NO_OBSERVER = NoObserver()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """A run that has finished or was stopped.
+
+    `stopped` is the reason for stopping, or an empty string if the run finished. `only` contains
+    the IDs of the agents that ran, or is None if all agents ran.
+    """
+
+    project: Project
+    run_id: str
+    stopped: str = ""
+    only: frozenset[str] | None = None
+
+    @cached_property
+    def view(self) -> RunView:
+        """Return the run and its jobs, read from its streams.
+
+        Raises NotFound if the run never started.
+        """
+        return read_run(self.project, self.run_id)
+
+
+def plan(
+    *paths: str | Path,
+    root: str | Path | Project | None = None,
+    operations: Sequence[str] = (),
+    node: str | None = None,
+    changed: str | None = None,
+    max_nodes: int | None = None,
+    known: Operations | None = None,
+) -> Plan:
+    """Return the jobs that `analyze` would run with the same arguments.
+
+    No model is needed, and nothing is recorded.
+    """
+    request = RunRequest(
+        paths=as_paths(paths),
+        operations=as_texts(operations),
+        node=node,
+        changed=changed,
+        max_nodes=positive("max_nodes", max_nodes),
+    )
+    run = prepare(invocation_for(root, known=known), request)
+    run.close()
+    return run.plan
+
+
+def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
+    *paths: str | Path,
+    root: str | Path | Project | None = None,
+    operations: Sequence[str] = (),
+    node: str | None = None,
+    changed: str | None = None,
+    max_nodes: int | None = None,
+    model: str | None = None,
+    concurrency: int | None = None,
+    unsafe_fixes: bool = False,
+    select: Sequence[str] = (),
+    strengthen: bool = False,
+    max_turns: int | None = None,
+    max_time: float | None = None,
+    seed: int | None = None,
+    allow_unsandboxed: bool = False,
+    allow_addresses: Sequence[str] = (),
+    known: Operations | None = None,
+    observer: RunObserver = NO_OBSERVER,
+) -> RunResult:
+    """Plan jobs for `paths` (default: the whole project) and run them on private copies.
+
+    The project's files do not change until `accept` is called.
+
+    - `node` is a glob for `path:qualname`.
+    - `changed` is a revision. An empty string means HEAD.
+    - `model` is the name of a model or the address of a server.
+    - `select` contains the ruff rules to check instead of the project's, such as `F` or `default`.
+    - `max_time` is in seconds.
+    - `allow_addresses` contains addresses of model servers that the project's file may choose.
+    - `known` contains all available operations, for example `BUILT_IN | MINE`. By default, only the
+      built-in operations are available.
+    """
+    request = RunRequest(
+        paths=as_paths(paths),
+        operations=as_texts(operations),
+        node=node,
+        changed=changed,
+        max_nodes=positive("max_nodes", max_nodes),
+        concurrency=positive("concurrency", concurrency),
+        unsafe_fixes=unsafe_fixes,
+        strengthen=strengthen,
+        max_turns=positive("max_turns", max_turns),
+        seed=seed,
+    )
+    flags = run_flags(model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses))
+    with planned_within(max_time):
+        invocation, project = open_with(root, flags, known, request.paths)
+        run = prepare(invocation, request, project)
+    try:
+        return execute(invocation, run, observer=observer, max_time=max_time)
+    finally:
+        run.close()
+
+
+def execute(
+    invocation: Invocation,
+    run: PreparedRun,
+    *,
+    watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
+    observer: RunObserver = NO_OBSERVER,
+    connected: Callable[[Model], None] = lambda _model: None,
+    max_time: float | None = None,
+) -> RunResult:
+    """Run a plan created by `prepare`.
+
+    Errors that prevent the run from starting are raised before anything is recorded.
+    """
+    check_interpreter(run.project, run.python, run.agents.values())
+    if run.base is not None:
+        check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
+    model = model_for(invocation, run)
+    models = [model]
+    try:
+        own = connect_own_models(invocation, run, model)
+        models += own.values()
+        create_records(run.project)
+        connected(model)
+    except BaseException:
+        close_models(models)
+        raise
+    with watching() if watching is not None else nullcontext(observer) as seeing:
+        stopped = run_to_end(
+            lambda: execute_plan(run, model, seeing, utc_now, own), models, max_time
+        )
+    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
+
+
+def resume(  # noqa: PLR0913 (one keyword for each option of the command)
+    run: str = LAST,
+    *,
+    root: str | Path | Project | None = None,
+    model: str | None = None,
+    concurrency: int | None = None,
+    max_time: float | None = None,
+    allow_unsandboxed: bool = False,
+    allow_addresses: Sequence[str] = (),
+    trust_run: bool = False,
+    observer: RunObserver = NO_OBSERVER,
+) -> RunResult:
+    """Run the remaining jobs of an interrupted run. Finished jobs are not repeated.
+
+    `model` is the address of a server that serves the run's model.
+    """
+    concurrency = positive("concurrency", concurrency)
+    flags = run_flags(model, allow_unsandboxed, allow_addresses=as_texts(allow_addresses))
+    invocation, project = open_with(root, flags)
+    record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
+    wanted = prepare_resume(invocation, project, record, concurrency=concurrency)
+    wanted.check_model(model)
+    if wanted.nothing_to_do:
+        return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
+    models = connect_wanted(invocation, wanted)
+    return continue_run(wanted, models, observer, max_time)
+
+
+def retry(  # noqa: PLR0913 (one keyword for each option of the command)
+    run: str,
+    node: str,
+    *,
+    feedback: str | None = None,
+    root: str | Path | Project | None = None,
+    model: str | None = None,
+    max_time: float | None = None,
+    allow_unsandboxed: bool = False,
+    trust_run: bool = False,
+    observer: RunObserver = NO_OBSERVER,
+) -> RunResult:
+    """Run the jobs of a node again on the current version of its file, with optional feedback.
+
+    `model` has the same meaning as in `resume`.
+    """
+    invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
+    view = own_run(project, run_named(project.trace, run), trusted=trust_run)
+    wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
+    done = continue_run(wanted, models, observer, max_time)
+    reject_repeats(project, view, wanted.only or ())
+    return done
+
+
+def fork(
+    agent: str,
+    turn: int,
+    *,
+    model: str | None = None,
+    files: str | Path | None = None,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> ForkResult:
+    """Create another attempt that starts at a turn of an agent. Use `resume` to run it.
+
+    `agent` is an agent ID, a unique prefix of an ID, or the function that the agent worked on.
+    `files` is an empty folder to which the files of that turn are written.
+    """
+    invocation, project = open_with(root, model_flags(model))
+    request = ForkRequest(
+        agent_id=stream_named(project.trace, agent),
+        turn=turn,
+        files=None if files is None else Path(files),
+        trusted=trust_run,
+    )
+    return fork_with_model(invocation, project, request, configured=model is not None)
+
+
+def accept(  # noqa: PLR0913 (one keyword for each option of the command)
+    run: str | RunView = LAST,
+    *nodes: str,
+    every: bool = False,
+    rules: Iterable[str] = (),
+    only_if: Iterable[str] = (),
+    owners: Iterable[str] = (),
+    git_branch: str | None = None,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+    progress: TrackProgress = iter,
+) -> Verdicts:
+    """Write verified changes to the project's files.
+
+    Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
+    or a glob) to select changes, or set `every` to select all of them. `rules`, `owners` (as in
+    CODEOWNERS) and `only_if` (`verified`, `docstring-only`) narrow the selection. If `git_branch` is
+    given, each change set becomes a commit on that branch instead. `run` can also be a RunView that
+    was read before.
+    """
+    _, project = open_with(root)
+    wanted, narrow = _named(project, run), _filter(rules, only_if, owners)
+    if git_branch is not None:
+        run_id = wanted if isinstance(wanted, str) else wanted.run_id
+        choice = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
+        return accept_onto_branch(
+            project, run_id, git_branch, choice, trusted=trust_run, progress=progress
+        )
+    done = review.accept(
+        project, wanted, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
+    )
+    kept = store_observed(invocation_for(project), project, done.observed)
+    return replace(done, notes=[*done.notes, *([kept] if kept else [])])
+
+
+def reject(  # noqa: PLR0913 (one keyword for each option of the command)
+    run: str | RunView = LAST,
+    *nodes: str,
+    every: bool = False,
+    rules: Iterable[str] = (),
+    only_if: Iterable[str] = (),
+    owners: Iterable[str] = (),
+    feedback: str | None = None,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> Verdicts:
+    """Reject changes. The project's files are not modified.
+
+    The arguments have the same meaning as in `accept`.
+    """
+    _, project = open_with(root)
+    return review.reject(
+        project,
+        _named(project, run),
+        nodes,
+        every=every,
+        narrow=_filter(rules, only_if, owners),
+        feedback=feedback,
+        trusted=trust_run,
+    )
+
+
+def revert(
+    run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
+) -> Reverted:
+    """Undo accepted changes in the project's files.
+
+    Without `nodes`, all accepted changes of the run are undone.
+    """
+    _, project = open_with(root)
+    return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
+
+
+def report(
+    run: str = LAST, *, root: str | Path | Project | None = None, raw: bool = False
+) -> Report:
+    """Return the report of a run. Use `render` to format it.
+
+    The report is redacted unless `raw` is true.
+    """
+    _, project = open_with(root)
+    return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
+
+
+def render(found: Report, form: Literal["md", "html", "sarif", "json"] = "md") -> str:
+    """Return a report as a string in the given format."""
+    if form not in FORMATS:
+        raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")
+    return FORMATS[form](found)
+
+
+def continue_run(
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    observer: RunObserver = NO_OBSERVER,
+    max_time: float | None = None,
+) -> RunResult:
+    """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
+    run = wanted.run
+    meter = RateMeter()
+
+    async def work() -> None:
+        await run_remaining(wanted, models, observer, utc_now, meter)
+        await run_in_thread(meter.keep)
+
+    stopped = run_to_end(work, models.values(), max_time)
+    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
+
+
+def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str]) -> ReviewFilter:
+    return parse_filter(as_texts(rules), as_texts(only_if), as_texts(owners))
+
+
+def _named(project: Project, run: str | RunView) -> str | RunView:
+    return run_named(project.trace, run) if isinstance(run, str) else run

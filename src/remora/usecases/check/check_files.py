@@ -1,0 +1,212 @@
+"""Checks files as `analyze` would, without a record of it: the use case of `remora check`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace as replaced
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.errors import NotFound
+from remora.ids import unescape_path
+from remora.operations.base import Operations
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import RunObserver
+from remora.runs.planning.changed_nodes import changed_lines
+from remora.runs.planning.plan import Plan
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.source_files import is_notebook
+from remora.runs.project import Project
+from remora.runs.records.measured_models import keep_measured, read_measured
+from remora.runs.records.results import RunView, read_run
+from remora.runs.report.github import ChangedLines
+from remora.runs.report.patch import combined_patch
+from remora.runs.report.problems import Problem, find_problems
+from remora.runs.report.report_builder import make_report
+from remora.runs.report.report_model import Report
+from remora.trace.stream.jsonl_store import JsonlTraceStore
+from remora.trace.trace_folder import TraceFolder
+from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.run_limits import INTERRUPTED, planned_within
+from remora.usecases.api import NO_OBSERVER, execute
+from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
+from remora.usecases.check.report_findings import findings_in_base, findings_left
+
+_SETTINGS = {
+    "runner.memory.trace_store": "jsonl",
+    "runner.memory.durability": "none",
+    "runner.memory.global_events": False,
+}
+"""Settings of a run whose records are removed at its end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult:
+    """What the agents would change, and what operations report.
+
+    `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
+    longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for
+    `git apply`. `changed` has the changed lines of the files with problems if a revision was given.
+    `stopped` is the reason if the check was stopped early.
+    """
+
+    root: Path
+    plan: Plan
+    nodes: int
+    problems: tuple[Problem, ...]
+    report: Report
+    view: RunView
+    patch: str = ""
+    changed: ChangedLines | None = None
+    stopped: str = ""
+
+
+def check(  # noqa: PLR0913 (one keyword for each option of the command)
+    *paths: str | Path,
+    root: str | Path | Project | None = None,
+    operations: Sequence[str] = (),
+    changed: str | None = None,
+    model: str | None = None,
+    unsafe_fixes: bool = False,
+    select: Sequence[str] = (),
+    max_time: float | None = None,
+    allow_unsandboxed: bool = False,
+    known: Operations | None = None,
+    observer: RunObserver = NO_OBSERVER,
+) -> CheckResult:
+    """Return what `analyze` would change in `paths` (default: the whole project).
+
+    Nothing is changed or recorded in the project. Files that are not Python files, or that the
+    configuration excludes, are skipped. A notebook raises UsageError. The arguments have the same meaning as in `analyze`.
+    """
+    request = RunRequest(
+        paths=as_paths(paths),
+        operations=as_texts(operations),
+        changed=changed,
+        unsafe_fixes=unsafe_fixes,
+    )
+    flags = run_flags(model, allow_unsandboxed, as_texts(select))
+    invocation = invocation_for(root, flags, known)
+    return check_files(invocation, request, observer=observer, max_time=max_time)
+
+
+def check_files(
+    invocation: Invocation,
+    request: RunRequest,
+    *,
+    watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
+    observer: RunObserver = NO_OBSERVER,
+    max_time: float | None = None,
+    read_records: Callable[[Project, str], object] | None = None,
+) -> CheckResult:
+    """Run the jobs of a request with records in a private folder, and remove the folder.
+
+    The project chooses no model, because hooks and CI check code before it is reviewed.
+    `read_records` is called with the project and the run's ID while the records exist. Raises
+    KeyboardInterrupt if the user stops it.
+    """
+    request = _python_files(request)
+    with TemporaryDirectory(prefix="remora-check-") as folder:
+        with planned_within(max_time):
+            flags = {**invocation.flags, **_SETTINGS}
+            invocation = replace(invocation, flags=flags, takes_model=False)
+            project = _private_project(invocation, request, Path(folder))
+            prepared = _for_check(prepare(invocation, request, project))
+        try:
+            done = execute(
+                invocation, prepared, watching=watching, observer=observer, max_time=max_time
+            )
+            if done.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+            result = _result(invocation, request, prepared, done.stopped)
+            if read_records is not None:
+                read_records(prepared.project, prepared.run_id)
+            return result
+        finally:
+            prepared.close()
+
+
+def _python_files(request: RunRequest) -> RunRequest:
+    """Return the request without files that are not Python files.
+
+    Hooks name all files of a commit. If none of them is a Python file, no node is selected.
+    Notebooks are not left out, because they are refused.
+    """
+    paths = tuple(
+        path
+        for path in request.paths
+        if path.suffix == ".py" or is_notebook(path) or not path.is_file()
+    )
+    if request.paths and not paths:
+        return replace(request, paths=(), keys=frozenset())
+    return replace(request, paths=paths)
+
+
+def _private_project(invocation: Invocation, request: RunRequest, folder: Path) -> Project:
+    """Return the project with its records in `folder`. An interrupted `accept` is left as it is."""
+    project = open_project(invocation, request.paths)
+    trace = TraceFolder(project.root, folder / "records")
+    state = folder / "state" / "roots" / project.state.name
+    keep_measured(state, read_measured(project.state))  # they decide what a model may choose
+    return replace(
+        project, trace=trace, open_store=cache(lambda: JsonlTraceStore(trace.path)), state=state
+    )
+
+
+def _for_check(prepared: PreparedRun) -> PreparedRun:
+    """Return the run without the commit of its base, for which git would get a ref, and without
+    the models that the project's agents choose.
+    """
+    assert prepared.base is not None, "a new run has a base"
+    agents = {
+        name: replace(agent, definition=agent.definition.model_copy(update={"model": None}))
+        for name, agent in prepared.agents.items()
+    }
+    base = replaced(prepared.base, commit=None, differing={})
+    return replace(prepared, base=base, agents=agents)
+
+
+def _result(
+    invocation: Invocation, request: RunRequest, prepared: PreparedRun, stopped: str
+) -> CheckResult:
+    project, base = prepared.project, prepared.base
+    assert base is not None, "a new run has a base"
+    try:
+        view = read_run(project, prepared.run_id)
+    except NotFound:  # stopped before the run started
+        raise KeyboardInterrupt from None
+    report = make_report(project, view)
+    reported = findings_in_base(invocation, request, project, base)
+    left = (
+        findings_left(request, project, base, view.jobs) if any(reported.findings.values()) else ()
+    )
+    problems = find_problems(
+        report,
+        base.folder,
+        project.redact.clean(reported.findings),
+        project.redact.clean(frozenset(left)),
+    )
+    return CheckResult(
+        root=project.root,
+        plan=prepared.plan,
+        nodes=reported.nodes,
+        problems=problems,
+        report=report,
+        view=view,
+        patch=combined_patch(report, base.folder, project.redact),
+        changed=_changed_lines(project, base.folder, request, problems),
+        stopped=stopped,
+    )
+
+
+def _changed_lines(
+    project: Project, tree: Path, request: RunRequest, problems: Sequence[Problem]
+) -> Mapping[str, frozenset[int]] | None:
+    if request.changed is None:
+        return None
+    paths = sorted({unescape_path(each.path) for each in problems})
+    return changed_lines(project.root, tree, request.changed or "HEAD", paths)

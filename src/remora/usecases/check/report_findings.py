@@ -1,0 +1,148 @@
+"""Findings of operations, without a run: `analyze --report-only`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from shutil import copyfile, copytree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.errors import UsageError
+from remora.files.project_files import project_files
+from remora.ids import escape_path
+from remora.operations.base import Operations, Report, ReportedFinding
+from remora.runs.execution.agent_settings import options_for
+from remora.runs.planning.plan import selected_keys
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.current_attempt import UNDECIDED
+from remora.runs.records.job_view import JobView
+from remora.runs.report.problems import FindingKey, finding_key
+from remora.usecases.analyze.prepare_run import select_source
+from remora.workspaces.copy.snapshot import BaseSnapshot
+
+
+class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings by operation, ordered by file and line. `nodes` is the number of selected nodes."""
+
+    findings: dict[str, tuple[ReportedFinding, ...]]
+    nodes: int
+    unreadable: tuple[dict[str, Any], ...]
+
+
+def report_findings(
+    invocation: Invocation, request: RunRequest, project: Project | None = None
+) -> FindingsReport:
+    """Return the findings of operations in the project's files, which are not changed.
+
+    Without operations in the request, all default operations that can report findings are used. No
+    model is needed and no project code is run. Raises UsageError if an operation cannot report
+    findings.
+    """
+    project = project or open_project(invocation, request.paths)
+    reports = _reports(project.operations, request.operations)
+    files = project_files(project.root, include=project.config.workspace.include)
+    return _found(invocation, request, project, reports, project.root, sorted(files.paths))
+
+
+def findings_in_base(
+    invocation: Invocation, request: RunRequest, project: Project, base: BaseSnapshot
+) -> FindingsReport:
+    """Return the findings in a frozen copy of the project's files.
+
+    Operations that cannot report findings are left out.
+    """
+    wanted = request.operations or project.operations.defaults
+    reports = {name: found for name in wanted if (found := project.operations.report(name))}
+    return _found(invocation, request, project, reports, base.folder, sorted(base.files))
+
+
+def findings_left(
+    request: RunRequest, project: Project, base: BaseSnapshot, jobs: Sequence[JobView]
+) -> set[FindingKey]:
+    """Return the findings that remain in files after the undecided change sets of jobs.
+
+    Each change set is looked at alone. A change set may fix only some findings of a function.
+    """
+    left: set[FindingKey] = set()
+    undecided = [job for job in jobs if job.review in UNDECIDED]
+    reports = {
+        name: report
+        for name in {job.operation for job in undecided}
+        if (report := project.operations.report(name)) is not None
+    }
+    looked_at = [job for job in undecided if job.operation in reports]
+    if not looked_at:
+        return left
+    with TemporaryDirectory(prefix="remora-check-") as folder:
+        tree = Path(folder) / "tree"
+        copytree(base.folder, tree, symlinks=True, copy_function=copyfile)
+        for job in looked_at:
+            report = reports[job.operation]
+            options = options_for(project.config, job.operation, request)
+            for path, after in _contents_after(project, job):
+                before = (tree / path).read_bytes()
+                (tree / path).write_bytes(after)
+                module = parse_module(escape_path(path), after)
+                modules = (module,) if isinstance(module, Module) else ()
+                left.update(
+                    finding_key(job.operation, each) for each in report(tree, modules, options)
+                )
+                (tree / path).write_bytes(before)
+    return left
+
+
+def _contents_after(project: Project, job: JobView) -> Iterator[tuple[str, bytes]]:
+    """Yield the paths and new contents of the files that a job modifies."""
+    for patch in patches_of(project, job):
+        if patch.base is not None and patch.theirs is not None:
+            yield patch.path, patch.theirs
+
+
+def _found(
+    invocation: Invocation,
+    request: RunRequest,
+    project: Project,
+    reports: Mapping[str, Report],
+    tree: Path,
+    paths: Sequence[str],
+) -> FindingsReport:
+    source, selection = select_source(invocation, request, project, tree, paths)
+    nodes = [node for module in source.modules for node in module.nodes]
+    wanted = selected_keys(nodes, selection)
+    found = {
+        name: tuple(
+            sorted(
+                (
+                    each
+                    for each in report(
+                        tree, source.modules, options_for(project.config, name, request)
+                    )
+                    if each.node_id in wanted
+                ),
+                key=lambda each: (each.path, each.line),
+            )
+        )
+        for name, report in reports.items()
+    }
+    return FindingsReport(findings=found, nodes=len(wanted), unreadable=source.unreadable)
+
+
+def _reports(operations: Operations, names: Sequence[str]) -> dict[str, Report]:
+    able = {each.name: each.load().report for each in operations.all}
+    wanted = names or [name for name in operations.defaults if able[name] is not None]
+    found = {name: report for name in wanted if (report := able.get(name)) is not None}
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        known = ", ".join(name for name, report in able.items() if report is not None)
+        raise UsageError(
+            f"operation {missing[0]!r} cannot report findings without a run",
+            hint=f"--report-only supports: {known}",
+        )
+    return found

@@ -1,0 +1,130 @@
+"""Finds what `clean` can remove: leftover files, unused clones, and Hub databases."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import DiskError
+from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
+from remora.hub.observed_links import Observation
+from remora.hub.process.hub_paths import HubPaths, hub_paths
+from remora.hub.store.reader import open_snapshot
+from remora.hub.store.unused_databases import is_idle, orphaned_databases
+from remora.rmtree import remove_tree
+from remora.runs.project import Project
+from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
+from remora.runs.retention.orphaned_copies import orphaned_caches
+from remora.usecases.hub.index_writer import open_store
+from remora.workspaces.repository_cache import (
+    find_unused,
+    remove_if_unused,
+    repositories_folder,
+)
+
+
+def cleanable(
+    invocation: Invocation, project: Project, now: datetime, *, observed: bool = False
+) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
+    """Return the items that can be removed, and the runs that cannot be removed.
+
+    Each item comes with a function that removes it, and each run with the reason for keeping it. If
+    `observed` is true, the links that `hub observe` recorded in this project can also be removed.
+    """
+    acts, kept = find_removable(project, now)
+    hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]
+    return [*acts, *_copies(invocation, now), *_clones(invocation), *hubs], kept
+
+
+def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
+    for place in orphaned_caches(invocation.folders.cache / "roots", now):
+        what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
+        yield what, partial(remove_tree, place)
+
+
+def _clones(invocation: Invocation) -> Iterator[Removal]:
+    """Yield the clones and trees that workers no longer use."""
+    folder = repositories_folder(invocation.folders.cache)
+    for place in find_unused(folder):
+        what = Removable(kind="clone", name=str(place), bytes=size_of(place))
+        yield what, partial(remove_if_unused, place, folder)
+
+
+def is_hub_in_use(invocation: Invocation, project: Project) -> bool:
+    """Return True if a process is using the project's Hub database. `clean` then keeps it."""
+    db = hub_paths(invocation.folders, project.root).db
+    return db.exists() and not is_idle(db)
+
+
+def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
+    for place in orphaned_databases(invocation.folders.cache / "hub"):
+        yield _removable(place), partial(_remove_hub, place)
+
+
+def _own_hub(invocation: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
+    """Yield the removal of this project's Hub database, which contains source code.
+
+    The next Hub query rebuilds the database.
+    """
+    places = hub_paths(invocation.folders, project.root)
+    if not places.db.exists() or not is_idle(places.db):
+        return
+    place = places.db.parent
+    measured = Observation(calls=(), tests=(), ran=()) if observed else _measured(places.db)
+    waiting = not observed and any(spool_folder(places.db).glob("*.msgpack"))
+    if not (measured.calls or measured.tests or measured.functions or waiting):
+        yield _removable(place), partial(_remove_hub, place)
+    elif _holds_source(places.db):
+        yield _removable(place), partial(_forget_source, places, measured)
+
+
+def _removable(place: Path) -> Removable:
+    return Removable(kind="hub", name=str(place), bytes=size_of(place))
+
+
+def _remove_hub(place: Path) -> None:
+    _require_idle(place / "hub.db")
+    remove_tree(place)
+
+
+def _forget_source(places: HubPaths, measured: Observation) -> None:
+    """Replace the database with a new one that contains only the links recorded by `hub observe`.
+
+    These links consist of names, hashes and line numbers.
+    """
+    _require_idle(places.db)
+    spool = spool_folder(places.db)
+    enqueue(spool, measured)  # first: if this process is killed, the next writer stores it
+    for path in places.db.parent.iterdir():
+        if path == spool:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            remove_tree(path)
+        else:
+            path.unlink()
+    with open_store(places) as store:
+        drain(spool, store.record_observed)
+
+
+def _require_idle(db: Path) -> None:
+    if not is_idle(db):
+        raise DiskError("in use by another process")
+
+
+def _measured(db: Path) -> Observation:
+    """Return the links that `hub observe` stored, or no links if the database cannot be read."""
+    view = open_snapshot(db)
+    if view is None:
+        return Observation(calls=(), tests=(), ran=())
+    with closing(view):
+        return view.observation()
+
+
+def _holds_source(db: Path) -> bool:
+    view = open_snapshot(db)
+    if view is None:
+        return True
+    with closing(view):
+        return bool(view.paths())

@@ -1,0 +1,237 @@
+"""Updates the Hub's index through the running daemon, or in this process if there is no daemon."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation, open_config
+from remora.errors import OutsideError
+from remora.hub.daemon.link_round import begin_round, find_links
+from remora.hub.daemon.updater import DEFER_OVER
+from remora.hub.index.changed_facts import ScriptedAnalysis
+from remora.hub.index.indexer import FileError, Indexer, Refreshed
+from remora.hub.index_check import IndexCheck, verify
+from remora.hub.members.members import Members
+from remora.hub.node import UpdateSource
+from remora.hub.process import control
+from remora.hub.process.daemon_request import ask
+from remora.hub.process.hub_paths import HubPaths
+from remora.hub.process.spawn import environment
+from remora.hub.protocol import ChangedSince
+from remora.hub.python_gc import tune_gc
+from remora.hub.store.hub_store import HubStore
+from remora.hub.store.link_writer import Unlinked
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
+from remora.usecases.hub.index_writer import indexer_of, store_or_daemon
+from remora.usecases.hub.large_files import LargeFiles, large_files
+from remora.usecases.hub.target import HubTarget, hub_paths_of
+
+_AT_ONCE = 100
+_LOOK_S = 0.1
+_ANSWER_S = 60.0
+
+_Found = TypeVar("_Found")
+Progress = Callable[[int, int], None]
+"""Called with the number of finished items and the total."""
+
+
+class Links(NamedTuple):
+    """The result of precomputing links.
+
+    `complete` is True if all links are stored. `failed` contains the nodes whose links could not be
+    computed.
+    """
+
+    complete: bool
+    failed: Sequence[Unlinked] = ()
+
+
+class Indexed(NamedTuple):
+    """The result of updating the index.
+
+    `changed` is the number of nodes whose facts changed. `by` is the process ID of the daemon that
+    updated the index, or None if this process did.
+    """
+
+    files: int
+    nodes: int
+    changed: int
+    errors: Sequence[FileError]
+    seconds: float
+    by: int | None = None
+    links: Links | None = None
+    """Result of precomputing links, or None if links were not requested."""
+
+
+def index_hub(
+    invocation: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
+) -> Indexed:
+    """Index all changed files. If `links` is given, also precompute all links.
+
+    If a daemon is running, it precomputes the links later. Raises OutsideError, DiskError or
+    HubLocked.
+    """
+    began = time.monotonic()
+    places = hub_paths_of(invocation, target)
+    writer = store_or_daemon(places)
+    failed: Sequence[Unlinked] = ()
+    if isinstance(writer, int):
+        changed = _caught_up(places)
+        files, nodes = _counted(places)
+        errors = _partial(places)
+    else:
+        with writer as store:
+            changed, unreadable = _refreshed(invocation, places, store, progress)
+            if links is not None:
+                failed = _find_links(places, store, links)
+            files, nodes = store.counts()
+        errors = {**_partial(places), **unreadable}
+    listed = [FileError(path, errors[path]) for path in sorted(errors)]
+    linked = (
+        None
+        if links is None
+        else Links(bool(_read(places, lambda view: view.links().complete())), failed)
+    )
+    by = writer if isinstance(writer, int) else None
+    return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
+
+
+def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[Unlinked]:
+    """Compute missing and outdated links, and return the nodes for which this failed."""
+    tune_gc()
+    about = begin_round(places.db)
+    found, stored = 0, store.links()
+    failed: list[Unlinked] = []
+    wanted = sum(map(len, about.todo.values()))
+    if stored.begin(about.beginning):
+        for portion in find_links(about):
+            stored.put(about.beginning.base, portion)
+            found += len(portion.links)
+            failed += portion.failed
+            progress(found, wanted)
+        stored.end(about.beginning.base)
+    return failed
+
+
+class Collected(NamedTuple):
+    """The result of `hub gc`.
+
+    `removed` is the number of removed nodes. `by` is the process ID of the running daemon, which
+    removes outdated entries itself, or None if no daemon is running.
+    """
+
+    removed: int
+    by: int | None = None
+
+
+def collect_hub(invocation: Invocation, target: HubTarget) -> Collected:
+    """Remove deleted files, ignored files and expired records from the index."""
+    places = hub_paths_of(invocation, target)
+    writer = store_or_daemon(places)
+    if isinstance(writer, int):
+        _caught_up(places)
+        return Collected(0, writer)
+    with writer as store:
+        there = _members(invocation, places).sweep()
+        return Collected(store.gc(path for path in store.files() if path not in there))
+
+
+def verify_hub(invocation: Invocation, target: HubTarget) -> IndexCheck:
+    """Update the index, then compare it with a fresh analysis of all files."""
+    places = hub_paths_of(invocation, target)
+    index_hub(invocation, target, lambda _done, _all: None)
+    done = _read(places, lambda view: verify(places.root, _members(invocation, places), view))
+    if done is None:
+        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
+    return done
+
+
+def is_readable(places: HubPaths) -> bool:
+    """Return True if the database can be read."""
+    return _read(places, lambda _: True) is not None
+
+
+def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
+    """Return True if the database is readable and is not an empty one created by `hub observe`."""
+    return bool(
+        _read(places, lambda v: bool(v.paths()) or not _members(invocation, places).sweep())
+    )
+
+
+def _members(invocation: Invocation, places: HubPaths) -> Members:
+    config = open_config(invocation, places.root)
+    return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
+
+
+def _refreshed(
+    invocation: Invocation, places: HubPaths, store: HubStore, progress: Progress
+) -> tuple[int, dict[str, str]]:
+    indexer = indexer_of(places, store, _members(invocation, places), ScriptedAnalysis())
+    changed: set[str] = set()
+    errors: dict[str, str] = {}
+    with large_files(places.root, indexer, environment(invocation.environ)) as large:
+        for done in _passes(indexer, large, store, progress):
+            changed.update(done.changed)
+            errors.update(done.errors)
+    return len(changed), errors
+
+
+def _passes(
+    indexer: Indexer, large: LargeFiles, store: HubStore, progress: Progress
+) -> Iterator[Refreshed]:
+    """Refresh all changed files. Start again if the database was reset during the refresh."""
+    rebuilt = True
+    while rebuilt:
+        rebuilt = False
+        source: UpdateSource = "manual" if store.files() else "cold_start"
+        look = indexer.look()
+        paths = (*look.gone, *look.changed)
+        # a move is only recognized if both paths are in one batch
+        at_once = len(paths) if look.gone else _AT_ONCE
+        for first in range(0, len(paths), at_once):
+            progress(first, len(paths))
+            portion = paths[first : first + at_once]
+            done = indexer.refresh(portion, source=source, defer_over=DEFER_OVER)
+            for each in (done, *(large.refresh(path, source) for path in done.deferred)):
+                rebuilt = rebuilt or each.rebuilt
+                yield each
+        progress(len(paths), len(paths))
+
+
+def _counted(places: HubPaths) -> tuple[int, int]:
+    status = control.status(places)
+    return status.files or 0, status.nodes or 0
+
+
+def _partial(places: HubPaths) -> dict[str, str]:
+    """Return the reasons why files could only be read partially, keyed by raw path."""
+    return _read(places, lambda view: view.partial()) or {}
+
+
+def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found | None:
+    """Return the result of `query`, or None if the database cannot be read."""
+    view = open_snapshot(places.db)
+    if view is None:
+        return None
+    with closing(view):
+        return query(view)
+
+
+def _caught_up(places: HubPaths) -> int:
+    """Wait until the daemon has read all changes, and return the number of changed nodes.
+
+    If the initial scan is still running, also wait for it to finish.
+    """
+    before = control.status(places).generation or 0
+    while control.running(places) is not None:
+        answer = ask(places.socket, ChangedSince(generation=before), seconds=_ANSWER_S)
+        if answer.ok:
+            result: dict[str, Any] = msgspec.json.decode(answer.result)
+            return len(result["changed"])
+        if answer.error is None or answer.error.code != "busy":
+            break
+        time.sleep(_LOOK_S)
+    raise OutsideError("the daemon did not update the index", hint=f"see {places.log}")

@@ -1,0 +1,139 @@
+"""Runs the Hub's daemon in this process."""
+
+import asyncio
+import logging
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from remora.bootstrap.invocation import Invocation, open_config
+from remora.config.schema import Config
+from remora.errors import HubLocked
+from remora.hub.daemon.daemon import Daemon, DaemonParts, DaemonSettings
+from remora.hub.daemon.link_scheduler import QUIET_S
+from remora.hub.daemon.logfile import log_to
+from remora.hub.daemon.query_threads import THREAD_NAME
+from remora.hub.index import script_runner
+from remora.hub.index.affected_nodes import affected_nodes
+from remora.hub.index.changed_facts import ScriptedAnalysis
+from remora.hub.members.members import Members
+from remora.hub.process.hub_paths import HubPaths
+from remora.hub.process.spawn import environment
+from remora.hub.protocol import StatusResult
+from remora.hub.python_gc import tune_gc
+from remora.hub.store.owner_lock import OwnerLock
+from remora.hub.watch.factory import open_watcher
+from remora.usecases.hub.index_writer import indexer_of, store_when_free
+from remora.usecases.hub.start_daemon import READY
+from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
+
+_RESTARTED = "REMORA_HUB_RESTARTED"
+_QUIET = "REMORA_HUB_QUIET"  # for tests, which use a shorter time
+_DESCRIPTORS = 8192
+_SWITCH_S = 0.001
+"""Thread switch interval in seconds: bounds how long a cached answer waits for a computation."""
+
+
+def run_hub(
+    invocation: Invocation,
+    target: HubTarget,
+    *,
+    ready: Callable[[StatusResult], None],
+    log_file: bool,
+) -> bool:
+    """Run the daemon in this process until it is stopped.
+
+    Returns False if a daemon is already running. If the daemon needs a restart, this process is
+    replaced by a new daemon. Raises OutsideError or ConfigError.
+    """
+    places = hub_paths_of(invocation, target)
+    settings, config = _settings(invocation, places, target)
+    try:
+        ownership = OwnerLock(places.lock)
+    except HubLocked:
+        return False
+    log_to(places.log if log_file else None)
+    _allow_many_descriptors()
+    sys.setswitchinterval(_SWITCH_S)
+    tune_gc()
+    daemon = Daemon(places, settings, ownership)
+    outcome = asyncio.run(daemon.run(_opened(places, config), ready))
+    ownership.close()
+    if outcome == "restart":
+        _restart(invocation)
+    _end_unfinished()
+    return True
+
+
+def _end_unfinished() -> None:
+    """Exit immediately if threads are still computing answers. A normal exit waits for them."""
+    if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+
+def _opened(places: HubPaths, config: Config) -> DaemonParts:
+    members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
+    store = store_when_free(places)
+    script_runner.load_all()
+    analysis = ScriptedAnalysis()
+    return DaemonParts(
+        store=store,
+        indexer=indexer_of(places, store, members, analysis),
+        open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
+        newest_changes=lambda: partial(affected_nodes, analysis.taken()),
+    )
+
+
+def _settings(
+    invocation: Invocation, places: HubPaths, target: HubTarget
+) -> tuple[DaemonSettings, Config]:
+    config = open_config(invocation, places.root)
+    quiet_s = _seconds(invocation, _QUIET)
+    settings = DaemonSettings(
+        sweep_seconds=config.hub.sweep_seconds,
+        idle_stop_minutes=config.hub.idle_stop_minutes,
+        memory_mb=config.hub.memory_mb,
+        http=hub_http_address(target),
+        environment=environment(invocation.environ),
+        restarted=_seconds(invocation, _RESTARTED),
+        quiet_s=QUIET_S if quiet_s is None else quiet_s,
+    )
+    return settings, config
+
+
+def _seconds(invocation: Invocation, name: str) -> float | None:
+    value = invocation.environ.get(name, "")
+    return float(value) if value.replace(".", "", 1).isdigit() else None
+
+
+def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready`)
+    """Notify the command that started this process, then redirect output to /dev/null."""
+    with suppress(OSError):
+        os.write(1, READY)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+
+
+def _restart(invocation: Invocation) -> None:
+    """Replace this process with a new daemon, which has the same process ID."""
+    logging.shutdown()
+    environ = {**invocation.environ, _RESTARTED: f"{time.monotonic():.0f}"}
+    argv = [sys.executable, *sys.orig_argv[1:]]
+    os.execve(sys.executable, argv, environ)  # noqa: S606 (our own command line, no shell needed)
+
+
+def _allow_many_descriptors() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,139 @@
+"""Starts a daemon in a separate process that keeps running after the command has finished."""
+
+import json
+import os
+import select
+import subprocess
+import time
+from typing import Any
+
+from remora.bootstrap.invocation import Invocation, open_config
+from remora.errors import OutsideError, RemoraError
+from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPaths
+from remora.hub.process.spawn import FOLDER, command, detached, environment, tied
+from remora.hub.protocol import StatusResult
+from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
+
+Child = subprocess.Popen[bytes]
+_START_S = 60.0
+READY = b"ready\n"
+"""Message from a daemon to the command that started it."""
+_LOOK_S = 0.05
+_MOST_STARTS = 3
+"""Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
+
+
+def start_hub(
+    invocation: Invocation, target: HubTarget, own: list[Child] | None = None
+) -> StatusResult:
+    """Start a daemon in the background and return its status.
+
+    If a daemon is already running, return its status instead. With `own`, a daemon that is started
+    is a child that ends with this process, and is added to the list. Raises OutsideError if the
+    daemon does not start or does not answer.
+    """
+    places = hub_paths_of(invocation, target)
+    _check(invocation, places, target)
+    until = time.monotonic() + _START_S
+    started = 0
+    while time.monotonic() < until:
+        status = control.daemon_status(places)
+        if status is not None:
+            return status
+        if control.running(places) is None:
+            if started == _MOST_STARTS:
+                break
+            if own is None:
+                _spawn(invocation, places, target)
+            else:
+                own.append(_spawn_child(invocation, places, target))
+            started += 1
+            continue
+        time.sleep(_LOOK_S)
+    raise OutsideError("the daemon is not responding", hint=_where_to_look(places))
+
+
+def _check(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
+    open_config(invocation, places.root)
+    hub_http_address(target)
+
+
+def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
+    """Start the process, and wait until it is ready or fails."""
+    with _popen(detached(_command(invocation, places, target)), invocation) as starter:
+        _wait_until_ready(starter, places)
+
+
+def _spawn_child(invocation: Invocation, places: HubPaths, target: HubTarget) -> Child:
+    """Start the process as a child, and wait until it is ready or fails."""
+    child = _popen(tied(_command(invocation, places, target)), invocation, start_new_session=True)
+    try:
+        _wait_until_ready(child, places)
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    return child
+
+
+def _popen(words: list[str], invocation: Invocation, **more: Any) -> Child:
+    return subprocess.Popen(
+        words,
+        cwd=FOLDER,
+        env=environment(invocation.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        **more,
+    )
+
+
+def _command(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
+    return command("remora.cli.main:main", *_words(invocation, places, target))
+
+
+def _wait_until_ready(process: Child, places: HubPaths) -> None:
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        output = _startup_output(pipe.fileno())
+    if output not in (READY, b""):  # empty: another daemon started first
+        raise _failed(output, places)
+
+
+def _words(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
+    words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
+    words += ["--socket", str(places.socket)]
+    if target.db is not None:
+        words += ["--db", str(places.db)]
+    if invocation.config_file is not None:
+        words += ["--config", str((invocation.folder / invocation.config_file).absolute())]
+    if target.http is not None:
+        words += ["--http", target.http]
+    return words
+
+
+def _startup_output(pipe: int) -> bytes:
+    output = b""
+    until = time.monotonic() + _START_S
+    while output != READY:
+        readable, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+        part = os.read(pipe, 1 << 16) if readable else b""
+        if not part:
+            break
+        output += part
+    return output
+
+
+def _failed(output: bytes, places: HubPaths) -> RemoraError:
+    try:
+        error = json.loads(output)["error"]
+        return OutsideError(error["message"], hint=error["hint"])
+    except (ValueError, KeyError, TypeError):
+        return OutsideError("the daemon could not start", hint=_where_to_look(places))
+
+
+def _where_to_look(places: HubPaths) -> str:
+    if places.log.exists():
+        return f"see {places.log}"
+    return "run `remora hub start --foreground` to see its output"

@@ -1,0 +1,99 @@
+"""Functions that accept a part of a change set or an edited version, and that undo verdicts.
+
+The arguments have the same meaning as in `remora.usecases.api`. `node` must have one pending
+change set. The ID of an agent names exactly one. Each verdict is recorded with `Project.surface`.
+"""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from remora.runs.project import Project
+from remora.runs.records.name_lookup import run_named
+from remora.runs.records.results import RunView
+from remora.runs.review import accept_part
+from remora.runs.review.review import Verdicts
+from remora.runs.review.undo import undo as undo_verdicts
+from remora.usecases.api_arguments import open_with
+from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.hunks import ChangeHunk
+
+
+def hunks(
+    run: str | RunView,
+    node: str,
+    *,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> list[ChangeHunk]:
+    """Return the hunks of a pending change set, in the order of its diff."""
+    _, project = open_with(root)
+    return accept_part.pending_hunks(project, _named(project, run), node, trusted=trust_run)
+
+
+def accept_hunks(
+    run: str | RunView,
+    node: str,
+    numbers: Collection[int],
+    *,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> Verdicts:
+    """Write only some hunks of a change set to the project's files.
+
+    `numbers` are those that `hunks` returns. The result is verified first, with the checks that the
+    agent's submission had to pass. If a check fails, nothing is written or recorded, and
+    `conflicts` of the result contains the reason.
+    """
+    _, project = open_with(root)
+    return accept_part.accept_hunks(project, _named(project, run), node, numbers, trusted=trust_run)
+
+
+def proposed_files(
+    run: str | RunView,
+    node: str,
+    *,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> list[FilePatch]:
+    """Return the files that accepting a change set would write.
+
+    `base` of each is the current content, and `theirs` the content after the change. Raises
+    Conflict if the change set cannot be merged with the project's files.
+    """
+    _, project = open_with(root)
+    return accept_part.proposed_files(project, _named(project, run), node, trusted=trust_run)
+
+
+def accept_edited(
+    run: str | RunView,
+    node: str,
+    files: Sequence[FilePatch],
+    *,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> Verdicts:
+    """Write an edited version of a change set to the project's files.
+
+    `files` is what `proposed_files` returned, with other contents in `theirs`. The result is
+    verified first, as in `accept_hunks`.
+    """
+    _, project = open_with(root)
+    return accept_part.accept_edited(project, _named(project, run), node, files, trusted=trust_run)
+
+
+def undo(
+    run: str | RunView,
+    *nodes: str,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> Verdicts:
+    """Withdraw the last verdict on each change set of `nodes`, so that it is pending again.
+
+    What an accepted change set wrote is removed from the project's files. Later edits are kept.
+    """
+    _, project = open_with(root)
+    return undo_verdicts(project, _named(project, run), nodes, trusted=trust_run)
+
+
+def _named(project: Project, run: str | RunView) -> str | RunView:
+    return run_named(project.trace, run) if isinstance(run, str) else run

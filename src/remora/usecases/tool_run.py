@@ -1,0 +1,259 @@
+"""Runs a tool or script once on a private copy of the project."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jsonschema import Draft202012Validator
+
+from remora.agents.inputs.target_location import locate_target
+from remora.agents.job import Job
+from remora.agents.loop.tool_execution import delta_input
+from remora.agents.named_summarizers import summarizer_named, summarizers_in
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.project_interpreter import interpreter_for
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.node_patterns import nearest
+from remora.code.syntax.nodes import Module, Node, find_node
+from remora.errors import HostError, NotFound, ScriptError, UsageError
+from remora.files.project_files import project_files
+from remora.ids import MODULE, NodeKey, escape_path, node_key
+from remora.memory.context import ContextManager
+from remora.memory.summarizers import Summarizer
+from remora.pym import InputSpec, Script, load
+from remora.rmtree import try_remove_tree
+from remora.runs.project import Project
+from remora.runs.retention.orphaned_bases import remove_idle_bases
+from remora.runs.retention.orphaned_copies import record_project_path
+from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
+from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.prepare_run import new_run_id
+from remora.usecases.tool_lookup import tool_named
+from remora.workspaces.copy.changes import diff
+from remora.workspaces.copy.driver_choice import make_driver, require_driver
+from remora.workspaces.copy.snapshot import take_base
+from remora.workspaces.copy.workspace import Workspace
+
+_TARGET = "target"
+_SEED = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolRequest:
+    """The arguments of `tools run`.
+
+    `name` is a tool or a `.pym` file, `inputs` are `KEY=VALUE` strings, and `grants` are names of
+    host functions.
+    """
+
+    name: str
+    inputs: Sequence[str] = ()
+    grants: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolTrial:
+    """The redacted result of a trial run. `diffs` contains the changes to the private copy."""
+
+    name: str
+    run: ToolRun
+    document: dict[str, Any]
+    diffs: tuple[str, ...] = ()
+
+
+class _TargetName(str):
+    """A `target` input given as `PATH` or `PATH:QUALNAME`."""
+
+    __slots__ = ()
+
+
+def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
+    """Run a tool once, without changing the project's files or recording anything.
+
+    Script failures, including load errors, are part of the result. Raises NotFound if the tool is
+    unknown, and UsageError if a host function is unknown or the inputs are invalid.
+    """
+    project = open_project(invocation)
+    try:
+        tool, summarizers = _tool(project, invocation.folder, request)
+    except ScriptError as error:
+        failed = failed_load(request.name, error, clock=utc_now(), seed=_SEED)
+        return _trial(project, request.name, failed)
+    given = _inputs(tool.script, request.inputs)
+    python = (
+        interpreter_for(invocation, project.root, project.config)
+        if any(each.runs_project_code for each in tool.grants)
+        else None
+    )
+    require_driver(project.config.workspace.driver, project.cache)
+    with _workspace(project) as workspace:
+        if isinstance(given.get(_TARGET), _TargetName):
+            given[_TARGET] = _target(given[_TARGET], workspace)
+        run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
+        run = _summarized(project, run, tool.name, summarizers)
+        return _trial(project, request.name, run, tuple(_diffs(workspace)))
+
+
+def _summarized(
+    project: Project, run: ToolRun, name: str, named: Mapping[str, Summarizer]
+) -> ToolRun:
+    """Return the run with the summary and the knowledge that an agent would derive from it."""
+    context = ContextManager({})
+    mode = project.config.runner.memory.summarizer_mode
+    for tool, summarizer in summarizers_in(mode, named, [name]).items():
+        context.register_summarizer(tool, summarizer)
+    delta = context.delta_for({"tool": name, **project.redact.clean(delta_input(run))})
+    summary = delta.add_action.summary if delta.add_action else ""
+    result = msgspec.structs.replace(
+        run.result,
+        summary=run.result.summary or summary,
+        knowledge_delta=run.result.knowledge_delta or delta.update_knowledge or {},
+    )
+    return msgspec.structs.replace(run, result=result)
+
+
+def _tool(
+    project: Project, folder: Path, request: ToolRequest
+) -> tuple[Tool, dict[str, Summarizer]]:
+    """Return the requested tool and its own summarizer, keyed by its name."""
+    functions = project.operations.host_functions
+    for name in request.grants:
+        if name not in functions:
+            near = " or ".join(nearest(name, functions)) or ", ".join(functions)
+            raise UsageError(f"unknown host function {name!r}", hint=f"available: {near}")
+    if request.name.endswith(".pym"):
+        path = folder / request.name
+        try:
+            grants = tuple(functions[name] for name in request.grants)
+            tool = Tool(name=path.stem, description="", script=load(path), grants=grants)
+        except NotFound as error:
+            raise UsageError(error.message, hint=error.hint) from None
+        return tool, {}
+    known = tool_named(project.root, project.operations, request.name)
+    definition = known.definition
+    tool = Tool(
+        name=definition.name,
+        description=definition.description,
+        script=load(known.path),
+        grants=tuple(functions[name] for name in (*definition.grants, *request.grants)),
+    )
+    if definition.summarizer is None:
+        return tool, {}
+    return tool, {tool.name: summarizer_named(definition.summarizer, tool.name, known.folder)}
+
+
+def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
+    specs = {spec.name: spec for spec in script.inputs}
+    given: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise UsageError(f"invalid input {word!r}", hint="use NAME=VALUE")
+        given[name] = _value(specs[name], text) if name in specs else text
+    # nodes are looked up in the copy, which is not made for invalid inputs
+    found = {name: {} if isinstance(value, _TargetName) else value for name, value in given.items()}
+    problem = script.arguments.problem(found)
+    if problem:
+        raise UsageError(problem, hint=_inputs_hint(script))
+    return given
+
+
+def _value(spec: InputSpec, text: str) -> Any:
+    """Convert the string given for an input to a value.
+
+    If the input accepts `text` as a string, or if `text` is not valid JSON, the value is the string
+    itself. Otherwise the string is parsed as JSON. A `target` is the name of a file or node.
+    """
+    if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        is_target = spec.name == _TARGET and (spec.schema or ":" in text)
+        return _TargetName(text) if is_target else text
+
+
+def _inputs_hint(script: Script) -> str:
+    named = [
+        spec.name if spec.required else f"{spec.name} (default: {spec.default!r})"
+        for spec in script.inputs
+    ]
+    return f"inputs of this tool: {', '.join(named)}" if named else "this tool has no inputs"
+
+
+def _target(named: _TargetName, workspace: Workspace) -> dict[str, Any]:
+    """Return the `target` input for a node, or for all nodes of a file."""
+    path, _, qualname = named.removeprefix("node:").rpartition(":")
+    is_file = not path
+    if is_file:
+        path, qualname = qualname, MODULE
+    key = node_key(escape_path(path), qualname)
+    try:
+        source = workspace.read(path)
+    except HostError as error:
+        raise UsageError(error.message, hint="use PATH or PATH:QUALNAME") from None
+    node = _node(path, key, source)
+    if node is None:
+        hint = "use PATH or PATH:QUALNAME, for example src/a.py:f or src/a.py:__module__"
+        raise UsageError(f"no node {str(named)!r}", hint=hint)
+    job = Job(
+        run_id="",
+        agent_id="",
+        operation="",
+        node_id=key,
+        node_type=node.node_type,
+        node_name=node.qualname,
+        node_summary="",
+        path=path,
+        qualname=node.qualname,
+        nodes=() if is_file else None,
+    )
+    return locate_target(job, source, None)
+
+
+def _node(path: str, key: NodeKey, source: bytes | None) -> Node | None:
+    """Return a node of a file. Raises UsageError if the file does not exist or does not parse."""
+    if source is None:
+        raise UsageError(f"no file {path!r}", hint="use PATH or PATH:QUALNAME")
+    module = parse_module(path, source)
+    if not isinstance(module, Module):
+        raise UsageError(f"{path} does not parse: {module.detail}")
+    return find_node(module, key)
+
+
+@contextmanager
+def _workspace(project: Project) -> Iterator[Workspace]:
+    remove_idle_bases(project, utc_now())
+    record_project_path(project)
+    files = project_files(project.root, include=project.config.workspace.include)
+    folder = project.cache / "bases" / f"tool-{new_run_id()}"
+    try:
+        base = take_base(project.root, files, folder)
+        driver = make_driver(project.config.workspace.driver, base, project.cache)
+        with closing(driver), driver.open() as workspace:
+            yield workspace
+    finally:
+        try_remove_tree(folder)
+
+
+def _diffs(workspace: Workspace) -> Iterator[str]:
+    for path, state in workspace.snapshot().items():
+        known = workspace.base.files.get(path)
+        yield diff(
+            path,
+            workspace.base_bytes(path),
+            workspace.read(path),
+            mode=state.mode,
+            old_mode=None if known is None else known.mode,
+        )
+
+
+def _trial(project: Project, name: str, run: ToolRun, diffs: tuple[str, ...] = ()) -> ToolTrial:
+    clean = project.redact.clean
+    run = msgspec.structs.replace(run, printed=clean(run.printed))
+    return ToolTrial(name=name, run=run, document=clean(run.document()), diffs=clean(diffs))

@@ -1,0 +1,102 @@
+"""The files that the Hub reports as changed."""
+
+import os
+import select
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import OutsideError
+from remora.hub.protocol import Changed, Subscribe, request_line
+from remora.hub.server.socket_listener import is_ours
+from remora.ids import split_node_key, unescape_path
+from remora.usecases.hub.start_daemon import start_hub
+from remora.usecases.hub.target import HubTarget
+
+_PART = 1 << 16
+_END_S = 5.0
+_changed = msgspec.json.Decoder(Changed)
+
+
+class HubChanges:
+    """A subscription to the changes of a project, from the daemon of its Hub.
+
+    If no daemon is running, one is started, which ends with this process.
+    """
+
+    def __init__(self, invocation: Invocation) -> None:
+        """Subscribe. Raises OutsideError if the daemon cannot be started."""
+        self._invocation = invocation
+        self._own: list[subprocess.Popen[bytes]] = []
+        self._received = b""
+        self._socket = self._connect()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def wait(self, seconds: float) -> frozenset[str] | None:
+        """Return the files with changes since the last call, after at most `seconds`.
+
+        Returns None if any file may have changed, because the daemon was restarted.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            ready, _, _ = select.select([self._socket], [], [], max(0, until - time.monotonic()))
+            if not ready:
+                return frozenset()
+            try:
+                part = self._socket.recv(_PART)
+            except OSError:
+                part = b""
+            if not part:
+                self._socket.close()
+                self._received = b""
+                self._socket = self._connect()
+                return None
+            *lines, self._received = (self._received + part).split(b"\n")
+            if files := frozenset(path for line in lines for path in _files_in(line)):
+                return files
+
+    def close(self) -> None:
+        """Unsubscribe, and stop a daemon that was started for this subscription."""
+        self._socket.close()
+        for child in self._own:
+            child.terminate()
+        for child in self._own:
+            try:
+                child.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+    def _connect(self) -> socket.socket:
+        self._own = [child for child in self._own if child.poll() is None]
+        place = Path(start_hub(self._invocation, HubTarget(), self._own).socket)
+        line = socket.socket(socket.AF_UNIX)
+        try:
+            line.connect(os.fspath(place))
+            if is_ours(line):
+                line.sendall(request_line(Subscribe()))
+                return line
+        except OSError as error:
+            line.close()
+            raise OutsideError(f"no daemon is responding at {place}: {error}") from error
+        line.close()
+        raise OutsideError(f"a process of another user is listening on {place}")
+
+
+def _files_in(line: bytes) -> list[str]:
+    """Return the files of an event. The answer to the subscription has none."""
+    try:
+        changed = _changed.decode(line).changed
+    except msgspec.DecodeError:
+        return []
+    return [unescape_path(split_node_key(key)[0]) for key in changed]

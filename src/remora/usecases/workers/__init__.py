@@ -1,0 +1,1 @@
+"""Workers of an engine: found and checked."""

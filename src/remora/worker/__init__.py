@@ -1,0 +1,1 @@
+"""The worker, which runs the shards of other machines' runs."""

@@ -1,0 +1,141 @@
+"""Worker that takes shards from a queue until it is stopped."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+from procrastinate import App, BaseRetryStrategy, JobContext, RetryDecision
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job
+
+from remora.config.schema import PostgresConfig
+from remora.engines.report_requests import answer_requests
+from remora.engines.task_queue import (
+    QUEUE,
+    TASK,
+    add_failure,
+    opened_queue,
+    retry_stalled,
+)
+from remora.errors import RemoraError, UsageError
+from remora.runs.execution.shard_task import ShardTask
+from remora.worker.own_loop import run_in_own_loop
+from remora.worker.own_report import report_worker
+from remora.worker.run_task import run_task
+from remora.worker.shard_worker import check_code
+
+_log = logging.getLogger("remora.worker")
+_TRIES = 50
+"""Number of workers that may die or be stopped with a shard. A job ends with an error before."""
+_FAILURES = 4
+"""Number of workers that may fail with a shard. Between them are pauses of 2, 4 and 8 seconds."""
+_FORGOTTEN_S = 86400.0
+"""Time after which a silent worker is removed. It could take no more shards if it continued later."""
+
+
+class _ShardFailed(Exception):
+    """A worker could not run a shard. `failures` workers could not so far."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+
+
+class _Retries(BaseRetryStrategy):
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        """Return when another worker may take a shard, or None if it has failed."""
+        if not isinstance(exception, _ShardFailed):
+            return None if job.attempts >= _TRIES else RetryDecision(retry_in={"seconds": 1})
+        if exception.failures >= _FAILURES:
+            return None
+        return RetryDecision(retry_in={"seconds": 2**exception.failures})
+
+
+async def work_on_queue(
+    database: PostgresConfig,
+    environ: Mapping[str, str],
+    *,
+    concurrency: int | None,
+    drains: bool,
+) -> None:
+    """Run shards until the process is stopped, or with `drains`, until the queue is empty.
+
+    When it is stopped, its jobs are interrupted at the end of an event, their streams released, and
+    its shard is given to another worker. Raises UsageError if its code is not the driver's.
+    """
+    dsn, lease_s = database.dsn or "", database.lease_s
+    asyncio.get_running_loop().set_exception_handler(_log_lost_shard)
+    refusals: list[UsageError] = []
+    async with opened_queue(dsn) as app:
+
+        async def run(context: JobContext, task: dict[str, Any]) -> None:
+            shard = msgspec.convert(task, ShardTask)
+            try:
+                check_code(shard)
+            except UsageError as error:  # this worker must not take shards from others
+                refusals.append(error)
+                working.cancel()
+                raise
+            work = run_in_own_loop(lambda: run_task(shard, dsn, environ, concurrency))
+            await _record_failure(context, work)
+
+        app.task(name=TASK, queue=QUEUE, retry=_Retries(), pass_context=True)(run)
+        others = [
+            asyncio.create_task(_retry_stalled_often(app, lease_s)),
+            asyncio.create_task(answer_requests(dsn, partial(report_worker, environ, dsn))),
+        ]
+        working = asyncio.create_task(
+            app.run_worker_async(
+                queues=[QUEUE],
+                concurrency=1,
+                wait=not drains,
+                shutdown_graceful_timeout=0,
+                update_heartbeat_interval=lease_s / 3,
+                stalled_worker_timeout=_FORGOTTEN_S,
+                fetch_job_polling_interval=1.0,
+                abort_job_polling_interval=1.0,
+            )
+        )
+        try:
+            await working
+        except asyncio.CancelledError:
+            if not refusals:
+                working.cancel()
+                raise
+        finally:
+            for task in others:
+                task.cancel()
+            await asyncio.wait([*others, working])
+    if refusals:
+        raise refusals[0]
+
+
+async def _record_failure(context: JobContext, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for `work`, and record why it failed. Raises _ShardFailed."""
+    try:
+        await work
+    except RemoraError as error:
+        assert context.job.id is not None
+        reason = f"{socket.gethostname()}: {error.message}"
+        raise _ShardFailed(await add_failure(context.app, context.job.id, reason)) from error
+
+
+def _log_lost_shard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log in a line that the end of a shard could not be recorded. Procrastinate ignores it."""
+    if isinstance(context.get("exception"), ConnectorException):
+        _log.warning(
+            "the end of a shard was not recorded: another worker has it, or the database cannot be reached"
+        )
+    else:
+        loop.default_exception_handler(context)
+
+
+async def _retry_stalled_often(app: App, lease_s: int) -> None:
+    while True:
+        await asyncio.sleep(lease_s / 3)
+        with suppress(ConnectorException):  # the database is away
+            await retry_stalled(app, lease_s)

@@ -1,0 +1,223 @@
+"""Runs the jobs of a shard in a worker."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from remora.agents.job import Job
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.errors import (
+    RemoraError,
+    StreamDamaged,
+    StreamError,
+    StreamLocked,
+    UsageError,
+)
+from remora.memory.events import Payload
+from remora.runs.execution.attempt import run_attempt
+from remora.runs.execution.base_files import BaseFilesCache
+from remora.runs.execution.engine import SHARD_CONCURRENCY
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import NoObserver, Run
+from remora.runs.execution.shard_task import ShardTask, code_digest
+from remora.runs.planning.plan import Plan
+from remora.runs.project import Project
+from remora.runs.records.agent_stream import start_and_end_of
+from remora.runs.records.attempts import Attempts, read_attempts
+from remora.threads import run_in_thread
+from remora.tools.host.ruff.ruff_process import ruff_check
+from remora.tools.tree import ToolTree
+from remora.trace.postgres.store import AgentRow, PostgresTraceStore
+from remora.trace.read.reader import read_events
+from remora.trace.stream.line_builder import utc_now
+from remora.usecases.analyze.execute_plan import listeners_for
+from remora.usecases.analyze.prepare_run import agents_for
+from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
+from remora.usecases.analyze.resume_run import connect_models, models_named_by
+from remora.usecases.hub.fact_source import fact_source
+from remora.usecases.hub.observed_values import observed_values
+from remora.worker.owner_wait import OwnerWait
+
+_LOCKED_PAUSE_S = 1.0
+
+
+def check_code(task: ShardTask) -> None:
+    """Raise UsageError if this worker's installation is not the driver's."""
+    if task.code != code_digest():
+        raise UsageError(
+            "this worker has another version of Remora or ruff than the driver",
+            hint="install the same version on all machines",
+        )
+
+
+async def run_shard(task: ShardTask, invocation: Invocation, concurrency: int | None) -> None:
+    """Run the jobs of a shard that have not ended, in the project that `invocation` opens.
+
+    Raises UsageError if this worker's project or database is not the driver's, and whatever
+    stops a run at home.
+    """
+    project = open_project(invocation)
+    store = project.open_store()
+    if not isinstance(store, PostgresTraceStore) or store.project != task.project:
+        raise UsageError(
+            f"this worker's streams of {project.root} are not those of the driver",
+            hint="use trace_store: postgres and the same database on all machines",
+        )
+    shard = _read_shard(project, task)
+    project = replace(project, config=recorded_config(project.config, shard.attempts.start))
+    await _run_jobs(shard, invocation, project, store, concurrency)
+
+
+class _Shard(NamedTuple):
+    task: ShardTask
+    jobs: Sequence[Job]
+    attempts: Attempts
+
+
+def _read_shard(project: Project, task: ShardTask) -> _Shard:
+    """Return the shard's jobs, and the run's plan."""
+    path = project.trace.existing_run(task.run_id)
+    attempts = _read_plan(path, task.start_hash)
+    wanted = frozenset(task.agents)
+    jobs = [job for job in attempts.jobs if job.agent_id in wanted]
+    if len(jobs) < len(wanted):  # some are further attempts, which are not planned
+        begun = read_attempts(read_events(path)).begun
+        known = {job.agent_id for job in jobs}
+        jobs += [a.job for a in begun if a.job.agent_id in wanted - known]
+    return _Shard(task, jobs, attempts)
+
+
+@lru_cache(maxsize=1)  # a worker runs many shards of a run, and reading a large plan takes long
+def _read_plan(path: Path, start_hash: str) -> Attempts:
+    """Return the plan of the run that begins with the line that has this hash."""
+    first = next(read_events(path), None)
+    if first is None or first.hash != start_hash:
+        raise UsageError(f"{path.stem} in this worker's database is another one")
+    return read_attempts([first])
+
+
+async def _run_jobs(
+    shard: _Shard,
+    invocation: Invocation,
+    project: Project,
+    store: PostgresTraceStore,
+    concurrency: int | None,
+) -> None:
+    start = shard.attempts.start
+    agents = agents_for(project, sorted({job.operation for job in shard.jobs}))
+    python = python_for(invocation, project, agents)
+    check_interpreter(project, python, agents)
+    request = recorded_request(start, concurrency or SHARD_CONCURRENCY)
+    prepared = PreparedRun(
+        run_id=shard.task.run_id,
+        project=project,
+        request=request,
+        plan=Plan(jobs=shard.attempts.jobs),
+        agents={agent.definition.operation: agent for agent in agents},
+        source=fact_source(invocation, project),
+        base=None,
+        ruff=None,
+        python=python,
+        observed=observed_values(invocation, project, agents),
+        listeners=listeners_for(invocation, project.config),
+    )
+    of_run = str(start.config.get("model_name"))
+    names = {agent.definition.model or of_run for agent in agents}
+    models = connect_models(invocation, project, start, sorted(names), models_named_by(agents))
+    try:
+        async with prepared.source.opened() as facts:
+            run = prepared.start(
+                models=models, settings=start.config, facts=facts, observer=NoObserver(),
+                clock=utc_now,
+            )  # fmt: skip
+            await _ShardJobs(run, shard, store).run()
+    finally:
+        for model in models.values():
+            await model.aclose()
+
+
+class _ShardJobs:
+    """The jobs of a shard in this process.
+
+    Jobs with which a worker has died before are run alone and last, so that they cannot end the
+    worker of others again.
+    """
+
+    def __init__(self, run: Run, shard: _Shard, store: PostgresTraceStore) -> None:
+        self._run = run
+        self._jobs = shard.jobs
+        self._failures: list[StreamError] = []
+        self._store = store
+        worker = f"{shard.task.number}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._cache = BaseFilesCache(run.project, run.run_id, shard.attempts.start, worker=worker)
+
+    async def run(self) -> None:
+        try:
+            names = (job.agent_id for job in self._jobs)
+            rows = {row.agent_id: row for row in self._store.states_of(names)}
+            unended = [job for job in self._jobs if not _has_ended(rows.get(job.agent_id))]
+            await run_in_thread(self._lint_all, unended)
+            suspects = [job for job in unended if _is_suspect(rows.get(job.agent_id))]
+            await self._run.work_off([job for job in unended if job not in suspects], self._work)
+            for job in suspects:
+                await self._work(job)
+        finally:
+            self._cache.close()
+        if self._failures:
+            raise self._failures[0]
+
+    def _lint_all(self, jobs: Sequence[Job]) -> None:
+        """Run ruff once on the files of all jobs. For each of them, its start would take longest."""
+        paths = sorted({job.path for job in jobs})
+        with suppress(RemoraError):  # each job that needs the findings will say so
+            files = self._cache.of({})
+            tree = ToolTree(files.base.folder)
+            with files.ruff.used():
+                ruff_check(tree, [path for path in paths if tree.files.exists(path)], unsafe=True)
+
+    async def _work(self, job: Job) -> None:
+        """Run a job, after waiting for another worker that has claimed it."""
+        wait = OwnerWait(lambda: self._store.head(f"traces/{job.agent_id}").count)
+        while True:
+            start, end = await run_in_thread(
+                start_and_end_of, self._run.project.trace, job.agent_id
+            )
+            if end is not None:
+                return
+            rebased = {} if start is None else start.rebased
+            base_files = await run_in_thread(self._cache.of, rebased)
+            try:
+                await run_attempt(self._run, _NoRunLog(), job, base_files, start)
+            except StreamLocked as error:
+                if await run_in_thread(wait.is_over, error):
+                    self._failures.append(error)
+                    return
+                await asyncio.sleep(_LOCKED_PAUSE_S)
+            except StreamDamaged as error:  # the other jobs are not affected
+                self._failures.append(error)
+                return
+            else:
+                return
+
+
+class _NoRunLog:
+    """The driver records the starts and ends of jobs."""
+
+    def append(self, payload: Payload) -> None:
+        """Do nothing."""
+
+
+def _has_ended(row: AgentRow | None) -> bool:
+    return row is not None and row.status is not None
+
+
+def _is_suspect(row: AgentRow | None) -> bool:
+    return row is not None and (row.is_claimed or row.deaths > 0)
