@@ -134,7 +134,8 @@ async def _run_jobs(
     models = connect_models(invocation, project, start, sorted(names), models_named_by(agents))
     try:
         async with prepared.source.opened() as facts:
-            run = prepared.start(
+            run = Run(
+            prepared=prepared,
                 models=models, settings=start.config, facts=facts, observer=NoObserver(),
                 clock=utc_now,
             )  # fmt: skip
@@ -157,7 +158,9 @@ class _ShardJobs:
         self._failures: list[StreamError] = []
         self._store = store
         worker = f"{shard.task.number}-{os.getpid()}-{secrets.token_hex(3)}"
-        self._cache = BaseFilesCache(run.project, run.run_id, shard.attempts.start, worker=worker)
+        self._cache = BaseFilesCache(
+            run.prepared.project, run.prepared.run_id, shard.attempts.start, worker=worker
+        )
 
     async def run(self) -> None:
         try:
@@ -188,7 +191,7 @@ class _ShardJobs:
         wait = OwnerWait(lambda: self._store.head(f"traces/{job.agent_id}").count)
         while True:
             start, end = await run_in_thread(
-                start_and_end_of, self._run.project.trace, job.agent_id
+                start_and_end_of, self._run.prepared.project.trace, job.agent_id
             )
             if end is not None:
                 return

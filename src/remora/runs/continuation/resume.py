@@ -50,23 +50,26 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
     writing to the run. If an attempt's stream is damaged, the other jobs are finished before
     StreamDamaged is raised.
     """
-    with open_run(run.project, record, run.clock) as stream:
+    prepared = run.prepared
+    with open_run(prepared.project, record, run.clock) as stream:
         attempts = stream.record.attempts()
         jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
         if only is not None:
             jobs = [job for job in jobs if job.agent_id in only]
-        run.observer.planned(run.run_id, msgspec.structs.replace(run.plan, jobs=tuple(jobs)))
-        cache = BaseFilesCache(run.project, run.run_id, attempts.start)
+        run.observer.planned(
+            prepared.run_id, msgspec.structs.replace(prepared.plan, jobs=tuple(jobs))
+        )
+        cache = BaseFilesCache(prepared.project, prepared.run_id, attempts.start)
         finishing = _ResumedJobs(run, stream, attempts, cache, rebases=only is None)
         try:
-            if run.workers is None:
+            if prepared.workers is None:
                 await run.work_off(jobs, finishing.carry_on)
             else:
                 commit = attempts.start.base.get("commit")
                 started = StartedRun(
-                    run.run_id, stream.record.events[0].hash, commit, run.model_name
+                    prepared.run_id, stream.record.events[0].hash, commit, run.model_name
                 )
-                await RemoteRun(run, stream, run.workers).run_jobs(jobs, started)
+                await RemoteRun(run, stream, prepared.workers).run_jobs(jobs, started)
         finally:
             cache.close()
         if finishing.damaged:
@@ -92,9 +95,9 @@ class _ResumedJobs:
         rebases: bool,
     ) -> None:
         self._run = run
-        self._project = run.project
+        self._project = run.prepared.project
         self._stream = stream
-        self._numbers = AttemptNumbers(run.project, attempts)
+        self._numbers = AttemptNumbers(run.prepared.project, attempts)
         self._cache = cache
         self._rebases = rebases
         self.damaged: list[StreamDamaged] = []

@@ -66,7 +66,7 @@ async def run_attempt(
     with (
         base_files.workspaces.open() as workspace,
         base_files.ruff.used(workspace.tree, workspace.has_settings_of_base),
-        agent_emitter(run.project, job, run.clock) as emitter,
+        agent_emitter(run.prepared.project, job, run.clock) as emitter,
     ):
         dependencies = _dependencies(run, job, start, base_files, workspace, emitter)
         runner = AgentRunner(job, dependencies)
@@ -90,33 +90,34 @@ def _dependencies(
 
     `emitter` writes the agent's stream, which may already contain events.
     """
-    agent = run.agents[job.operation]
-    mode = run.project.config.runner.memory.summarizer_mode
+    prepared, project = run.prepared, run.prepared.project
+    agent = prepared.agents[job.operation]
+    mode = project.config.runner.memory.summarizer_mode
     model, settings, max_turns = _query_settings(run, agent, start)
     return AgentDependencies(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
         model=model,
         settings=settings,
-        emitter=TeeEmitter(emitter, *run.listeners),
+        emitter=TeeEmitter(emitter, *prepared.listeners),
         workspace=workspace,
-        objects=run.project.trace.objects,
-        blobs=run.project.trace.blobs,
+        objects=project.trace.objects,
+        blobs=project.trace.blobs,
         facts=run.facts,
-        user_file=_user_file(run.project.root),
-        python=run.python,
-        observed=run.observed,
+        user_file=_user_file(project.root),
+        python=prepared.python,
+        observed=prepared.observed,
         shared=run.shared_work(job.operation),
-        redact=run.project.redact,
+        redact=project.redact,
         findings_before=base_files.findings,
         findings_after=lambda path: check_file(ToolTree(workspace.tree), path),
-        checks=run.project.operations.checks,
+        checks=project.operations.checks,
         clock=run.clock,
         on_event=lambda event: run.observer.event(job, event),
         max_turns=max_turns,
-        options=options_for(run.project.config, job.operation, run.request),
+        options=options_for(project.config, job.operation, prepared.request),
         rebased=base_files.rebased,
         recorded=_recorded(run, job) if emitter.head.count else (),
-        ancestors=ancestors(run.project.trace, start) if start is not None else (),
+        ancestors=ancestors(project.trace, start) if start is not None else (),
         ranker=_ranker(run),
         larger=_larger(run, start),
     )
@@ -124,14 +125,14 @@ def _dependencies(
 
 def _recorded(run: Run, job: Job) -> Iterator[Event]:
     """Yield the events of an attempt that has begun. They are never all in memory."""
-    return read_events(run.project.trace.existing_agent(job.agent_id))
+    return read_events(run.prepared.project.trace.existing_agent(job.agent_id))
 
 
 def _ranker(run: Run) -> Rung | None:
     model = run.models.get(RANKER)
     if model is None:
         return None
-    return Rung(model, ranker_settings(run.project.config, run.request))
+    return Rung(model, ranker_settings(run.prepared.project.config, run.prepared.request))
 
 
 def _larger(run: Run, start: AgentStart | None) -> Rung | None:
@@ -144,7 +145,8 @@ def _larger(run: Run, start: AgentStart | None) -> Rung | None:
     if start is None:
         if model is None:
             return None
-        return Rung(model, larger_settings(run.project.config, model, run.request))
+        prepared = run.prepared
+        return Rung(model, larger_settings(prepared.project.config, model, prepared.request))
     if not start.larger:
         return None
     name = start.larger.get("name")
@@ -178,10 +180,11 @@ def _query_settings(
     longer supports them.
     """
     if start is None:
-        config, model = run.project.config, run.model(agent)
-        turns = max_turns_for(config, agent, run.request)
-        settings = query_settings_for(config, agent, model, run.request)
-        chooses = may_choose(run.project, agent, model, run.measured)
+        prepared, model = run.prepared, run.model(agent)
+        config = prepared.project.config
+        turns = max_turns_for(config, agent, prepared.request)
+        settings = query_settings_for(config, agent, model, prepared.request)
+        chooses = may_choose(prepared.project, agent, model, run.measured)
         return model, msgspec.structs.replace(settings, chooses=chooses), turns
     model = run.model(agent, start.model.get("name"))
     settings = recorded_query_settings(start, start.model)

@@ -26,26 +26,28 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
     If the run is cancelled, jobs that are still running count as interrupted, because their streams
     have no end event.
     """
-    project = run.project
+    prepared, project = run.prepared, run.prepared.project
     project.trace.create()
     keep_base(project, base_files.base)
-    with open_run(project, run.run_id, run.clock) as stream:
-        start = record_start(stream, project, run.plan, run.settings, base_files.base)
-        run.observer.planned(run.run_id, run.plan)
+    with open_run(project, prepared.run_id, run.clock) as stream:
+        start = record_start(stream, project, prepared.plan, run.settings, base_files.base)
+        run.observer.planned(prepared.run_id, prepared.plan)
         totals: dict[str, int] = {}
 
         async def work(job: Job) -> None:
             status = await run_attempt(run, stream, job, base_files)
             totals[status] = totals.get(status, 0) + 1
 
-        if run.workers is None:
-            await run.work_off(run.plan.jobs, work)
+        if prepared.workers is None:
+            await run.work_off(prepared.plan.jobs, work)
         else:
-            remote = RemoteRun(run, stream, run.workers)
-            started = StartedRun(run.run_id, start.hash, base_files.base.commit, run.model_name)
-            await remote.run_jobs(run.plan.jobs, started)
+            remote = RemoteRun(run, stream, prepared.workers)
+            started = StartedRun(
+                prepared.run_id, start.hash, base_files.base.commit, run.model_name
+            )
+            await remote.run_jobs(prepared.plan.jobs, started)
             totals = remote.totals
-        stream.append(RunEnd(totals={"jobs": len(run.plan.jobs), **totals}))
+        stream.append(RunEnd(totals={"jobs": len(prepared.plan.jobs), **totals}))
 
 
 def record_start(

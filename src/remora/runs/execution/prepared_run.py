@@ -3,16 +3,13 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Protocol
 
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.memory.events import Event
-from remora.models.protocol import Model
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.engine import RemoteWorkers
-from remora.runs.execution.run import Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -58,37 +55,6 @@ class PreparedRun:
     def planned_agents(self) -> tuple[Agent, ...]:
         """The agents that have jobs."""
         return tuple(self.agents[name] for name in {job.operation for job in self.plan.jobs})
-
-    def start(
-        self,
-        *,
-        models: Mapping[str, Model],
-        settings: Mapping[str, Any],
-        facts: NodeFacts,
-        observer: RunObserver,
-        clock: Callable[[], datetime],
-    ) -> Run:
-        """Return a run that has everything its jobs need.
-
-        `models` maps model names to connected models. `settings` is the recorded configuration, and
-        its `model_name` is used for agents that do not select a model.
-        """
-        return Run(
-            run_id=self.run_id,
-            project=self.project,
-            request=self.request,
-            plan=self.plan,
-            agents=self.agents,
-            python=self.python,
-            observed=self.observed,
-            listeners=self.listeners,
-            models=models,
-            settings=settings,
-            facts=facts,
-            observer=observer,
-            clock=clock,
-            workers=self.workers,
-        )
 
     def close(self) -> None:
         """Remove the frozen copy of the project, and end the processes that check its files."""

@@ -63,7 +63,7 @@ class RemoteRun:
             why = f": {problems[0]}" if problems else ""
             raise OutsideError(
                 f"{count(len(self._open), 'job')} did not end{why}",
-                hint=f"`remora analyze --resume {self._run.run_id}` runs them again",
+                hint=f"`remora analyze --resume {self._run.prepared.run_id}` runs them again",
             )
 
     def _record_starts(self, jobs: Sequence[Job]) -> None:
@@ -78,7 +78,7 @@ class RemoteRun:
             await run_in_thread(self._record_new_ends)
 
     def _record_new_ends(self, everything: bool = False) -> None:
-        ended_now = self._workers.ended(self._run.run_id, everything)
+        ended_now = self._workers.ended(self._run.prepared.run_id, everything)
         found = [end for end in ended_now if end.agent_id in self._open]
         for start in range(0, len(found), _BATCH):
             self._record_batch(found[start : start + _BATCH])
@@ -94,7 +94,7 @@ class RemoteRun:
     def _observed(self, job: Job, end: EndedAgent) -> AgentResult:
         """Pass the events of a job to the observer, and return its result."""
         last = None
-        for last in read_events(self._run.project.trace.existing_agent(job.agent_id)):
+        for last in read_events(self._run.prepared.project.trace.existing_agent(job.agent_id)):
             self._run.observer.event(job, last)
         recorded = None if last is None else typed_payload(last)
         fields = {} if recorded is None else msgspec.structs.asdict(recorded)

@@ -12,12 +12,11 @@ from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
 from remora.models.model_settings import addresses_in
 from remora.models.protocol import Model
-from remora.runs.execution.engine import LocalEngine, RemoteWorkers, Work, make_shards
+from remora.runs.execution.engine import LocalEngine, Work, make_shards
+from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
 from remora.runs.records.measured_models import MeasuredModel, read_measured
-from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff_process import check_file
 from remora.tools.host.ruff.shared_ruff import SharedRuff
 from remora.tools.tree import SharedWork, ToolTree
@@ -62,28 +61,18 @@ class NoObserver:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run whose jobs can be executed.
+    """A prepared run that has everything its jobs need.
 
-    `settings` is the configuration recorded in the run's stream. `python` runs the project's code
-    for agents that need it. `observed` contains the run-time types and values of the project's
-    functions, by node key. `models` maps model names to connected models. Jobs run in this process
-    if there are no `workers`.
+    `models` maps model names to connected models. `settings` is the configuration recorded in the
+    run's stream: its `model_name` is used for agents that do not name a model.
     """
 
-    run_id: str
-    project: Project
-    request: RunRequest
-    plan: Plan
-    agents: Mapping[str, Agent]
-    python: ProjectPython | None
-    observed: Mapping[str, Any]
+    prepared: PreparedRun
     models: Mapping[str, Model]
     facts: NodeFacts
     settings: Mapping[str, Any]
     observer: RunObserver
     clock: Callable[[], datetime]
-    listeners: tuple[Callable[[Event], object], ...]
-    workers: RemoteWorkers | None = None
 
     async def work_off(self, jobs: Sequence[Job], work: Work) -> None:
         """Call `work` for each job in this process. Raises whatever `LocalEngine.run` raises."""
@@ -93,7 +82,7 @@ class Run:
     @property
     def concurrency(self) -> int:
         """Maximum number of concurrent jobs in this process."""
-        return concurrency_of(self.request, self.project.config.model)
+        return concurrency_of(self.prepared.request, self.prepared.project.config.model)
 
     @property
     def model_name(self) -> str:
@@ -103,18 +92,18 @@ class Run:
     @cached_property
     def measured(self) -> tuple[MeasuredModel, ...]:
         """The figures of models on this project, read only once, so all jobs use the same ones."""
-        return read_measured(self.project.state)
+        return read_measured(self.prepared.project.state)
 
     def shared_work(self, operation: str) -> SharedWork:
         """Return what the jobs of an operation share, also with those that have ended."""
-        answers = self.project.cache / "answers" / operation
+        answers = self.prepared.project.cache / "answers" / operation
         return SharedWork(self._planned_paths.get(operation, frozenset()), answers)
 
     @cached_property
     def _planned_paths(self) -> dict[str, frozenset[str]]:
         """The files that the jobs of each operation are planned for."""
         found: dict[str, set[str]] = {}
-        for job in self.plan.jobs:
+        for job in self.prepared.plan.jobs:
             found.setdefault(job.operation, set()).add(job.path)
         return {operation: frozenset(paths) for operation, paths in found.items()}
 

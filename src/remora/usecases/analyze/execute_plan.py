@@ -15,7 +15,7 @@ from remora.models.provider import model_is_optional, wants_none
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import BaseFiles, RunObserver
+from remora.runs.execution.run import BaseFiles, Run, RunObserver
 from remora.runs.project import Project
 from remora.sandbox.interpreters import environment_digest
 from remora.threads import run_in_thread
@@ -91,7 +91,8 @@ async def execute_plan(
     check_models(prepared, models, model)  # before anything is recorded
     meter = RateMeter()
     async with prepared.source.opened() as facts:
-        run = prepared.start(
+        run = Run(
+            prepared=prepared,
             models=models,
             settings=settings_to_record(prepared, model),
             facts=facts,

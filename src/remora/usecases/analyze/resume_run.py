@@ -15,7 +15,7 @@ from remora.models.protocol import Model
 from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import RunObserver
+from remora.runs.execution.run import Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
@@ -188,7 +188,8 @@ async def run_remaining(
     """
     begun = [attempt.job.agent_id for attempt in wanted.attempts.begun]
     async with wanted.run.source.opened() as facts:
-        run = wanted.run.start(
+        run = Run(
+            prepared=wanted.run,
             models=models,
             settings=wanted.attempts.start.config,
             facts=facts,
