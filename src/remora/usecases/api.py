@@ -6,7 +6,7 @@ unique prefix of an ID, or `last`. Errors are raised as RemoraError with a messa
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -111,9 +111,8 @@ def plan(
         changed=changed,
         max_nodes=positive("max_nodes", max_nodes),
     )
-    run = prepare(invocation_for(root, known=known), request)
-    run.close()
-    return run.plan
+    with closing(prepare(invocation_for(root, known=known), request)) as run:
+        return run.plan
 
 
 def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -165,10 +164,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     with planned_within(max_time):
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)
-    try:
+    with closing(run):
         return execute(invocation, run, observer=observer, max_time=max_time)
-    finally:
-        run.close()
 
 
 def execute(

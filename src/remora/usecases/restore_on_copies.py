@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -171,13 +171,10 @@ class _CopyRunner:
         )
 
     def _start(self, invocation: Invocation, project: Project, request: RunRequest) -> str | None:
-        run = prepare(invocation, request, project)
-        try:
+        with closing(prepare(invocation, request, project)) as run:
             if not run.plan.jobs:
                 return None
             done = execute(invocation, run, watching=self._watching)
-        finally:
-            run.close()
         _raise_if_stopped(done.stopped)
         return done.run_id
 

@@ -1,7 +1,7 @@
 """Plans and runs the jobs of `analyze`, and prints the results."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +79,7 @@ def start_run(
             plan_only=dry_run,
             notify=lambda line: note(options, line),
         )
-    try:
+    with closing(prepared):
         if dry_run or not prepared.plan.jobs:
             _note_missing_interpreter(options, invocation, prepared)
             return _print_plan(options, prepared, model, output)
@@ -95,8 +95,6 @@ def start_run(
             connected=lambda model: _announce(options, invocation, prepared, model),
             max_time=max_time,
         )
-    finally:
-        prepared.close()
     return print_run_results(
         options, done.project, done.run_id, done.stopped, announced=True, lines=lines
     )

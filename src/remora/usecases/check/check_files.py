@@ -1,7 +1,7 @@
 """Checks files as `analyze` would, without a record of it: the use case of `remora check`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -116,7 +116,7 @@ def check_files(
             invocation = replace(invocation, flags=flags, takes_model=False)
             project = _private_project(invocation, request, Path(folder))
             prepared = _for_check(prepare(invocation, request, project))
-        try:
+        with closing(prepared):
             done = execute(
                 invocation, prepared, watching=watching, observer=observer, max_time=max_time
             )
@@ -126,8 +126,6 @@ def check_files(
             if read_records is not None:
                 read_records(prepared.project, prepared.run_id)
             return result
-        finally:
-            prepared.close()
 
 
 def _python_files(request: RunRequest) -> RunRequest:

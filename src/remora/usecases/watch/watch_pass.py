@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
@@ -185,8 +185,7 @@ def _run(
 
     `again` of the result has the files that do not have these hashes any more.
     """
-    prepared = prepare(invocation, request, project)
-    try:
+    with closing(prepare(invocation, request, project)) as prepared:
         tree = project.root if prepared.base is None else prepared.base.folder
         saved = frozenset(path for path, known in hashes.items() if _hash(tree / path) != known)
         jobs = _newest_first(project.root, prepared.plan.jobs)
@@ -197,8 +196,6 @@ def _run(
             done = execute(invocation, _only(prepared, chosen))
         found = PassResult(run_id=done.run_id, left_out=left, stopped=done.stopped, again=saved)
         return found if done.stopped else replace(found, jobs=read_run(project, done.run_id).jobs)
-    finally:
-        prepared.close()
 
 
 def _newest_first(root: Path, jobs: Iterable[Job]) -> list[Job]:
