@@ -13,7 +13,7 @@ import msgspec
 import remora
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_records
+from remora.bootstrap.open_project import open_project
 from remora.chat import ToolSchema
 from remora.ids import NodeKey, agent_id
 from remora.memory import ContextManager, PacketDelta, apply
@@ -69,7 +69,7 @@ class Wanted(NamedTuple):
 
 
 def records_of(root: Path, environ: dict[str, str]) -> Project:
-    return open_records(Invocation(environ=environ, folder=root, root=root))
+    return open_project(Invocation(environ=environ, folder=root, root=root))
 
 
 def record_run(project: Project, run_id: str, wanted: Sequence[Wanted]) -> list[str]:

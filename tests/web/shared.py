@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_records
+from remora.bootstrap.open_project import open_project
 from remora.runs.project import Project
 from remora.web.share.share_file import share_agent
 
@@ -17,7 +17,7 @@ _LINES = re.compile(r'(<script type="application/octet-stream" data-stream="NAME
 def records_of(root: Path, home: Path) -> Project:
     """Return a project's records, as read by a user with this home."""
     environ = {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)}
-    return open_records(Invocation(environ=environ, folder=root))
+    return open_project(Invocation(environ=environ, folder=root))
 
 
 def shared_agent(root: Path, home: Path, agent_id: str) -> str:

@@ -81,7 +81,7 @@ def test_a_fault_is_a_page_with_the_headers_of_all_pages(
     stranger: TestClient, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger.get(session.new_link())
-    monkeypatch.setattr(Records, "project", lambda _: 1 // 0)
+    monkeypatch.setattr(Records, "whole_project", lambda _: 1 // 0)
     answer = stranger.get("/runs/x/review")
     assert answer.status_code == 500
     assert "a fault in Remora: ZeroDivisionError" in answer.text

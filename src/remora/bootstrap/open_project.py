@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.open_trace import open_trace, open_trace_folder
 from remora.errors import ConfigError
-from remora.runs.project import Project, RecordedProject, root_name
+from remora.runs.project import Project, ProjectRecords, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
@@ -20,19 +20,16 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.trace.redact.redactor import Redactor
 
 
-def open_records(invocation: Invocation) -> Project:
+def open_records(invocation: Invocation) -> ProjectRecords:
     """Return the current project for a command that reads records.
 
-    The configuration is only loaded when it is needed, so records can be read even if it is
-    invalid. Raises UsageError or DiskError.
+    The configuration is not loaded, so records can be read even if it is invalid. Raises UsageError or DiskError.
     """
     invocation.check_config_file()
     root = invocation.find_root()
     trace = open_trace_folder(invocation, root)
     state = invocation.folders.state / "roots" / root_name(root)
-    return RecordedProject(
-        root, invocation.operations, trace, state, lambda: open_project(invocation)
-    )
+    return ProjectRecords(root=root, operations=invocation.operations, trace=trace, state=state)
 
 
 def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:

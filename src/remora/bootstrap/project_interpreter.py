@@ -7,7 +7,7 @@ from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config
 from remora.errors import HostError, RemoraError, UsageError
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.sandbox.interpreters import ProjectPython, find_interpreter, is_activated
 from remora.sandbox.isolation import best_level, check_consent, check_home
 from remora.tools.tree import ToolTree
@@ -90,7 +90,7 @@ def _found(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
 
 
 def check_interpreter(
-    project: Project, python: ProjectPython | None, agents: Iterable[Agent]
+    project: ProjectRecords, python: ProjectPython | None, agents: Iterable[Agent]
 ) -> None:
     """Raise UsageError if the interpreter cannot run what the agents need.
 
@@ -108,7 +108,7 @@ def check_interpreter(
 
 
 def check_tests_start(
-    project: Project, base: Path, python: ProjectPython | None, agents: Iterable[Agent]
+    project: ProjectRecords, base: Path, python: ProjectPython | None, agents: Iterable[Agent]
 ) -> None:
     """Raise UsageError if the project's tests cannot start, for agents that run them.
 

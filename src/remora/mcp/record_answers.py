@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_records
+from remora.bootstrap.open_project import open_project, open_records
 from remora.errors import NotFound, UsageError
 from remora.ids import LAST, is_id
 from remora.mcp.answer_page import PAGE, answer_text, text_page
 from remora.memory.packet import packet_json
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import JobDocuments, RunView, read_run, run_document
@@ -36,7 +36,7 @@ class RecordAnswers:
 
     def runs(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the runs, newest first, or of the jobs of a run."""
-        project = open_records(self._invocation)
+        project = open_project(self._invocation)
         page = {"limit": arguments.get("limit", PAGE), "offset": arguments.get("offset", 0)}
         run, status = arguments.get("run"), arguments.get("status")
         if run is None:
@@ -55,7 +55,7 @@ class RecordAnswers:
 
     def packet(self, arguments: Mapping[str, Any]) -> str:
         """Return the packet of an agent's turn, as it was shown."""
-        project = open_records(self._invocation)
+        project = open_project(self._invocation)
         agent = _agent(project, arguments["agent"])
         reader = PacketReader(project.trace, indexed=False)
         turn = arguments.get("turn")
@@ -66,7 +66,7 @@ class RecordAnswers:
 
     def transcript(self, agent: str) -> str:
         """Return an agent's stream as readable text."""
-        project = open_records(self._invocation)
+        project = open_project(self._invocation)
         name = _agent(project, agent)
         events = read_events(project.trace.existing_agent(name))
         text = "".join(f"{line}\n" for line in transcript(events))
@@ -74,7 +74,7 @@ class RecordAnswers:
 
     def diff(self, run: str, agent: str | None = None) -> str:
         """Return the diffs of a run's pending and accepted changes, or those of one agent."""
-        project = open_records(self._invocation)
+        project = open_project(self._invocation)
         view = read_run(project, run_named(project.trace, run))
         diffs = diff_document(project, view)["diffs"]
         if agent is not None:
@@ -98,18 +98,18 @@ class RecordAnswers:
 
         Raises NotFound if the name of the run's file is not an ID, but a text of the project.
         """
-        project = open_records(self._invocation)
+        project = open_project(self._invocation)
         view = _view(project, run)
         if not is_id(view.run_id):
             raise NotFound(f"{view.run_id!r} is not a run of Remora")
         return view.run_id, [project.redact.clean(job) for job in JobDocuments(view.jobs)]
 
 
-def _view(project: Project, run: str) -> RunView:
+def _view(project: ProjectRecords, run: str) -> RunView:
     return read_run(project, run_named(project.trace, run), details=False)
 
 
-def _agent(project: Project, name: str) -> str:
+def _agent(project: ProjectRecords, name: str) -> str:
     """Return the ID of the agent that a name refers to."""
     if name == LAST:
         raise UsageError("`last` is the name of a run", hint="pass an agent ID or a function")

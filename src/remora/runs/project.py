@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from remora.operations.base import Operations
 from remora.trace.trace_folder import TraceFolder
@@ -19,31 +19,16 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project:
-    """An opened project.
+class ProjectRecords:
+    """A project as far as its records are read. Its configuration may be invalid.
 
-    Streams are read from `trace` and written to the store that `open_store` returns. `cache` and
-    `state` are the folders for this root in the user's cache and state folders.
-    `install_key` is the secret that identifies the runs started by this installation. Everything
-    written to a stream passes through `redact`. If the user has a signing key, `signer` signs new
-    runs. `interpreter` is called only if project code must run. It raises UsageError if the user
-    has not given consent. If `measures_models` is true, all choices of models count, because the
-    run measures what they are worth. `surface` is recorded with each verdict.
+    Streams are read from `trace`. `state` is the folder for this root in the user's state folder.
     """
 
     root: Path
-    config: "Config"
     operations: Operations
     trace: TraceFolder
-    open_store: "Callable[[], TraceStore]"
-    cache: Path
     state: Path
-    install_key: bytes
-    redact: "Redactor"
-    signer: "Signer | None" = None
-    interpreter: "Callable[[], ProjectPython] | None" = None
-    measures_models: bool = False
-    surface: Literal["cli", "web"] = "cli"
 
     @property
     def has_unfinished_accept(self) -> bool:
@@ -52,26 +37,27 @@ class Project:
         return lexists(journal / "current") or lexists(journal / "branch.json")
 
 
-class RecordedProject(Project):
-    """A project opened only to read its records.
+@dataclass(frozen=True, kw_only=True)
+class Project(ProjectRecords):
+    """An opened project.
 
-    `config`, `open_store`, `cache`, `install_key` and `redact` are loaded with `whole` on first use.
+    Streams are written to the store that `open_store` returns. `cache` is the folder for this root
+    in the user's cache folder. `install_key` is the secret that identifies the runs started by this
+    installation. Everything written to a stream passes through `redact`. If the user has a signing
+    key, `signer` signs new runs. `interpreter` is called only if project code must run. It raises UsageError if the user
+    has not given consent. If `measures_models` is true, all choices of models count, because the
+    run measures what they are worth. `surface` is recorded with each verdict.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        operations: Operations,
-        trace: TraceFolder,
-        state: Path,
-        whole: Callable[[], Project],
-    ) -> None:
-        vars(self).update(root=root, operations=operations, trace=trace, state=state, _whole=whole)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in {"config", "open_store", "cache", "install_key", "redact"}:
-            raise AttributeError(name)
-        return getattr(vars(self)["_whole"](), name)
+    config: "Config"
+    open_store: "Callable[[], TraceStore]"
+    cache: Path
+    install_key: bytes
+    redact: "Redactor"
+    signer: "Signer | None" = None
+    interpreter: "Callable[[], ProjectPython] | None" = None
+    measures_models: bool = False
+    surface: Literal["cli", "web"] = "cli"
 
 
 def root_name(root: Path) -> str:

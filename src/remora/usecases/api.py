@@ -25,7 +25,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import RunView, own_run, read_run
 from remora.runs.records.run_record import read_own_record
@@ -390,5 +390,5 @@ def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str])
     return parse_filter(as_texts(rules), as_texts(only_if), as_texts(owners))
 
 
-def _named(project: Project, run: str | RunView) -> str | RunView:
+def _named(project: ProjectRecords, run: str | RunView) -> str | RunView:
     return run_named(project.trace, run) if isinstance(run, str) else run

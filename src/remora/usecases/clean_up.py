@@ -14,7 +14,7 @@ from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.reader import open_snapshot
 from remora.hub.store.unused_databases import is_idle, orphaned_databases
 from remora.rmtree import remove_tree
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches
 from remora.usecases.hub.index_writer import open_store
@@ -52,7 +52,7 @@ def _clones(invocation: Invocation) -> Iterator[Removal]:
         yield what, partial(remove_if_unused, place, folder)
 
 
-def is_hub_in_use(invocation: Invocation, project: Project) -> bool:
+def is_hub_in_use(invocation: Invocation, project: ProjectRecords) -> bool:
     """Return True if a process is using the project's Hub database. `clean` then keeps it."""
     db = hub_paths(invocation.folders, project.root).db
     return db.exists() and not is_idle(db)
@@ -63,7 +63,9 @@ def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
         yield _removable(place), partial(_remove_hub, place)
 
 
-def _own_hub(invocation: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
+def _own_hub(
+    invocation: Invocation, project: ProjectRecords, *, observed: bool
+) -> Iterator[Removal]:
     """Yield the removal of this project's Hub database, which contains source code.
 
     The next Hub query rebuilds the database.

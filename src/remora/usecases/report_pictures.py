@@ -17,7 +17,7 @@ from remora.runs.pictures.node_tree import Debt, MapNode
 from remora.runs.pictures.project_map import project_map
 from remora.runs.pictures.run_times import read_job_times
 from remora.runs.pictures.timeline import timeline
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView
 from remora.runs.report.remaining_findings import findings_left
 from remora.text import count
@@ -99,7 +99,7 @@ def _is_own(path: str) -> bool:
     return not is_of_tests(path) and not is_vendored(path)
 
 
-def _has_linted(project: Project, view: RunView) -> bool:
+def _has_linted(project: ProjectRecords, view: RunView) -> bool:
     counting = {
         each.name for each in project.operations.all if each.totals and each.totals.counts_findings
     }

@@ -27,7 +27,7 @@ from remora.memory.context import ContextManager
 from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
 from remora.rmtree import try_remove_tree
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
@@ -118,7 +118,7 @@ def _summarized(
 
 
 def _tool(
-    project: Project, folder: Path, request: ToolRequest
+    project: ProjectRecords, folder: Path, request: ToolRequest
 ) -> tuple[Tool, dict[str, Summarizer]]:
     """Return the requested tool and its own summarizer, keyed by its name."""
     functions = project.operations.host_functions

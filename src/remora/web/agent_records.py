@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_records
+from remora.bootstrap.open_project import open_project, open_records
 from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.diagnosis import Diagnosis, why
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import RUNNING, event_data, open_stream, stream_status, typed_payload
@@ -35,9 +35,13 @@ class Records:
     def __init__(self, invocation: Invocation) -> None:
         self.invocation = invocation
 
-    def project(self) -> Project:
+    def project(self) -> ProjectRecords:
         """Open the project. Raises ConfigError if its database cannot be used."""
         return open_records(self.invocation)
+
+    def whole_project(self) -> Project:
+        """Open the project with its configuration. Raises whatever `open_project` raises."""
+        return open_project(self.invocation)
 
     def agent(self, agent_id: str) -> "AgentRecord":
         """Return an agent's record. Raises NotFound if there is no such agent."""
@@ -50,7 +54,7 @@ class Records:
 class AgentRecord:
     """An agent's stream, read turn by turn."""
 
-    def __init__(self, project: Project, agent_id: str, path: Path) -> None:
+    def __init__(self, project: ProjectRecords, agent_id: str, path: Path) -> None:
         self.project = project
         self.agent_id = agent_id
         self.path = path

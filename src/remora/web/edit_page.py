@@ -45,7 +45,7 @@ def edit_page(records: Records, session: Session, request: Request) -> Response:
     """Return the form in which the proposed files of a change set are edited."""
     run, agent = request.path_params["run"], request.path_params["agent"]
     try:
-        files = review_parts.proposed_files(run, agent, root=records.project())
+        files = review_parts.proposed_files(run, agent, root=records.whole_project())
     except Conflict as error:
         raise Conflict(
             "A change set in conflict cannot be edited",

@@ -17,7 +17,7 @@ from remora.hub.lookup.find import no_answer_error
 from remora.hub.node import NodeState
 from remora.ids import MODULE, split_node_key, unescape_path
 from remora.runs.pictures.call_neighbourhood import call_neighbourhood
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
@@ -89,7 +89,7 @@ def _facts(node: NodeState) -> dict[str, Any]:
     return {key: value for key, value in built.items() if key not in _LINKS and value is not None}
 
 
-def _source(project: Project, node: NodeState) -> list[str]:
+def _source(project: ProjectRecords, node: NodeState) -> list[str]:
     """Return the lines of a node, or nothing if its file is not the one that the Hub has read."""
     with suppress(HostError):
         data = RootedFiles(project.root).read_bytes(unescape_path(node.file_path))
@@ -99,7 +99,7 @@ def _source(project: Project, node: NodeState) -> list[str]:
     return []
 
 
-def _jobs_on(project: Project, key: str) -> Iterator[PastJob]:
+def _jobs_on(project: ProjectRecords, key: str) -> Iterator[PastJob]:
     """Yield the jobs on a node, or on its whole file, in the newest runs."""
     module = f"node:{split_node_key(key)[0]}:{MODULE}"
     for line in list_run_lines(project.trace)[: -_RUNS - 1 : -1]:

@@ -31,7 +31,7 @@ def timeline_page(records: Records, request: Request) -> Response:
 
 def map_page(records: Records, request: Request) -> Response:
     """Return the map of the project as it is now, with the findings that a run left."""
-    project = records.project()
+    project = records.whole_project()
     view = read_run(project, run_named(project.trace, request.path_params["run"]))
     drawn = map_of_project(records.invocation, project, view, href=node_address)
     return page(

@@ -77,7 +77,7 @@ class ShownGroup(NamedTuple):
 
 def review_page(records: Records, session: Session, request: Request) -> Response:
     """Return the pending change sets of a run, and the last verdicts, which can be undone."""
-    project = records.project()
+    project = records.whole_project()
     by = _group_by(request.query_params.get("by", "file"))
     view = own_run(project, request.path_params["run"])
     pending = pending_changes(view, grouping(project, by))

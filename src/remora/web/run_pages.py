@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from remora.errors import RemoraError
 from remora.runs.diagnosis.diagnosis import why
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.current_attempt import CONFLICT, UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
@@ -42,7 +42,7 @@ def run_page(records: Records, request: Request) -> Response:
     return page_in_two_parts("run.html", body, run_id=run_id)
 
 
-def _body(project: Project, run_id: str, query: QueryParams, start: int) -> str:
+def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) -> str:
     """Return the totals of a run and the jobs that match the filters, as HTML."""
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
@@ -90,7 +90,7 @@ def _choices(view: RunView) -> dict[str, list[str]]:
     }
 
 
-def _causes(project: Project, jobs: list[JobView]) -> dict[str, str]:
+def _causes(project: ProjectRecords, jobs: list[JobView]) -> dict[str, str]:
     """Return the why line of the first jobs that failed or conflict, by agent."""
     failed = [
         job for job in jobs if (job.status in FAILED or job.review == CONFLICT) and not job.damaged

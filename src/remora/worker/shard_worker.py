@@ -29,7 +29,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, Run
 from remora.runs.execution.shard_task import ShardTask, code_digest
 from remora.runs.planning.plan import Plan
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.threads import run_in_thread
@@ -82,7 +82,7 @@ class _Shard(NamedTuple):
     attempts: Attempts
 
 
-def _read_shard(project: Project, task: ShardTask) -> _Shard:
+def _read_shard(project: ProjectRecords, task: ShardTask) -> _Shard:
     """Return the shard's jobs, and the run's plan."""
     path = project.trace.existing_run(task.run_id)
     attempts = _read_plan(path, task.start_hash)

@@ -11,7 +11,7 @@ from remora.errors import OutsideError
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.runs.project import Project
+    from remora.runs.project import Project, ProjectRecords
     from remora.trace.trace_folder import TraceFolder
 
 
@@ -24,7 +24,7 @@ def project_of(options: Options) -> "Project":
     return project
 
 
-def recorded_project(options: Options) -> "Project":
+def recorded_project(options: Options) -> "ProjectRecords":
     """Return the current project for a command that only reads records."""
     from remora.bootstrap.open_project import open_project, open_records
 
@@ -55,7 +55,7 @@ def records_of(options: Options) -> "TraceFolder":
     return open_trace_folder(invocation, invocation.find_root())
 
 
-def runs_outside_database(project: "Project") -> Path | None:
+def runs_outside_database(project: "ProjectRecords") -> Path | None:
     """Return `.agentfs/` of a project with a database if it has runs, which are not listed then."""
     own = project.root / ".agentfs"
     return own if project.trace.path != own and (own / "runs").is_dir() else None

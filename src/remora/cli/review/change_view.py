@@ -18,7 +18,7 @@ from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.event_summary import summarize_event
 from remora.runs.records.findings import fixed_and_left
@@ -62,7 +62,7 @@ def change_set_lines(
     yield ""
 
 
-def action_lines(project: Project, job: JobView, most: int | None = None) -> Iterator[str]:
+def action_lines(project: ProjectRecords, job: JobView, most: int | None = None) -> Iterator[str]:
     """Yield each call, its decider and its result for the last `most` turns (default: all)."""
     events = [
         event
@@ -86,7 +86,7 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
             yield click.style(fit_line(escape_line(line)), dim=True)
 
 
-def packet_lines(project: Project, job: JobView) -> Iterator[str]:
+def packet_lines(project: ProjectRecords, job: JobView) -> Iterator[str]:
     """Yield the packet and the tool result of the turn that last changed a file."""
     turn = job.turns
     for event in read_events(project.trace.existing_agent(job.agent_id)):

@@ -22,7 +22,7 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
@@ -78,7 +78,7 @@ def accept_hunks(
 
 
 def _print_accepted(
-    options: Options, project: Project, done: Verdicts, git_branch: str | None = None
+    options: Options, project: ProjectRecords, done: Verdicts, git_branch: str | None = None
 ) -> int:
     for text in (*skipped_lines(options, done.skipped), *done.notes, *done.damaged):
         note(options, text)
@@ -226,7 +226,7 @@ def _no_change_set(done: Verdicts) -> str:
 
 
 def _accepted(
-    options: Options, project: Project, done: Verdicts, branch: str | None
+    options: Options, project: ProjectRecords, done: Verdicts, branch: str | None
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
         yield _no_change_set(done)
@@ -242,7 +242,7 @@ def _accepted(
         yield from _head(options, done)
 
 
-def conflict_lines(options: Options, project: Project, done: Verdicts) -> Iterator[str]:
+def conflict_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
     """Yield the location and cause of each conflict, and a command to redo the change."""
     if done.conflicts:
         yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
@@ -250,7 +250,9 @@ def conflict_lines(options: Options, project: Project, done: Verdicts) -> Iterat
         yield from _conflict(options, project, done, node)
 
 
-def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
+def _conflict(
+    options: Options, project: ProjectRecords, done: Verdicts, node: str
+) -> Iterator[str]:
     yield escape_line(f"  {display_name(node)}")
     for found in done.conflicts:
         if found["node_id"] == node:

@@ -11,7 +11,7 @@ from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
 from remora.models.protocol import Model
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
@@ -42,7 +42,7 @@ def print_isolation(options: Options) -> None:
 
 def print_run_results(  # noqa: PLR0913
     options: Options,
-    project: Project,
+    project: ProjectRecords,
     run: str | RunView,
     stopped: str = "",
     only: Collection[str] | None = None,

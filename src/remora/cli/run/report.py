@@ -7,7 +7,7 @@ import click
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.project_context import recorded_project
+from remora.cli.app.project_context import project_of
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -68,7 +68,7 @@ def report(
         return report_sweep(options, repos, run, form or ("json" if options.json else "md"))
     if changed is not None and form != "github":
         raise UsageError("--changed requires --format github")
-    project = recorded_project(options)
+    project = project_of(options)
     view = read_run(project, run_named(project.trace, run))
     if form == "github":
         from remora.cli.views.annotation_view import annotate

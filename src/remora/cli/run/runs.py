@@ -17,7 +17,7 @@ from remora.ids import LAST, display_name
 from remora.text import count
 
 if TYPE_CHECKING:
-    from remora.runs.project import Project
+    from remora.runs.project import ProjectRecords
     from remora.runs.records.stored_run_lines import RunLine
 
 
@@ -150,7 +150,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], repos: Path | None)
     return 1 if damaged else 0
 
 
-def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Iterator[str]:
+def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -> Iterator[str]:
     from remora.trace.read.reader import DAMAGED
 
     if not found:

@@ -13,7 +13,7 @@ from remora.cli.sweep.sweep_view import VERDICTS, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import SWEEP_FORMATS
@@ -106,7 +106,7 @@ def _entry(one: SweepSummary) -> dict[str, object]:
 
 
 def _lines(
-    options: Options, found: Sequence[SweepSummary], projects: Sequence[Project]
+    options: Options, found: Sequence[SweepSummary], projects: Sequence[ProjectRecords]
 ) -> Iterator[str]:
     if not found:
         yield "no runs yet; start one with `remora analyze --repos FILE`"
@@ -120,7 +120,7 @@ def _lines(
     yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", *VERDICTS), rows)
 
 
-def _outside_database(options: Options, projects: Sequence[Project]) -> Iterator[str]:
+def _outside_database(options: Options, projects: Sequence[ProjectRecords]) -> Iterator[str]:
     """Yield a line if repositories have runs in `.agentfs/` that are not in their database."""
     left = [(project, own) for project in projects if (own := runs_outside_database(project))]
     if left:

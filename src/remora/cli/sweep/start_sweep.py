@@ -94,9 +94,10 @@ def resume_sweep(options: Options, arguments: SweepArguments, run: str) -> int:
     """Plan the repositories that were not planned, and finish the run in all. Return the exit code."""
     refuse_root(options)
     repositories = read_repository_list(arguments.file)
-    sweep = read_sweep(invocation_of(options, arguments.flags), repositories, run)
+    invocation = invocation_of(options, arguments.flags)
+    sweep = read_sweep(invocation, repositories, run)
     done = {name for name, _, _ in sweep.current()}
-    recorded, run_id = own_settings(sweep, trusted=arguments.trusted), sweep.run_id
+    recorded, run_id = own_settings(invocation, sweep, trusted=arguments.trusted), sweep.run_id
     left = [each for each in repositories if each.name not in done]
     arguments = arguments._replace(
         flags={

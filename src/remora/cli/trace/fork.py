@@ -17,7 +17,7 @@ from remora.text import escape_line
 if TYPE_CHECKING:
     from remora.models.protocol import Model
     from remora.runs.continuation.fork import ForkResult
-    from remora.runs.project import Project
+    from remora.runs.project import ProjectRecords
     from remora.usecases.analyze.resume_run import Resumable
 
 
@@ -75,7 +75,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
 
 def _run(
     options: Options,
-    project: "Project",
+    project: "ProjectRecords",
     made: "ForkResult",
     wanted: "Resumable",
     models: "Mapping[str, Model]",
@@ -104,7 +104,7 @@ def _run(
 
 
 def _lines(
-    options: Options, project: "Project", made: "ForkResult", files: Path | None
+    options: Options, project: "ProjectRecords", made: "ForkResult", files: Path | None
 ) -> Iterator[str]:
     parent = made.parent
     where = f"line {parent['seq'] + 1} of {parent['agent_id']}"

@@ -8,7 +8,7 @@ import click
 from remora.cli.app.entry import output_lost
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import recorded_project
+from remora.cli.app.project_context import project_of
 from remora.text import count, escape_line
 
 
@@ -24,7 +24,7 @@ def export_share_file(options: Options, name: str | None, output: Path | None) -
     require_extra("starlette", "ui")
     from remora.web.share.share_file import share_agent, share_run
 
-    project = recorded_project(options)
+    project = project_of(options)
     found = stream_named(project.trace, name)
     is_run = found in map(stream_id, project.trace.run_streams())
     made = (share_run if is_run else share_agent)(project, found)

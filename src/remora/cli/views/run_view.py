@@ -18,7 +18,7 @@ from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
@@ -37,7 +37,7 @@ _NO_MODEL = "none"  # the recorded name; the module that defines it is slow to i
 
 def run_lines(
     options: Options,
-    project: Project,
+    project: ProjectRecords,
     view: RunView,
     document: Document,
     *,
@@ -102,7 +102,7 @@ def _heading(view: RunView, document: Document) -> Iterator[str]:
 
 
 def _problem_lines(
-    options: Options, project: Project, view: RunView, jobs: Sequence[Document]
+    options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[Document]
 ) -> Iterator[str]:
     """Yield the first jobs that failed, and the commands that list the others."""
     wrong = {status: [j for j in view.jobs if j.status == status] for status in _WRONG}
@@ -117,7 +117,7 @@ def _problem_lines(
 
 
 def attempt_lines(
-    options: Options, project: Project, view: RunView, jobs: Sequence[JobView]
+    options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     """Yield the results of the given jobs, and the commands to run next."""
     shown, verbose = JobDocuments(jobs), options.verbose or len(jobs) == 1
@@ -200,7 +200,7 @@ def _rejected_before(older: OlderRuns, jobs: Sequence[JobView], width: int | Non
             yield from wrap_text(escape_line(line), width, "  ")
 
 
-def _next(options: Options, project: Project, view: RunView) -> Iterator[str]:
+def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
     run_id = view.run_id
     waiting = sum(job.review == "pending" for job in view.jobs)
     if waiting:
@@ -216,7 +216,7 @@ def _next(options: Options, project: Project, view: RunView) -> Iterator[str]:
 
 
 def _wrong(
-    options: Options, project: Project, view: RunView, jobs: Sequence[JobView]
+    options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     unread = sorted(job.agent_id for job in view.damaged)
     stale = [display_name(job.node_id) for job in jobs if job.review == "stale"]
@@ -245,14 +245,16 @@ def _wrong(
 
 
 def _commands(
-    options: Options, project: Project, title: str, commands: Sequence[Sequence[str]]
+    options: Options, project: ProjectRecords, title: str, commands: Sequence[Sequence[str]]
 ) -> Iterator[str]:
     if commands:
         yield from ["", title]
         yield from (f"  {next_command(options, project.root, *words)}" for words in commands)
 
 
-def redo_command(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
+def redo_command(
+    options: Options, project: ProjectRecords, view: RunView, job: tuple[str, str]
+) -> str:
     return next_command(options, project.root, *_redo(view, *job))
 
 
@@ -268,7 +270,7 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
 
 
-def _waiting(options: Options, project: Project, older: OlderRuns) -> Iterator[str]:
+def _waiting(options: Options, project: ProjectRecords, older: OlderRuns) -> Iterator[str]:
     """Yield a note if older runs have pending change sets."""
     if older.waiting:
         yield ""

@@ -12,7 +12,7 @@ from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.memory.decode_values import decode_value
 from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
 from remora.operations.restorer import Choice, Restored, Restorer, Slot, SlotKey, Texts, key_of
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.review import accept
@@ -113,7 +113,7 @@ def _slot_result(slot: Slot, hidden: Hidden, restored: Restored, choice: Choice)
     )
 
 
-def _current_texts(project: Project, texts: Texts) -> dict[str, str]:
+def _current_texts(project: ProjectRecords, texts: Texts) -> dict[str, str]:
     """Return the texts of all Python files of the copy, also of new ones."""
     files = RootedFiles(project.root)
     found = {}
@@ -160,7 +160,7 @@ class _Choices:
         return self._known.get(key_of(slot), other)
 
 
-def _read_streams(project: Project, view: RunView) -> _Streams:
+def _read_streams(project: ProjectRecords, view: RunView) -> _Streams:
     streams = _Streams()
     for job, event in _events(project, view):
         if event.type not in _READ:
@@ -179,7 +179,7 @@ def _read_streams(project: Project, view: RunView) -> _Streams:
     return streams
 
 
-def _events(project: Project, view: RunView) -> Iterator[tuple[JobView, Event]]:
+def _events(project: ProjectRecords, view: RunView) -> Iterator[tuple[JobView, Event]]:
     for job in view.jobs:
         if not job.damaged and job.head.count:
             for event in read_events(project.trace.existing_agent(job.agent_id)):

@@ -13,7 +13,7 @@ from remora.files.reserved_names import reserved
 from remora.ids import unescape_path
 from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import Attempts
 from remora.runs.records.run_record import RunRecord
@@ -41,7 +41,7 @@ class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
+def run_of_agent(project: ProjectRecords, agent_id: str) -> tuple[str, str]:
     """Return an agent's run ID and operation.
 
     Raises NotFound if the agent has no stream or its stream is empty, and StreamDamaged if its
@@ -95,7 +95,7 @@ def _job_of(attempts: Attempts, agent_id: str) -> Job:
     raise NotFound(f"the run has no agent {agent_id}", hint="run `remora trace verify`")
 
 
-def _check_contents(project: Project, point: ForkPoint) -> None:
+def _check_contents(project: ProjectRecords, point: ForkPoint) -> None:
     """Raise NotFound if the content of a changed file cannot be restored."""
     for change in point.changes:
         problem = change.after and project.trace.objects.problem(change.after)
@@ -107,7 +107,7 @@ def _check_contents(project: Project, point: ForkPoint) -> None:
 
 
 def _write_files(
-    cache: BaseFilesCache, project: Project, point: ForkPoint, folder: Path, *, trusted: bool
+    cache: BaseFilesCache, project: ProjectRecords, point: ForkPoint, folder: Path, *, trusted: bool
 ) -> None:
     _make_empty(folder)
     place = RootedFiles(folder)

@@ -10,7 +10,7 @@ from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentStart
 from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.current_attempt import RETRIED, CurrentAttempts
 from remora.runs.records.job_view import JobView
@@ -103,7 +103,11 @@ def _last_feedback(record: RunRecord, job: JobView) -> str | None:
 
 
 def _start(
-    project: Project, job: Job, numbers: AttemptNumbers, cache: BaseFilesCache, feedback: str | None
+    project: ProjectRecords,
+    job: Job,
+    numbers: AttemptNumbers,
+    cache: BaseFilesCache,
+    feedback: str | None,
 ) -> tuple[Job, AgentStart]:
     """Return the next attempt and its start event.
 

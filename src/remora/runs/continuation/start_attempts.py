@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from remora.agents.job import Job
 from remora.memory.events import AgentStart
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import agent_emitter, is_begun
 from remora.runs.records.attempts import Attempts, as_attempt
 from remora.trace.stream.line_builder import Clock
@@ -13,7 +13,7 @@ from remora.trace.stream.line_builder import Clock
 class AttemptNumbers:
     """Assigns a unique number to each new attempt of a job."""
 
-    def __init__(self, project: Project, attempts: Attempts) -> None:
+    def __init__(self, project: ProjectRecords, attempts: Attempts) -> None:
         self._trace = project.trace
         self._highest: dict[tuple[str, str], int] = {}
         for attempt in attempts.begun:

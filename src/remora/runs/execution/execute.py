@@ -13,7 +13,7 @@ from remora.runs.execution.engine import StartedRun
 from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.planning.plan import Plan
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.provenance import sign_run_start
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.workspaces.commit_files import pin_commit
@@ -67,7 +67,7 @@ def record_start(
     return stream.append(sign_run_start(start, project.install_key))
 
 
-def keep_base(project: Project, base: BaseSnapshot) -> None:
+def keep_base(project: ProjectRecords, base: BaseSnapshot) -> None:
     """Store file contents that are not in the commit. Call this before writing `run_start`."""
     for path, file in base.differing.items():
         if file is not None:

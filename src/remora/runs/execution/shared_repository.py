@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.runs.execution.shard_task import Repository
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 
 _SHARED = re.compile(r"(https|ssh)://|[\w.-]+@[\w.-]+:")
 _MAX_BUNDLE = 256 << 20
@@ -17,7 +17,7 @@ _MAX_BUNDLE = 256 << 20
 
 
 def shared_repository(
-    project: Project, machine: str, run_id: str, commit: str | None
+    project: ProjectRecords, machine: str, run_id: str, commit: str | None
 ) -> Repository:
     """Return where workers get the files of a run's commit from.
 

@@ -6,7 +6,7 @@ import msgspec
 
 from remora.ids import unescape_path
 from remora.memory.events import Change
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.workspaces.copy.changes import diff
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from remora.workspaces.apply.transaction import FilePatch
 
 
-def job_diff(project: Project, job: JobView) -> str:
+def job_diff(project: ProjectRecords, job: JobView) -> str:
     """Return the unified diff of a job's change set, or of the part that was accepted.
 
     Raises NotFound if a file's content is missing, DiskError if it cannot be read, and
@@ -26,14 +26,14 @@ def job_diff(project: Project, job: JobView) -> str:
     )
 
 
-def numbered_job_diff(project: Project, job: JobView) -> str:
+def numbered_job_diff(project: ProjectRecords, job: JobView) -> str:
     """Return what `job_diff` returns, with numbers for the hunks. Raises whatever it raises."""
     from remora.workspaces.hunks import numbered_diff
 
     return numbered_diff(patches_of(project, job))
 
 
-def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
+def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
     """Return the patches that accepting the job would apply, or has applied.
 
     Raises whatever `job_diff` raises.
@@ -56,9 +56,9 @@ def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":
     ]
 
 
-def _contents(project: Project, change: Change) -> tuple[bytes | None, bytes | None]:
+def _contents(project: ProjectRecords, change: Change) -> tuple[bytes | None, bytes | None]:
     return _content(project, change.before), _content(project, change.after)
 
 
-def _content(project: Project, digest: str | None) -> bytes | None:
+def _content(project: ProjectRecords, digest: str | None) -> bytes | None:
     return None if digest is None else project.trace.objects.get(digest)

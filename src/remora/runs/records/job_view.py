@@ -20,7 +20,7 @@ from remora.memory.events import (
     SubmitResult,
     Written,
 )
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import DecisionSources
@@ -123,7 +123,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.change_set if self.written is None else self.written.changes
 
 
-def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
+def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobView:
     """Read an attempt of the run in `record` from the attempt's stream.
 
     The attempt does not have to be the current attempt of its job.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import job_diff, numbered_job_diff
 from remora.runs.records.current_attempt import DISMISSED
 from remora.runs.records.job_view import JobView
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 PLANNED = "planned"
 
 
-def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
+def plan_document(
+    project: ProjectRecords, run_id: str, plan: "Plan", model: str | None
+) -> dict[str, Any]:
     """Return the document printed by `analyze --dry-run --json`.
 
     It has the structure of a run's document, with jobs whose status is `planned`. `run_id` is null
@@ -61,7 +63,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
 
 
 def diff_document(
-    project: Project, view: RunView, nodes: Sequence[str] = (), *, numbered: bool = False
+    project: ProjectRecords, view: RunView, nodes: Sequence[str] = (), *, numbered: bool = False
 ) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 

@@ -10,7 +10,7 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
 from remora.memory.events import Event, Head, RunStart, Written
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
@@ -68,7 +68,7 @@ def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
 
 
 def read_run(
-    project: Project,
+    project: ProjectRecords,
     run: str | RunRecord,
     known: Sequence[JobView] = (),
     *,
@@ -153,7 +153,7 @@ def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:
     return [job for job in view.jobs if job.agent_id in meant]
 
 
-def run_document(project: Project, view: RunView) -> dict[str, Any]:
+def run_document(project: ProjectRecords, view: RunView) -> dict[str, Any]:
     """Return the document printed by `analyze --json` and `show --json`."""
     plan = view.start.plan
     statuses = [job.status for job in view.jobs]

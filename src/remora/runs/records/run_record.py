@@ -7,7 +7,7 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Event, Head, RunStart
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.provenance import check_own_run, known_head
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.trace.content.line_format import hashed_lines, is_torn
@@ -65,7 +65,7 @@ def recorded_selectors(start: RunStart) -> list[str]:
     return list((operations.get("lint") or {}).get("select") or ())
 
 
-def read_record(project: Project, run_id: str) -> RunRecord:
+def read_record(project: ProjectRecords, run_id: str) -> RunRecord:
     """Read a run without checking hashes.
 
     Raises NotFound if the run does not exist, and StreamDamaged if its stream is damaged.

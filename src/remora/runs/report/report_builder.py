@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from remora.errors import RemoraError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
@@ -34,7 +34,7 @@ def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report
     return report if raw else redacted(report, project.redact)
 
 
-def _raw(project: Project, view: RunView) -> Report:
+def _raw(project: ProjectRecords, view: RunView) -> Report:
     plan = view.start.plan
     documents = [job_document(job) for job in view.jobs]
     jobs = tuple(
@@ -68,7 +68,7 @@ def _raw(project: Project, view: RunView) -> Report:
     )
 
 
-def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
+def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> JobReport:
     path, name = split_node_key(job.node_id)
     known = fixed_and_left(document)
     return JobReport(
@@ -96,7 +96,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
     )
 
 
-def _file(project: Project, change: Change) -> FileChange | None:
+def _file(project: ProjectRecords, change: Change) -> FileChange | None:
     with suppress(RemoraError):  # a missing or damaged object; `trace verify` reports it
         read = project.trace.objects.get
         before = None if change.before is None else read(change.before)

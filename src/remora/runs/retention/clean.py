@@ -14,7 +14,7 @@ from remora.errors import DiskError, OutsideError, RemoraError
 from remora.files.file_lock import try_lock
 from remora.files.git import git_output
 from remora.rmtree import remove_tree
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.conflict_files import conflict_files
 from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.orphaned_bases import idle_bases
@@ -129,7 +129,7 @@ def _bases(project: Project, now: datetime) -> Iterator[Removal]:
         yield what, partial(remove_tree, place)
 
 
-def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
+def _refs(project: ProjectRecords, found: Inventory) -> Iterator[Removal]:
     """Yield git refs that preserve the commits of finished or missing runs."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
@@ -164,7 +164,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
     yield Removable(kind="contents", name=many, bytes=size), remove
 
 
-def _conflict_files(project: Project) -> Iterator[Removal]:
+def _conflict_files(project: ProjectRecords) -> Iterator[Removal]:
     """Yield the earlier file versions that `accept` has kept.
 
     `accept` keeps the earlier version if a file was edited at the same time.

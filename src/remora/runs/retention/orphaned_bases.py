@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.errors import RemoraError
 from remora.rmtree import try_remove_tree
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.trace.read.reader import RUNNING, stream_status
 
 _APART = "~"
@@ -39,7 +39,7 @@ def idle_bases(project: Project, now: datetime) -> list[Path]:
     return []
 
 
-def _is_live(project: Project, folder: Path) -> bool:
+def _is_live(project: ProjectRecords, folder: Path) -> bool:
     run_id = folder.name.partition(_APART)[0]  # the suffix numbers the run's further copies
     try:
         return stream_status(project.trace.existing_run(run_id)) == RUNNING

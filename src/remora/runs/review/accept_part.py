@@ -11,7 +11,7 @@ from remora.errors import Conflict, UsageError
 from remora.ids import display_name, escape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Change, Written
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
@@ -158,7 +158,7 @@ def _patches(project: Project, job: JobView) -> list[FilePatch]:
 
 
 def _written(
-    project: Project,
+    project: ProjectRecords,
     patches: Sequence[FilePatch],
     *,
     hunks: tuple[int, ...] = (),

@@ -8,7 +8,7 @@ import msgspec
 from remora.agents.redaction import placeholder_in_files
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Review
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.current_attempt import STALE
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
@@ -45,7 +45,7 @@ def objections(
 
 
 def write_change_set(
-    project: Project,
+    project: ProjectRecords,
     stream: RunStream,
     node_id: str,
     prepared: PreparedChanges,
@@ -81,7 +81,7 @@ def write_change_set(
     return details(node_id, failed)
 
 
-def store_contents(project: Project, prepared: PreparedChanges) -> None:
+def store_contents(project: ProjectRecords, prepared: PreparedChanges) -> None:
     """Store each file's old content and new content in `objects/`."""
     for write in prepared.writes:
         for content in (write.ours, write.result):

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from remora.ids import display_name
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
@@ -153,12 +153,12 @@ def _commit_one(
     return found
 
 
-def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflict]:
+def _altered(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[FileConflict]:
     paths = [patch.path for patch in patches]
     return [FileConflict(path=p, detail=why) for p, why in altered_on_commit(project.root, paths)]
 
 
-def _tree(project: Project, branch: Branch) -> Tree:
+def _tree(project: ProjectRecords, branch: Branch) -> Tree:
     """Return the tree at the tip of the branch."""
 
     def copy(folder: Path) -> BaseSnapshot:

@@ -11,7 +11,7 @@ import msgspec
 from remora.errors import DiskError, OutsideError
 from remora.ids import display_name, split_node_key, unescape_path
 from remora.memory.events import Head
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import CONFLICT
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.journals import JournalNote, details, last_review
@@ -53,7 +53,7 @@ def trailer(run_id: str, head: Head) -> str:
     return f"{TRAILER}: {run_id} {head.count} {head.hash}"
 
 
-def write_pending(project: Project, pending: PendingCommit) -> None:
+def write_pending(project: ProjectRecords, pending: PendingCommit) -> None:
     """Write and sync the journal. The caller must hold the journal's lock.
 
     Raises DiskError if the journal cannot be written.
@@ -69,7 +69,7 @@ def write_pending(project: Project, pending: PendingCommit) -> None:
         raise DiskError(f"cannot write a journal in {path.parent}: {error.strerror}") from error
 
 
-def remove_pending(project: Project) -> None:
+def remove_pending(project: ProjectRecords) -> None:
     """Remove the journal. Raises DiskError if it cannot be removed."""
     try:
         _path(project).unlink(missing_ok=True)
@@ -140,7 +140,7 @@ def _what(pending: PendingCommit) -> str:
     return f"`accept --git-branch {pending.name}` was interrupted"
 
 
-def _read(project: Project) -> PendingCommit | None:
+def _read(project: ProjectRecords) -> PendingCommit | None:
     try:
         return msgspec.json.decode(_path(project).read_bytes(), type=PendingCommit)
     except FileNotFoundError:
@@ -150,5 +150,5 @@ def _read(project: Project) -> PendingCommit | None:
         raise DiskError(f"{_path(project)} is damaged: {error}", hint=hint) from error
 
 
-def _path(project: Project) -> Path:
+def _path(project: ProjectRecords) -> Path:
     return project.state / "journal" / "branch.json"

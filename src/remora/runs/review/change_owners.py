@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from remora.files.code_owners import read_code_owners
 from remora.ids import unescape_path
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 
 _NO_OWNER = "no owner"
@@ -13,7 +13,7 @@ _NO_OWNER = "no owner"
 class ChangeOwners:
     """The owners of the files that the change sets of a project change."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: ProjectRecords) -> None:
         self._files = read_code_owners(project.root)
 
     def names(self, job: JobView) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from remora.errors import HostError
 from remora.memory.events import Change
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.merges import merged_with_others
@@ -39,7 +39,7 @@ class ChangeConflict(NamedTuple):
     places: list[LineVersions]
 
 
-def conflicts_now(project: Project, patches: Sequence[FilePatch]) -> list[ChangeConflict]:
+def conflicts_now(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[ChangeConflict]:
     """Return the conflicts of a change set with the user's files as they are now."""
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
@@ -51,7 +51,7 @@ def conflicts_now(project: Project, patches: Sequence[FilePatch]) -> list[Change
     ]
 
 
-def _places(project: Project, patch: FilePatch) -> Iterator[LineVersions]:
+def _places(project: ProjectRecords, patch: FilePatch) -> Iterator[LineVersions]:
     with suppress(HostError):
         yours = RootedFiles(project.root).read_bytes(patch.path)
         if patch.base is None or patch.theirs is None:
@@ -64,7 +64,7 @@ def _places(project: Project, patch: FilePatch) -> Iterator[LineVersions]:
             yield LineVersions(each.start, *texts)
 
 
-def conflicting_jobs(project: Project, view: RunView, job: JobView) -> list[JobView]:
+def conflicting_jobs(project: ProjectRecords, view: RunView, job: JobView) -> list[JobView]:
     """Return the jobs whose accepted change sets cannot be merged with the job's change set.
 
     The list is empty if the user's edits caused the conflict. Raises NotFound if a file's content
@@ -77,14 +77,14 @@ def conflicting_jobs(project: Project, view: RunView, job: JobView) -> list[JobV
     ]
 
 
-def _collide(project: Project, ours: tuple[Change, ...], theirs: tuple[Change, ...]) -> bool:
+def _collide(project: ProjectRecords, ours: tuple[Change, ...], theirs: tuple[Change, ...]) -> bool:
     there = {change.path: change for change in theirs}
     return any(
         change.path in there and _overlap(project, change, there[change.path]) for change in ours
     )
 
 
-def _overlap(project: Project, one: Change, other: Change) -> bool:
+def _overlap(project: ProjectRecords, one: Change, other: Change) -> bool:
     if one.after == other.after:  # identical changes do not conflict
         return False
     if one.before is None or one.after is None or other.before is None or other.after is None:

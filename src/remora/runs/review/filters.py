@@ -9,7 +9,7 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.ids import display_name
 from remora.operations.base import is_lint_code
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.current_attempt import PENDING
 from remora.runs.records.findings import fixed
@@ -133,7 +133,7 @@ def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
     return ""
 
 
-def _is_verified(_: Project, job: JobView) -> bool:
+def _is_verified(_: ProjectRecords, job: JobView) -> bool:
     """Return True if all checks passed and there is no conflict.
 
     Returns False if the user edited the node.

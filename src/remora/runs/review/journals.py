@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import DiskError, NotFound
 from remora.memory.events import Head, Review
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import REOPENED
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import read_events, typed_payload
@@ -81,7 +81,7 @@ def recovery_text(left: Recovery) -> str:
     )
 
 
-def last_review(project: Project, note: JournalNote) -> tuple[Review, Head] | None:
+def last_review(project: ProjectRecords, note: JournalNote) -> tuple[Review, Head] | None:
     """Return the review that a journal's note refers to, and the run's head after that review.
 
     Returns None if the review was not recorded, or if its change set was reviewed again later.
@@ -100,7 +100,7 @@ def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]
     return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
 
 
-def _recorded(project: Project, journal: Journal) -> bool:
+def _recorded(project: ProjectRecords, journal: Journal) -> bool:
     """Return True if the journal's review is the latest review of its change set.
 
     Another review may have been recorded before the journal was removed.
@@ -110,7 +110,7 @@ def _recorded(project: Project, journal: Journal) -> bool:
     return last is not None and last[0].verdict == note.verdict
 
 
-def _note(project: Project, journal: Journal) -> JournalNote:
+def _note(project: ProjectRecords, journal: Journal) -> JournalNote:
     try:
         return msgspec.convert(journal.note, JournalNote)
     except msgspec.ValidationError as error:

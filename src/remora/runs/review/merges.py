@@ -6,14 +6,14 @@ import msgspec
 
 from remora.errors import HostError
 from remora.operations.base import Merge
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.workspaces.apply.merge_change_set import ReadFile
 from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prepare_changes
 from remora.workspaces.rooted_files import RootedFiles
 
 
 def merged_with_others(
-    project: Project, patches: Sequence[FilePatch], read_file: ReadFile | None = None
+    project: ProjectRecords, patches: Sequence[FilePatch], read_file: ReadFile | None = None
 ) -> PreparedChanges:
     """Merge a change set with the user's files, using the merge rules of all operations.
 
@@ -22,13 +22,13 @@ def merged_with_others(
     return _merged(project, patches, project.operations.merges, read_file)
 
 
-def removed_from_others(project: Project, reverse: Sequence[FilePatch]) -> PreparedChanges:
+def removed_from_others(project: ProjectRecords, reverse: Sequence[FilePatch]) -> PreparedChanges:
     """Merge a reversed change set with the user's files, using the rules of all operations."""
     return _merged(project, reverse, project.operations.unmerges)
 
 
 def _merged(
-    project: Project,
+    project: ProjectRecords,
     patches: Sequence[FilePatch],
     merges: Sequence[Merge],
     read_file: ReadFile | None = None,
@@ -44,7 +44,7 @@ def _merged(
 
 
 def _adapt(
-    project: Project, patch: FilePatch, merges: Sequence[Merge], read_file: ReadFile | None
+    project: ProjectRecords, patch: FilePatch, merges: Sequence[Merge], read_file: ReadFile | None
 ) -> FilePatch:
     """Apply the merge rules to a patch. A patch for a missing file is returned unchanged."""
     ours: bytes | None

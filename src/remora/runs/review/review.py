@@ -10,7 +10,7 @@ from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.hub.observed_links import Observation
 from remora.ids import display_name
 from remora.memory.events import Head, Written
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run, select_jobs
@@ -225,7 +225,7 @@ def accept_each(
     )
 
 
-def _creates(project: Project, patch: FilePatch) -> bool:
+def _creates(project: ProjectRecords, patch: FilePatch) -> bool:
     return patch.theirs is not None and not (project.root / patch.path).exists()
 
 

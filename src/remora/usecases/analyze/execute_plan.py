@@ -16,7 +16,7 @@ from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import BaseFiles, Run, RunObserver
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.sandbox.interpreters import environment_digest
 from remora.threads import run_in_thread
 from remora.trace.stream.global_log import GlobalEventLog
@@ -38,7 +38,7 @@ def model_for(invocation: Invocation, run: PreparedRun) -> Model:
     return connect_model(invocation, config)
 
 
-def create_records(project: Project) -> None:
+def create_records(project: ProjectRecords) -> None:
     """Create the folder for streams. Raises DiskError if it cannot be created."""
     try:
         project.trace.create()

@@ -16,7 +16,7 @@ from remora.runs.continuation import fork as forks
 from remora.runs.continuation import retry as retries
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.agent_settings import query_settings_for
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.results import RunView
 from remora.runs.records.run_record import check_continuable, read_own_record
@@ -89,7 +89,9 @@ def prepare_fork(
         raise
 
 
-def _models_named(project: Project, agents: Iterable[Agent], agent_ids: Iterable[str]) -> set[str]:
+def _models_named(
+    project: ProjectRecords, agents: Iterable[Agent], agent_ids: Iterable[str]
+) -> set[str]:
     """Return the models that definitions of agents name, and that they named when they ran."""
     starts = (start_and_end_of(project.trace, agent_id)[0] for agent_id in agent_ids)
     recorded = (start.definition.get("model") for start in starts if start is not None)

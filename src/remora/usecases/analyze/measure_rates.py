@@ -16,7 +16,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.measured_rates import Rate, RateUse, keep_rates, server_text
 from remora.runs.planning.plan import Plan
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.remote_workers import LOCAL
 
@@ -111,7 +111,7 @@ class RateMeter:
         )
 
 
-def _state(project: Project) -> Path:
+def _state(project: ProjectRecords) -> Path:
     """Return the user's state folder."""
     return project.state.parents[1]
 

@@ -43,7 +43,7 @@ from remora.runs.planning.plan import (
 )
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.shared_ruff import SharedRuff
@@ -194,7 +194,7 @@ def refuse_whole_disk(root: Path) -> None:
         )
 
 
-def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
+def agents_for(project: ProjectRecords, names: Sequence[str]) -> tuple[Agent, ...]:
     """Return the agents with the given names or operations. Raises NotFound if any is unknown."""
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]

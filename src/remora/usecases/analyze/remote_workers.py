@@ -19,7 +19,7 @@ from remora.runs.execution.engine import (
 )
 from remora.runs.execution.shard_task import ShardTask, code_digest
 from remora.runs.execution.shared_repository import shared_repository
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 
 if TYPE_CHECKING:  # the extra may be missing
     from remora.engines.ray_messages import RayOrder
@@ -105,7 +105,7 @@ def _order_maker(
 
 
 def _task_maker(
-    project: Project, store: "PostgresTraceStore", started: StartedRun
+    project: ProjectRecords, store: "PostgresTraceStore", started: StartedRun
 ) -> Callable[[Shard], ShardTask]:
     from remora.trace.postgres.owner import this_machine
 

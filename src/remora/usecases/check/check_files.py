@@ -20,7 +20,7 @@ from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.measured_models import keep_measured, read_measured
 from remora.runs.records.results import RunView, read_run
 from remora.runs.report.github import ChangedLines
@@ -202,7 +202,7 @@ def _result(
 
 
 def _changed_lines(
-    project: Project, tree: Path, request: RunRequest, problems: Sequence[Problem]
+    project: ProjectRecords, tree: Path, request: RunRequest, problems: Sequence[Problem]
 ) -> Mapping[str, frozenset[int]] | None:
     if request.changed is None:
         return None

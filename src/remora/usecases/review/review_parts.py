@@ -7,7 +7,7 @@ change set. The ID of an agent names exactly one. Each verdict is recorded with 
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
@@ -95,5 +95,5 @@ def undo(
     return undo_verdicts(project, _named(project, run), nodes, trusted=trust_run)
 
 
-def _named(project: Project, run: str | RunView) -> str | RunView:
+def _named(project: ProjectRecords, run: str | RunView) -> str | RunView:
     return run_named(project.trace, run) if isinstance(run, str) else run

@@ -7,7 +7,7 @@ from remora.errors import RemoraError
 from remora.files.git import git_output
 from remora.runs.execution.shard_task import code_digest
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.trace.read.reader import ENDED
@@ -125,7 +125,7 @@ def _as_earlier(view: RunView, wanted: Mapping[str, Any]) -> EarlierSweep | None
     return EarlierSweep(view.run_id, commit, keys, tuple(left_out))
 
 
-def _has_same_configuration(project: Project, earlier: str, commit: str) -> bool:
+def _has_same_configuration(project: ProjectRecords, earlier: str, commit: str) -> bool:
     try:
         changed = git_output(
             project.root, "diff", "--name-only", earlier, commit, "--", *_CONFIGURATION

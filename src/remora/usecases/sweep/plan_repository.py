@@ -30,7 +30,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.duration import jobs_with_model
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.recovery import recover
 from remora.usecases.analyze.execute_plan import (
@@ -127,13 +127,13 @@ def _left_out(plan: Plan) -> dict[str, int]:
     return {name: len(nodes) for name, nodes in left.items() if nodes}
 
 
-def _request(task: PlanTask, project: Project) -> RunRequest:
+def _request(task: PlanTask, project: ProjectRecords) -> RunRequest:
     given = dict(task.request)
     names = tuple(given.pop("operations")) or project.operations.defaults
     return RunRequest(**given, operations=names, engine=task.engine)
 
 
-def _uncommitted(project: Project) -> int | None:
+def _uncommitted(project: ProjectRecords) -> int | None:
     """Return the number of changed and untracked files and folders, or None if git fails."""
     try:
         return len(git_output(project.root, "status", "--porcelain", "--", ".").splitlines())
@@ -141,7 +141,7 @@ def _uncommitted(project: Project) -> int | None:
         return None
 
 
-def _commit(project: Project) -> str | None:
+def _commit(project: ProjectRecords) -> str | None:
     """Return the commit of the work tree, or None without git."""
     try:
         return git_output(project.root, "rev-parse", "--verify", "HEAD").decode().strip()

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_records
+from remora.bootstrap.open_project import open_project, open_records
 from remora.config.repository_list import ListedRepository
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.memory.events import Event, RunStart
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -29,7 +29,7 @@ class SweptProject(NamedTuple):
 
     name: str
     root: Path
-    project: Project | None
+    project: ProjectRecords | None
     run_id: str | None
     is_earlier: bool = False
     error: RemoraError | None = None
@@ -42,7 +42,7 @@ class SweepList(NamedTuple):
     """
 
     sweeps: Sequence["RecordedSweep"]
-    projects: Sequence[Project]
+    projects: Sequence[ProjectRecords]
     errors: Mapping[str, RemoraError]
 
 
@@ -64,7 +64,7 @@ class RecordedSweep(NamedTuple):
             if each.project is None and each.error is None:
                 yield each.name, each.root
 
-    def recorded(self) -> Iterator[tuple[str, Project, str]]:
+    def recorded(self) -> Iterator[tuple[str, ProjectRecords, str]]:
         """Yield the name, the project and the run of each repository that has a run."""
         for each in self.projects:
             if each.project is not None and each.run_id is not None:
@@ -75,7 +75,7 @@ class RecordedSweep(NamedTuple):
         projects = (one for one in self.projects if one.run_id and not one.is_earlier)
         return self._replace(projects=tuple(projects))
 
-    def current(self) -> Iterator[tuple[str, Project, str]]:
+    def current(self) -> Iterator[tuple[str, ProjectRecords, str]]:
         """Yield the repositories in which the run itself was recorded, not an earlier one."""
         return self.without_earlier().recorded()
 
@@ -116,14 +116,19 @@ def open_repository(invocation: Invocation, repository: ListedRepository) -> Swe
     if not root.is_dir():
         return SweptProject(name, root, None, None)
     try:
-        own = Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
-        project = open_records(own)
+        project = open_records(_invocation_at(invocation, root))
     except RemoraError as error:
         return SweptProject(name, root, None, None, error=error)
     return SweptProject(name, project.root, project, None)
 
 
-def own_settings(sweep: RecordedSweep, *, trusted: bool) -> Mapping[str, Any]:
+def _invocation_at(invocation: Invocation, root: Path) -> Invocation:
+    return Invocation(environ=invocation.environ, folder=root, root=root, flags=invocation.flags)
+
+
+def own_settings(
+    invocation: Invocation, sweep: RecordedSweep, *, trusted: bool
+) -> Mapping[str, Any]:
     """Return what a run has recorded about its sweep, from a repository with a sound record.
 
     Unless `trusted` is true, this installation must have started the run there. Raises the error of
@@ -132,7 +137,8 @@ def own_settings(sweep: RecordedSweep, *, trusted: bool) -> Mapping[str, Any]:
     errors: list[RemoraError] = []
     for _, project, run_id in sweep.current():
         try:
-            record = read_own_record(project, run_id, trusted=trusted)
+            whole = open_project(_invocation_at(invocation, project.root))
+            record = read_own_record(whole, run_id, trusted=trusted)
         except RemoraError as error:
             errors.append(error)
             continue

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from remora.errors import RemoraError
 from remora.ids import split_node_key
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
@@ -38,7 +38,7 @@ def keys_of_job(job: JobView, among: Collection[str]) -> set[str]:
     return {job.node_id, *(key for key in among if split_node_key(key)[0] == path)}
 
 
-def pending_proposals(project: Project) -> list[Proposal]:
+def pending_proposals(project: ProjectRecords) -> list[Proposal]:
     """Return the pending change sets of watched runs. Damaged runs are left out."""
     found: list[Proposal] = []
     for line in list_run_lines(project.trace):

@@ -14,7 +14,7 @@ from remora.config.user_folders import make_private
 from remora.errors import ConfigError, DiskError, OutsideError, RemoraError, UsageError
 from remora.files.file_lock import try_lock
 from remora.runs.planning.changed_nodes import commit_of
-from remora.runs.project import Project
+from remora.runs.project import ProjectRecords
 from remora.usecases.analyze.execute_plan import create_records
 from remora.usecases.watch.git_lock import GitLock
 from remora.usecases.watch.hub_changes import HubChanges
@@ -157,7 +157,7 @@ def _head(root: Path) -> str:
 
 
 @contextmanager
-def _only_watch(project: Project) -> Iterator[None]:
+def _only_watch(project: ProjectRecords) -> Iterator[None]:
     lock = project.state / "watch.lock"
     with ExitStack() as stack:
         try:

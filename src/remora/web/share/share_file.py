@@ -12,7 +12,7 @@ import msgspec
 from markupsafe import Markup
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.trace.read.reader import read_events, typed_payload
@@ -108,7 +108,7 @@ def _run_values(
     }
 
 
-def _anchors(project: Project, run_id: str) -> RunAnchors | None:
+def _anchors(project: ProjectRecords, run_id: str) -> RunAnchors | None:
     """Return the heads of agents in a run's stream, or None if it is missing.
 
     If the stream is damaged, those before the damage are returned.
