@@ -179,7 +179,7 @@ def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "words", [("check",), ("analyze",), ("analyze", "-o", "docstring", "--report-only")]
+    "words", [("check",), ("analyze",), ("check", "-o", "docstring", "--only-report")]
 )
 def test_notebooks_are_refused_by_name_and_counted_in_folders(
     poor: Remora, project: Path, words: tuple[str, ...]

@@ -82,7 +82,7 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
 
 def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) -> None:
     before = tree(shelf)
-    report = ("analyze", "-o", "docstring", "--report-only")
+    report = ("check", "-o", "docstring", "--only-report")
     done = remora(*report, cwd=shelf)
     assert done.code == 1, done.err
     assert done.out.splitlines() == [
@@ -98,8 +98,8 @@ def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) 
     found = remora(*report, "--node", "*:Shelf.place", "--json", cwd=shelf).document
     assert [each["code"] for each in found["findings"]] == ["renamed-parameter", "wrong-default"]
     assert remora(*report, "--node", "*:Shelf.take", cwd=shelf).code == 0
-    refused = remora("analyze", "-o", "test", "--report-only", cwd=shelf)
-    assert (refused.code, "--report-only supports: docstring" in refused.err) == (2, True)
+    refused = remora("check", "-o", "test", "--only-report", cwd=shelf)
+    assert (refused.code, "--only-report supports: docstring" in refused.err) == (2, True)
 
 
 def test_docstring_is_built_in(remora: Remora, project: Path) -> None:

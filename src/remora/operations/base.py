@@ -146,7 +146,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that `analyze --report-only` prints. `node_id` is the node that it is about."""
+    """A finding that `check --only-report` prints. `node_id` is the node that it is about."""
 
     path: str
     line: int

@@ -299,7 +299,6 @@ def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None
     [
         (("analyze", "--repos", "repos.yaml", "src"), "PATH cannot be given"),
         (("analyze", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
-        ((*LINT, "--report-only"), "--report-only cannot be combined with --repos"),
         (("analyze", "--full"), "--full requires --repos"),
         (("show", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
         (("show", "--repos", "repos.yaml"), "no sweep of these repositories is recorded"),

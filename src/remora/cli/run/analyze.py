@@ -22,7 +22,6 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
         "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
         "remora analyze --dry-run --json",
         "remora analyze --json-lines | jq -r 'select(.type == \"job_ended\").status'",
-        "remora analyze -o docstring --report-only",
         "remora analyze --resume last",
         "remora analyze --repos repos.yaml -o lint",
     ),
@@ -86,10 +85,6 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
     help="Print each event as it happens, one JSON object per line.",
 )  # fmt: skip
 @click.option(
-    "--report-only", is_flag=True,
-    help="Print findings without a run; exit code 1 if there are any. [docstring]",
-)  # fmt: skip
-@click.option(
     "--resume", type=RUN, metavar="RUN",
     help="Resume an interrupted run.",
 )  # fmt: skip
@@ -109,7 +104,6 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     full: bool,
     dry_run: bool,
     json_lines: bool,
-    report_only: bool,
     resume: str | None,
     trust_run: bool,
     **asked: Any,
@@ -122,7 +116,6 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     except --model, --allow-address, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.cli.app.json_lines import LinePrinter
-    from remora.cli.run.print_findings import print_findings
     from remora.cli.run.resume import ResumeRequest, check_options, resume_run
     from remora.cli.run.start_run import RunOutput, start_run
     from remora.cli.sweep.start_sweep import SweepArguments, resume_sweep, start_sweep
@@ -130,13 +123,12 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
     from remora.usecases.api_arguments import run_flags
 
     flags = run_flags(model, allow_unsandboxed, select, allow_addresses)
-    if json_lines and (options.json or report_only or repos is not None or resume is not None):
-        raise UsageError(
-            "--json-lines cannot be combined with --json, --report-only, --repos or --resume"
-        )
-    _check_sweep(repos, report_only=report_only, full=full, resumed=resume is not None)
+    if json_lines and (options.json or repos is not None or resume is not None):
+        raise UsageError("--json-lines cannot be combined with --json, --repos or --resume")
+    if full and (repos is None or resume is not None):
+        raise UsageError("--full requires --repos, and a new run")
     if resume is not None:
-        check_options({**asked, "select": select, "dry_run": dry_run, "report_only": report_only})
+        check_options({**asked, "select": select, "dry_run": dry_run})
         if repos is not None:
             sweep = SweepArguments(
                 repos, asked["engine"], flags, max_time, asked["concurrency"], True, trust_run
@@ -153,17 +145,5 @@ def analyze(  # noqa: PLR0913 (one parameter per option that is not part of the 
             repos, asked["engine"], flags, max_time, asked["concurrency"], asked["yes"]
         )
         return start_sweep(options, sweep, asked, full=full, dry_run=dry_run)
-    if report_only:
-        return print_findings(options, RunRequest(**asked), flags)
     output = RunOutput(dry_run, LinePrinter() if json_lines else None)
     return start_run(options, RunRequest(**asked), flags, output, model=model, max_time=max_time)
-
-
-def _check_sweep(repos: Path | None, *, report_only: bool, full: bool, resumed: bool) -> None:
-    if report_only and repos is not None:
-        raise UsageError(
-            "--report-only cannot be combined with --repos",
-            hint="use --dry-run to see the plan, or `remora report --repos FILE` after a sweep",
-        )
-    if full and (repos is None or resumed):
-        raise UsageError("--full requires --repos, and a new run")

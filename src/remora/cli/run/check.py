@@ -18,6 +18,7 @@ from remora.errors import UsageError
         "remora check -o lint -o docstring -o types",
         "remora check --changed=origin/main --format github",
         "remora check --reports out/ --quiet",
+        "remora check -o docstring --only-report",
     ),
 )
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=PATH)
@@ -53,6 +54,10 @@ from remora.errors import UsageError
     "--reports", type=PATH, metavar="DIR",
     help="Also write JSON, SARIF, Markdown, a patch and a share file to DIR.",
 )  # fmt: skip
+@click.option(
+    "--only-report", is_flag=True,
+    help="List findings without trying to fix them. [docstring]",
+)  # fmt: skip
 def check(  # noqa: PLR0913 (one parameter per option that is not part of the request)
     options: Options,
     *,
@@ -63,6 +68,7 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     diff: bool,
     form: str,
     reports: Path | None,
+    only_report: bool,
     **asked: Any,
 ) -> int:
     """Report what `analyze` would change and what it finds, and change nothing.
@@ -76,6 +82,7 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     --changed=REV, or put --changed last.
     """
     from remora.cli.run.print_check import CheckOutput, run_check
+    from remora.cli.run.print_findings import print_findings
     from remora.runs.planning.run_request import RunRequest
     from remora.usecases.api_arguments import run_flags
 
@@ -84,5 +91,9 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     if diff and form != "text":
         raise UsageError(f"--diff conflicts with --format {form}", hint="use only one of them")
     flags = run_flags(model, allow_unsandboxed, select)
+    if only_report:
+        if diff or form != "text" or reports is not None:
+            raise UsageError("--only-report cannot be combined with --diff, --format or --reports")
+        return print_findings(options, RunRequest(**asked), flags)
     output = CheckOutput(form, diff, reports)
     return run_check(options, RunRequest(**asked), flags, output, max_time)

@@ -1,4 +1,4 @@
-"""Prints the findings of `analyze --report-only`."""
+"""Prints the findings of `check --only-report`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -32,7 +32,6 @@ _NEW_RUN_OPTIONS = {
     "max_turns": "--max-turns",
     "seed": "--seed",
     "dry_run": "--dry-run",
-    "report_only": "--report-only",
 }
 """Options that only a new run accepts, as they are written."""
 

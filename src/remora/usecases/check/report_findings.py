@@ -1,4 +1,4 @@
-"""Findings of operations, without a run: `analyze --report-only`."""
+"""Findings of operations, without a run: `check --only-report`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -143,6 +143,6 @@ def _reports(operations: Operations, names: Sequence[str]) -> dict[str, Report]:
         known = ", ".join(name for name, report in able.items() if report is not None)
         raise UsageError(
             f"operation {missing[0]!r} cannot report findings without a run",
-            hint=f"--report-only supports: {known}",
+            hint=f"--only-report supports: {known}",
         )
     return found
