@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("procrastinate", reason="the extra `queue` is not installed")
 
-from remora.bootstrap.engines.task_queue import install_queue
+from remora.engines.task_queue import install_queue
 from remora.errors import DatabaseError
 from remora.trace.postgres.database import Database
 
