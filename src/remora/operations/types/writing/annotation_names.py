@@ -217,7 +217,7 @@ class FileNames:
         if self._project.minor >= _SELF_SINCE:
             return _Local("Self", Import("typing", "Self", False), False)
         if self._project.uses_extensions:
-            return _Local("Self", Import("typing_extensions", "Self", False), False)
+            return _Local("Self", Import("typing_extensions", "Self", True), True)
         return None
 
 
