@@ -57,6 +57,13 @@ def _all_of(root: Path, user: Remora) -> tuple[object, ...]:
     return own, refs, records
 
 
+def test_files_that_git_ignores_are_left_out(shop: Path, poor: Remora) -> None:
+    ignored = {"gen.py": UNUSED, "sub/gen.py": UNUSED, "sub/deep/x_pb2.py": UNUSED}
+    write(shop, {**ignored, "sub/kept.py": UNUSED, ".gitignore": "gen.py\n*_pb2.py\n"})
+    found = poor("check", "-o", "lint", "--json", cwd=shop).document
+    assert {each["path"] for each in found["problems"]} == {"a.py", "sub/kept.py"}
+
+
 @pytest.mark.usefixtures("everything")
 def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Remora) -> None:
     done = poor("check", cwd=shop)

@@ -179,7 +179,8 @@ def _select_copied(
     files: ProjectFiles,
 ) -> tuple[Source, Selection]:
     """Return the result of `select_source` for a base, with the files that could not be copied."""
-    looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
+    copied = base.files.keys() & files.paths  # the base also has small ignored files
+    looked_for = sorted(copied.union(_still_there(project.root, files.paths)))
     source, selection = select_source(invocation, request, project, base.folder, looked_for)
     return with_reasons(source, base.left_out), selection
 
