@@ -1,4 +1,4 @@
-"""Work in threads, which cannot be stopped from outside: it is told that it is cancelled."""
+"""Work in threads. It cannot be stopped from outside, but can find out that it is cancelled."""
 
 import threading
 from collections.abc import Callable
