@@ -70,7 +70,9 @@ def _piece_regex(piece: str) -> str:
     if len(piece) > 2 and piece[0] == "[":
         negated = piece[1] in "!^"
         inner = piece[1 + negated : -1].replace("\\", "\\\\").replace("[", "\\[")
-        inner = inner.replace("]", "\\]").replace("^", "\\^").replace("&&", "&\\&")
+        inner = inner.replace("]", "\\]").replace("^", "\\^")
+        # Python warns about signs that may become operations on sets
+        inner = re.sub(r"([-&|~])(?=\1)", r"\1\\", inner)
         return f"(?!/)[{'^' if negated else ''}{inner}]"
     return re.escape(piece[1:] if len(piece) == 2 and piece[0] == "\\" else piece)
 
