@@ -95,9 +95,9 @@ def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) 
         "3 findings in 9 nodes: wrong-default 2, renamed-parameter 1",
     ]
     assert tree(shelf) == before
-    found = remora(*report, "--node", "*:Shelf.place", "--json", cwd=shelf).document
-    assert [each["code"] for each in found["findings"]] == ["renamed-parameter", "wrong-default"]
-    assert remora(*report, "--node", "*:Shelf.take", cwd=shelf).code == 0
+    found = remora(*report, "--json", cwd=shelf).document["findings"]
+    ours = [each["code"] for each in found if each["node_id"].endswith(":Shelf.place")]
+    assert ours == ["renamed-parameter", "wrong-default"]
     refused = remora("check", "-o", "test", "--only-report", cwd=shelf)
     assert (refused.code, "--only-report supports: docstring" in refused.err) == (2, True)
 
