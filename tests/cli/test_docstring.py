@@ -98,6 +98,7 @@ def test_contradictions_are_reported_without_a_run(remora: Remora, shelf: Path) 
     found = remora(*report, "--json", cwd=shelf).document["findings"]
     ours = [each["code"] for each in found if each["node_id"].endswith(":Shelf.place")]
     assert ours == ["renamed-parameter", "wrong-default"]
+    assert not [each for each in found if each["node_id"].endswith(":Shelf.take")]
     refused = remora("check", "-o", "test", "--only-report", cwd=shelf)
     assert (refused.code, "--only-report supports: docstring" in refused.err) == (2, True)
 

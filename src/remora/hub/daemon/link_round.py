@@ -91,7 +91,7 @@ class _LinkFinder:
             for first in range(0, len(keys), _AT_ONCE):
                 for portion in self._of_part(keys[first : first + _AT_ONCE]):
                     done |= {row.key for row in portion.links}
-                    done |= {each.key for each in portion.failed}
+                    done |= {failure.key for failure in portion.failed}
                     yield portion
         except OutOfTimeError:
             self._about.program.deadline = math.inf

@@ -251,7 +251,7 @@ class _Process:
                     parameters={name: tuple(types) for name, types in seen.parameters.items()},
                     returns=tuple(seen.returns),
                     yields=tuple(seen.yields),
-                    examples=tuple(each for each in seen.examples if _is_usable(each, has_secret)),
+                    examples=tuple(call for call in seen.examples if _is_usable(call, has_secret)),
                 )
                 yield ObservedFunction(node=node.key, anchor=anchor_of(node), values=values)
 

@@ -150,13 +150,13 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_usually_left_out(self, name: str) -> bool:
         """Return True if lists of parameters leave out this name more often than they have it."""
-        left_out = sum(each.left_out.get(name, 0) for each in self.files)
-        listed = sum(each.parameters[name].number for each in self.files if name in each.parameters)
+        left_out = sum(file.left_out.get(name, 0) for file in self.files)
+        listed = sum(file.parameters[name].number for file in self.files if name in file.parameters)
         return left_out > 1 and left_out > listed
 
     def inherits_docstring(self, name: str) -> bool:
         """Return True if a base class of the owner documents a method of this name."""
-        bases = {base for each in self.files for base in each.bases.get(self.owner, ())}
+        bases = {base for file in self.files for base in file.bases.get(self.owner, ())}
         return any((base, name) in each.methods for each in self.files for base in bases)
 
     def parameter_text(self, name: str) -> ParameterText | None:
@@ -165,7 +165,7 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         At least two docstrings of the class or three of the file or folder must describe the
         parameter. Descriptions that state a default are left out, because defaults differ.
         """
-        known = [each.parameters[name] for each in self.files if name in each.parameters]
+        known = [file.parameters[name] for file in self.files if name in file.parameters]
         choices = (
             (self.own.of_classes.get((self.owner, name)) if self.owner else None, 2),
             (self.own.parameters.get(name), 3),

@@ -63,7 +63,7 @@ def _never_raised(code: DocumentedCode, names: Iterable[str]) -> Iterator[str]:
     found = raised_in(code.body)
     if found.unnamed or code.is_overridable or may_propagate(code.body):
         return
-    known = [code.related.classes.caught_by(each) for each in found.names]
+    known = [code.related.classes.caught_by(name) for name in found.names]
     if not all(known):
         return
     possible = frozenset().union(*filter(None, known))

@@ -106,7 +106,7 @@ def _is_final(code: DocumentedCode) -> bool:
     bases = {unqualified_name(each) for each in code.owner.bases} - {"object"}
     files = code.related.files
     return (
-        not bases and not code.owner.keywords and not any(name in each.extended for each in files)
+        not bases and not code.owner.keywords and not any(name in file.extended for file in files)
     )
 
 
