@@ -107,7 +107,7 @@ class Package:
         if plan["state"] != "open":
             print(f"# {self.name} {path}:{qualname}: {plan['reason']}", file=sys.stderr)
             return None
-        written = self.host["write_test"](path, qualname, plan["cases"], plan["holds"])
+        written = self.host["write_test"](path, qualname, plan["cases"])
         seconds = time.monotonic() - start
         normal = any(not case["raises"] for case in plan["cases"])
         show(self.tree / written["path"], written["name"], f"{self.name} {path}:{qualname}")

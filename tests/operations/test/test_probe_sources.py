@@ -78,7 +78,7 @@ def test_a_case_is_proposed_for_faults_that_the_tests_miss(
     assert plan["state"] == "open"
     assert "shipping(20)" in [case["call"] for case in plan["cases"]]
     assert plan["killed"] > plan["mutants"] / 2
-    written = run("write_test", "shop.py", "shipping", plan["cases"], None)
+    written = run("write_test", "shop.py", "shipping", plan["cases"])
     assert run("run_tests", written["ids"])["passed"]
 
 
@@ -224,7 +224,7 @@ def test_arguments_of_a_sibling_with_its_fixture(tree: Path, run: Callable[..., 
     (tree / "conftest.py").write_text(CONFTEST)
     (tree / "test_tables.py").write_text(TEST_TABLES)
     cases = run("test_plan", "tables.py", "body")["cases"]
-    written = run("write_test", "tables.py", "body", cases, None)
+    written = run("write_test", "tables.py", "body", cases)
     text = (tree / written["path"]).read_text()
     assert "def test_body(prices):\n" in text
     assert "    assert list(body(prices)) == [('pear', 2), ('fig', 3)]\n" in text.replace('"', "'")

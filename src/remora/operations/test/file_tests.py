@@ -151,7 +151,7 @@ def _write(
     problems: dict[str, str] = {}
     for node, plan in plans.items():
         try:
-            written[node] = write_test(place, path, node, plan["cases"], plan["holds"])
+            written[node] = write_test(place, path, node, plan["cases"])
         except HostError as error:
             problems[node] = error.message
     return written, problems

@@ -1,4 +1,4 @@
-"""The function under test, and the project files that contain tests or requirements."""
+"""The function under test, and the project files that contain tests."""
 
 import ast
 
@@ -22,11 +22,6 @@ from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 400
-_NAMED_IN = (
-    "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "requirements*.txt",
-    "requirements/*.txt", "dev-requirements*.txt", "test-requirements*.txt", "*/requirements*.txt",
-    "uv.lock", "poetry.lock", "Pipfile",
-)  # fmt: skip
 
 
 def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
@@ -50,20 +45,6 @@ def test_files(place: ToolTree) -> dict[str, str]:
         except HostError:  # too large, or not UTF-8
             continue
     return found
-
-
-def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
-    """Return True if the project's tests or requirements mention Hypothesis."""
-    if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
-        return True
-    for pattern in _NAMED_IN:
-        for path in place.files.glob(pattern, look=place.left):
-            try:
-                if b"hypothesis" in place.read(path):
-                    return True
-            except HostError:  # too large
-                continue
-    return False
 
 
 def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> InsertLocation:

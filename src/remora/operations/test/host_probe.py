@@ -11,8 +11,7 @@ from remora.ids import escape_path, node_key
 from remora.operations.test.cases.best_cases import best_cases, further_cases
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import is_echo, is_empty_input, is_hollow
-from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
-from remora.operations.test.function_context import names_hypothesis, target_at, test_files
+from remora.operations.test.function_context import target_at, test_files
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import INVENTED, SOURCES, WRITTEN, CallInput
 from remora.operations.test.inputs.observed_calls import (
@@ -30,7 +29,7 @@ from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
-from remora.operations.test.runner.trials import TrialResults, killed_by_properties, try_calls
+from remora.operations.test.runner.trials import TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
 from remora.tools.tree import ToolTree
@@ -82,8 +81,6 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     - `state`: `open`, or `unfit` with a `reason`
     - `cases`: the calls that together kill the most mutants, each with `call`, and `value`,
       `claims` or `raises`
-    - `holds`: a property that holds in a Hypothesis test and kills at least as many mutants as the
-      cases, if the project uses Hypothesis
     - `killed` and `mutants`: the number of mutants that the test kills, and the number of all
       mutants
     - `lines` and `all_lines`: the number of lines that the cases execute, and the number of all
@@ -104,22 +101,20 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
         calls = [each for each in calls if each.source in WRITTEN]
     if trivial and not calls:
         return _unfit(trivial)
-    groups = properties_of(subject) if names_hypothesis(place, texts.tests) else []
-    if not calls and not groups:
+    if not calls:
         return _unfit(f"{NEEDS_WRITER}no example shows arguments for it")
-    return _plan_from_calls(place, subject, calls, groups, texts)
+    return _plan_from_calls(place, subject, calls, texts)
 
 
 def _plan_from_calls(
     place: ToolTree,
     subject: TargetFunction,
     calls: Sequence[CallInput],
-    groups: Sequence[Sequence[Property]],
     texts: ProjectTexts,
 ) -> dict[str, Any]:
     faults = mutants(place.read(subject.path), subject.qualname)
     try:
-        found = try_calls(place, subject, calls, groups=groups, faults=faults)
+        found = try_calls(place, subject, calls, faults=faults)
     except HostError as error:
         if not error.message.startswith("import of "):
             raise
@@ -131,9 +126,9 @@ def _plan_from_calls(
         if _is_assertable(subject, case) and not _has_idle_options(case, dead, faults)
     ]
     found = found._replace(cases=[case for case, _ in kept], killed=[dead for _, dead in kept])
-    if not (found.cases or found.properties):
+    if not found.cases:
         return _unfit(NO_RESULT, calls=len(calls))
-    weighed = _rank(place, subject, found, faults)
+    weighed = _rank(subject, found, faults)
     if weighed.why:
         return _unfit(weighed.why, calls=len(calls))
     return _open(place, subject, weighed, texts, calls=len(calls), mutants=len(faults))
@@ -210,7 +205,7 @@ def _plan_from_survivors(
         row = f"{chosen[0].call} in the table of {table}"
         return _unfit(f"{_NEEDS_ROW}{row} would detect faults", calls=len(calls))
     dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
-    ranking = _Ranking(chosen, None, len(dead), "")
+    ranking = _Ranking(chosen, len(dead), "")
     return _open(place, subject, ranking, texts, calls=len(calls), mutants=survive)
 
 
@@ -253,7 +248,6 @@ def _open(
         "reason": "",
         "path": test_path(subject, texts.tests, place.files.exists, new),
         "cases": [msgspec.to_builtins(case) for case in ranking.chosen],
-        "holds": msgspec.to_builtins(ranking.holds),
         "calls": calls,
         "killed": ranking.killed,
         "mutants": mutants,
@@ -288,26 +282,19 @@ def _has_idle_options(case: Case, dead: frozenset[int], faults: list[Mutant]) ->
 
 
 class _Ranking(NamedTuple):
-    """The best cases or the best property, with the number of mutants that they kill.
+    """The best cases, with the number of mutants that they kill.
 
     `why` is the reason no test is worth writing, or an empty string.
     """
 
     chosen: list[Case]
-    holds: Property | None
     killed: int
     why: str
 
 
-def _rank(
-    place: ToolTree, subject: TargetFunction, found: TrialResults, faults: list[Mutant]
-) -> _Ranking:
+def _rank(subject: TargetFunction, found: TrialResults, faults: list[Mutant]) -> _Ranking:
     chosen = best_cases(found.cases, found.killed)
     dead = frozenset[int]().union(*(found.killed[found.cases.index(case)] for case in chosen))
-    by_property = killed_by_properties(place, subject, found.properties, faults)
-    best = best_property(found.properties, by_property)
-    if best is not None and len(best[1]) >= len(dead):
-        return _Ranking([], best[0], len(best[1]), "")
     why = ""
     if not chosen or not dead:
         why = NO_EFFECT
@@ -320,7 +307,7 @@ def _rank(
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
         why = f"{NEEDS_WRITER}no example shows arguments for it, and {few}"
-    return _Ranking(chosen, None, len(dead), why)
+    return _Ranking(chosen, len(dead), why)
 
 
 def _misses_behavior(chosen: list[Case], dead: frozenset[int], faults: list[Mutant]) -> bool:

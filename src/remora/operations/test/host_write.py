@@ -13,8 +13,7 @@ from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import names_in, with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
-from remora.operations.test.cases.drafts import Draft, case_drafts, property_draft
-from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
+from remora.operations.test.cases.drafts import Draft, case_drafts
 from remora.operations.test.cases.surroundings import with_surroundings
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
@@ -36,22 +35,13 @@ from remora.tools.tree import ToolTree
 WOULD_ADD = "it would add"
 """Part of the message if a lint rule refuses a test."""
 
-_HYPOTHESIS_IMPORTS = {
-    "given": Imported("hypothesis", "given", "given"),
-    "settings": Imported("hypothesis", "settings", "settings"),
-    "st": Imported("hypothesis", "strategies", "st"),
-}
 MOST_IDS = 50
 
 
 def write_test(
-    place: ToolTree,
-    path: str,
-    node: str,
-    cases: list[dict[str, Any]],
-    holds: dict[str, Any] | None = None,
+    place: ToolTree, path: str, node: str, cases: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Write a test of a function, for either `cases` or the property `holds`.
+    """Write a test of a function for `cases`.
 
     The test file is chosen according to the project's conventions. Similar cases become a
     parametrized test. Cases with other keyword arguments and with exceptions have their own tests.
@@ -66,9 +56,6 @@ def write_test(
     home = home_of(place, subject, test_files(place))
     width = width_of(place, home.path)
     known = _own_imports(subject, home)
-    if holds is not None:
-        drafts = [_property(subject, holds, home, width)]
-        return _written(place, home, drafts, {**known, **_HYPOTHESIS_IMPORTS}, width)
     tree = parse_text(_text_of(place, home).body)
     own = tree if isinstance(tree, ast.Module) else None
     given = [with_known_imports(case, own) for case in _cases(cases)]
@@ -162,21 +149,6 @@ def _cases(cases: list[dict[str, Any]]) -> list[Case]:
     if unsound:
         raise HostError(f"cases: {unsound[0]} is not a call with a literal result or an exception")
     return given
-
-
-def _property(
-    subject: TargetFunction, holds: dict[str, Any], home: InsertLocation, width: int
-) -> Draft:
-    try:
-        wanted = msgspec.convert(holds, Property)
-    except msgspec.ValidationError as error:
-        raise HostError(f"holds: {error}") from None
-    if not is_known_property(wanted, properties_of(subject)):
-        raise HostError("holds: not a known property of the function")
-    draft = property_draft(wanted, home, width)
-    if draft is None:
-        raise HostError("the property does not fit on one line, or its types are unknown")
-    return draft
 
 
 def _written(

@@ -105,7 +105,7 @@ class PlanTrials:
         plan = plan_missing(self._place, node.path, node.qualname, texts)
         if plan["state"] == "open":
             try:
-                write_test(self._place, node.path, node.qualname, plan["cases"], plan["holds"])
+                write_test(self._place, node.path, node.qualname, plan["cases"])
             except HostError as error:
                 reason = LINT_REFUSES if WOULD_ADD in error.message else NOT_WRITTEN
                 return self._with_example(reason, node, error)

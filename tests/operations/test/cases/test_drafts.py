@@ -1,12 +1,11 @@
-"""What cases and properties look like as tests: tables, what is refused beside them, property tests."""
+"""What cases look like as tests: tables, and what is refused beside them."""
 
 import pytest
 from msgspec.structs import replace
 
 from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.drafts import case_drafts, property_draft
-from remora.operations.test.cases.property_guesses import Property
+from remora.operations.test.cases.drafts import case_drafts
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction, find_target
 
@@ -218,26 +217,6 @@ def test_unittest_has_its_own_assertions() -> None:
     values, refused = case_drafts(subject(), cases, home(form="unittest"), 88)
     assert values.body == ['self.assertEqual(f("a"), "a")', 'self.assertFalse(f(""))']
     assert refused.body == ["with self.assertRaises(ValueError):", '    f("x")']
-
-
-HOLDS = Property(
-    ending="round_trip", given={"text": "st.text('ab')"}, claims=("g(f(text)) == text",)
-)
-
-
-def test_a_property_test() -> None:
-    draft = property_draft(HOLDS, home(typed=True), 88)
-    assert draft is not None
-    assert draft.name == "test_f_round_trip"
-    assert draft.decorators == [
-        "@settings(derandomize=True, deadline=None)",
-        '@given(text=st.text("ab"))',
-    ]
-    assert (draft.parameters, draft.body) == ("text: str", ["assert g(f(text)) == text"])
-
-
-def test_a_property_test_that_fits_no_line_is_none() -> None:
-    assert property_draft(HOLDS, home(), 30) is None
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])

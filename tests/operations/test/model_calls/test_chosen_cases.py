@@ -26,7 +26,7 @@ def chosen(
     problems: list[tuple[str, str]] | None = None,
 ) -> tuple[list[str], str]:
     killed = [frozenset(dead) for _, dead in cases]
-    found = TrialResults([case for case, _ in cases], [], killed, problems or [])
+    found = TrialResults([case for case, _ in cases], killed, problems or [])
     some, why = chosen_cases(subject(), found, is_first=is_first)
     return [case.call for case in some], why
 
@@ -98,7 +98,7 @@ def test_what_is_done_with_a_result_has_another_type_but_has_a_result() -> None:
 def test_equal_calls_after_other_statements_are_judged_apart() -> None:
     good = case("f(x)", setup=("x = 'a'",))
     bad = case("f(x)", "3", setup=("x = 'b'",))
-    found = TrialResults([good, bad], [], [frozenset({1}), frozenset({1, 2})], [])
+    found = TrialResults([good, bad], [frozenset({1}), frozenset({1, 2})], [])
     for tried in (found, found._replace(cases=[bad, good], killed=found.killed[::-1])):
         assert chosen_cases(subject(), tried, is_first=True) == ([good], "")
     late = [("f(x)", "it takes longer than a second")]

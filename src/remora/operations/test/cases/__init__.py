@@ -1,1 +1,1 @@
-"""Test cases, properties and the source of tests. Nothing in this package runs project code."""
+"""Test cases and the source of tests. Nothing in this package runs project code."""

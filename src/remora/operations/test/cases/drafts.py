@@ -1,24 +1,19 @@
-"""Source code of test functions for cases and properties."""
+"""Source code of test functions for cases."""
 
 import ast
 from collections.abc import Sequence
 
 import msgspec
 
-from remora.operations.test.cases.assertions import Style, case_statements, with_quotes
+from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import is_empty_input
 from remora.operations.test.cases.parametrize import Table, table_of
-from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.surroundings import parameters_of
 from remora.operations.test.class_style import snake_case
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
 
-_TYPES = {
-    "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",
-    "st.booleans": "bool",
-}  # fmt: skip
 _ENOUGH = 3
 """Minimum number of similar cases for a parametrized test."""
 _MOST_TESTS = 4
@@ -121,43 +116,3 @@ def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
         decorators=decorator,
         parameters=", ".join(typed if home.typed else columns),
     )
-
-
-def property_draft(holds: Property, home: InsertLocation, width: int) -> Draft | None:
-    """Return a property test, or None if a line would be too long or a required type is unknown."""
-    words = [f"{name}={text}" for name, text in holds.given.items()]
-    words = [with_quotes(word, home.quote) for word in words]
-    decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]
-    types = [_type_of(text) for text in holds.given.values()]
-    if home.typed and None in types:
-        return None
-    names = [f"{n}: {t}" if home.typed else n for n, t in zip(holds.given, types, strict=True)]
-    lines = [*decorators, *(f"    assert {claim}" for claim in holds.claims)]
-    if any(len(line) > width for line in lines):
-        return None
-    return Draft(
-        name=f"{home.test_name}_{holds.ending}",
-        body=[f"assert {claim}" for claim in holds.claims],
-        decorators=decorators,
-        parameters=", ".join(names),
-    )
-
-
-def property_source(holds: Property) -> tuple[str, str]:
-    words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
-    head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]
-    body = [f"    assert {claim}" for claim in holds.claims]
-    return "test", "\n".join([*head, f"def test({', '.join(holds.given)}):", *body]) + "\n"
-
-
-def _wrapped(call: str, words: Sequence[str], width: int) -> list[str]:
-    line = f"{call}({', '.join(words)})"
-    return [line] if len(line) <= width else [f"{call}(", *(f"    {word}," for word in words), ")"]
-
-
-def _type_of(strategy: str) -> str | None:
-    head, _, inner = strategy.partition("(")
-    if head == "st.lists" and " | " not in strategy:
-        of = _type_of(inner)
-        return f"list[{of}]" if of else None
-    return _TYPES.get(head) if " | " not in strategy else None

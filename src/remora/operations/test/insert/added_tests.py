@@ -22,7 +22,6 @@ from remora.operations.test.source_blocks import (
 )
 from remora.tools.host.text_lines import split_lines
 
-HYPOTHESIS = "hypothesis"
 _WIDEST = 120
 """Longest line of imports, also in projects that do not limit the length of lines."""
 
@@ -94,7 +93,7 @@ def _qualified(home: InsertLocation, name: str) -> str:
 def _needed_imports(
     drafts: Sequence[Draft], known: Mapping[str, Imported], base: Imported | None
 ) -> list[Imported]:
-    """Return the imports with project names first, then pytest, and then Hypothesis."""
+    """Return the imports with project names first, and then pytest."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
@@ -103,15 +102,7 @@ def _needed_imports(
         found["pytest"] = Imported("pytest", "", "pytest")
     if base is not None:
         found[base.bound] = base
-    return sorted(
-        found.values(),
-        key=lambda one: (
-            one.module == HYPOTHESIS,
-            one.bound == "pytest",
-            one.bound == "st",
-            one.bound,
-        ),
-    )
+    return sorted(found.values(), key=lambda one: (one.bound == "pytest", one.bound))
 
 
 def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:

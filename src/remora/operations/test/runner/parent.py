@@ -137,15 +137,6 @@ class Results:
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
-    def of_property(self, order: int, name: str) -> str | None:
-        """Return `held` or another status, or None if there is no result.
-
-        `name` has the form `GROUP-MEMBER`: the number of the group and the number of the property
-        in that group.
-        """
-        found = self._files.get(f"{order}-p{name}")
-        return str(found.get("how")) if isinstance(found, dict) else None
-
     def of_mutant(self, order: int, mutant: int) -> list[int] | None:
         """Return the indexes of the calls that a mutant changes, or None if it did not run."""
         found = self._files.get(f"{order}-m{mutant}")
@@ -293,8 +284,6 @@ def _result_names(orders: Sequence[Order]) -> Iterator[str]:
         yield from (str(number), f"{number}-late", f"{number}-outcomes")
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
         yield from (f"{number}-m{mutant}" for mutant in range(len(order.get("mutants", ()))))
-        for group, members in enumerate(order.get("properties", ())):
-            yield from (f"{number}-p{group}-{member}" for member in range(len(members)))
 
 
 @functools.cache  # tried once per interpreter and command

@@ -11,8 +11,6 @@ import msgspec
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.cases.case import Case, case_of
-from remora.operations.test.cases.drafts import property_source
-from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.inputs.call_input import CallInput, bound_names, is_call_of
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.call_problems import call_problem
@@ -23,27 +21,19 @@ from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
 
 _CALL_S = 1.0
-_MUTANT_PROPERTY_S = 10.0
-_PROPERTY_S = 30.0
-"""Long enough for a busy machine."""
 _ALL_CALLS_S = 25.0
 _MUTANT_CALLS_S = 4.0
 _MAX_LATE_CALLS = 3
-_EXAMPLES = 300
-"""Number of Hypothesis examples for which a property must hold."""
-_MUTANT_EXAMPLES = 60
-"""Number of Hypothesis examples per mutant."""
 
 
 class TrialResults(NamedTuple):
-    """The cases that can be used in a test, and the properties that hold.
+    """The cases that can be used in a test.
 
     `killed` contains the indexes of the mutants that each case kills. It is empty if no mutants
     were tried. `problems` contains the other calls, each with the reason that it has no case.
     """
 
     cases: list[Case]
-    properties: list[Property]
     killed: list[frozenset[int]]
     problems: list[tuple[str, str]]
 
@@ -53,19 +43,16 @@ def try_calls(
     subject: TargetFunction,
     calls: Sequence[CallInput],
     *,
-    groups: Sequence[Sequence[Property]] = (),
     faults: Sequence[Mutant] = (),
 ) -> TrialResults:
     """Try each call twice in different circumstances, and with each mutant.
 
-    Also find each group's first property that holds. Raises HostError if the module cannot be
-    imported, or is imported from a different location.
+    Raises HostError if the module cannot be imported, or is imported from a different location.
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "mutants": [fault.function for fault in faults]}
     more["outcomes"] = with_outcomes(subject.source.utf8, subject.qualname)
-    more["seconds"] = _ALL_CALLS_S + _PROPERTY_S * len(groups) + _MUTANT_CALLS_S * len(faults)
-    more.update(_properties(groups, _EXAMPLES, _PROPERTY_S))
+    more["seconds"] = _ALL_CALLS_S + _MUTANT_CALLS_S * len(faults)
     paths = [subject.import_root]
     with ThreadPoolExecutor(1) as pool:
         again = pool.submit(run_in_child, place, paths, [plain], CIRCUMSTANCES[1])
@@ -88,7 +75,7 @@ def try_calls(
         for number, (call, results) in enumerate(zip(calls, seen, strict=True))
         if number not in used
     ]
-    return TrialResults(found, _held_properties(runs[0], groups), killed, problems)
+    return TrialResults(found, killed, problems)
 
 
 def _killed(
@@ -153,26 +140,6 @@ def _killed_in_files(
     ]
 
 
-def killed_by_properties(
-    place: ToolTree, subject: TargetFunction, held: Sequence[Property], faults: Sequence[Mutant]
-) -> list[frozenset[int]]:
-    """Return the indexes of the mutants that each property kills."""
-    if not held or not faults:
-        return [frozenset() for _ in held]
-    plain = _order(place, subject, [], _MUTANT_PROPERTY_S * len(held), 1)
-    plain.update(_properties([[one] for one in held], _MUTANT_EXAMPLES, _MUTANT_PROPERTY_S))
-    orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
-    results = run_in_child(place, [subject.import_root], orders)
-    return [
-        frozenset(
-            fault
-            for fault in range(len(faults))
-            if results.of_property(fault, f"{number}-0") not in ("held", None)
-        )
-        for number in range(len(held))
-    ]
-
-
 def _cases(
     place: ToolTree,
     subject: TargetFunction,
@@ -206,25 +173,6 @@ def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]
         if key not in found or len(case.setup) < len(found[key][1].setup):
             found[key] = number, case
     return list(found.values())
-
-
-def _held_properties(results: Results, groups: Sequence[Sequence[Property]]) -> list[Property]:
-    found: list[Property] = []
-    for number, group in enumerate(groups):
-        names = (f"{number}-{variant}" for variant in range(len(group)))
-        each = zip(group, names, strict=True)
-        found += [one for one, name in each if results.of_property(0, name) == "held"][:1]
-    return found
-
-
-def _properties(
-    groups: Sequence[Sequence[Property]], examples: int, seconds: float
-) -> dict[str, Any]:
-    return {
-        "properties": [[property_source(one) for one in group] for group in groups],
-        "examples": examples,
-        "each_property": seconds,
-    }
 
 
 def _order(

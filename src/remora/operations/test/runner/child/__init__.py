@@ -1,12 +1,12 @@
 """Runs tests and function calls of a project, each in its own process, and writes the results.
 
 The program runs in the project's interpreter (Python 3.8 or newer), where Remora does not need to
-be installed. It imports only the standard library, pytest for tests, and Hypothesis for properties.
+be installed. It imports only the standard library, and pytest for tests.
 Standard input is a JSON object with these keys:
 
     root      absolute and resolved path of the tree
     away      folder from which nothing may be imported
-    out       existing private folder for the results, with a file for each order, call or property
+    out       existing private folder for the results, with a file for each order or call
     scratch   folder in `out` for files that libraries write
     paths     folders at the start of the import path
     shift     number of seconds by which Python's clocks are set forward
@@ -19,10 +19,8 @@ An order with `calls` evaluates expressions in the namespace of `module` (file `
 its expression in `call`, statements to run before it in `imports` and `setup`, and the names of
 `objects` whose changes are reported. If the call has a result, they are reported only if `changes`
 is true. `each` is the time limit for each call in seconds, and the order stops after `patience`
-timeouts. The order may also have `properties`, which are groups of
-tests with a name and source. The tests of a group are tried until one of them holds, with
-`examples` examples and a time limit of `each_property` seconds for each test. `outcomes` is the
-source of a function that reports the outcomes of its conditions; the calls are repeated with it.
+timeouts. `outcomes` is the source of a function that reports the outcomes of its conditions; the
+calls are repeated with it.
 
 An order with `snippets`, which are lists of statements, runs these in the namespace of `package`,
 and returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its

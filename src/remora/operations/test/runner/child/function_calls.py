@@ -16,7 +16,6 @@ from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
 from .object_changes import Watched
 from .outcomes import Outcomes
-from .properties import run_properties
 from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 400
@@ -45,8 +44,6 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
         report_outcomes(asked, name, order, module, steady)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
-    if order.get("properties"):
-        run_properties(asked, name, order, module)
     write(asked["out"], name, {"problem": foreign_module_error(asked)})
 
 

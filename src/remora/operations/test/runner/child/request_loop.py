@@ -13,7 +13,6 @@ from .determinism import block_network, rename_host, shift_clocks
 from .example_run import run_examples
 from .fork import Order, in_child, write
 from .function_calls import run_calls
-from .properties import prepare
 from .pytest_run import run_tests, run_with_mutants
 
 
@@ -32,9 +31,6 @@ def main() -> None:
     needs_pytest = not asked["orders"] or any("ids" in order for order in asked["orders"])
     if needs_pytest and not has_pytest(asked):
         return
-    if any(order.get("properties") for order in asked["orders"]) and not prepare():
-        for order in asked["orders"]:
-            order["properties"] = []
     for number, order in enumerate(asked["orders"]):
         with_text(order, functools.partial(run_order, asked, str(number), order))
     write(asked["out"], "done", {})

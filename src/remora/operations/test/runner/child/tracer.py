@@ -191,7 +191,7 @@ class Effects:
         return os.path.abspath(path).startswith(self.inside)
 
     def is_scratch(self, args: tuple[Any, ...]) -> bool:
-        """Return True if all paths are in the scratch folder of Hypothesis."""
+        """Return True if all paths are in the scratch folder."""
         paths = [os.fsdecode(each) for each in args if isinstance(each, (str, bytes))]
         where = [os.path.abspath(path) + os.sep for path in paths]
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
