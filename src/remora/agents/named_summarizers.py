@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.memory.canonical import canonical
 from remora.memory.encode_values import encode_value, encoded_sha256
-from remora.memory.legacy_events import raw_output_of
+from remora.memory.plain_events import raw_output_of
 from remora.memory.summarizers import (
     DefaultSummarizer,
     LinterSummarizer,

@@ -14,7 +14,6 @@ from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.event_validation import check_event, check_tool
 from remora.memory.events import Event
-from remora.memory.legacy_events import delta_of_plain_event, raw_output_of
 from remora.memory.packet import (
     GOAL_LIMIT,
     Constraints,
@@ -23,6 +22,7 @@ from remora.memory.packet import (
     NewAction,
     TextPlace,
 )
+from remora.memory.plain_events import delta_of_plain_event, raw_output_of
 from remora.memory.projection import apply
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer

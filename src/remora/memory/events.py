@@ -3,7 +3,7 @@
 The payloads are defined in `payloads`, and are also imported from here.
 """
 
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -34,7 +34,6 @@ from remora.memory.payloads import (
     TurnStart,
     Written,
 )
-from remora.memory.upcast import upcast_line
 from remora.text import escape_surrogates
 
 __all__ = [
@@ -62,12 +61,13 @@ __all__ = [
     "ToolCalled",
     "ToolResulted",
     "TurnStart",
+    "UnknownVersion",
     "Written",
     "decode_event",
     "payload",
 ]
 
-VERSION = 1
+VERSION: Final = 1
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,7 +77,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Python's garbage collector skips events, because a run has many and none is part of a cycle.
     """
 
-    v: int
+    v: Literal[1]
     seq: int
     timestamp: str
     run_id: str
@@ -89,6 +89,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     data: msgspec.Raw
     packet_delta: PacketDelta | None
     hash: str = ""
+
+
+class UnknownVersion(msgspec.ValidationError):
+    """The line has a format version that this version of Remora cannot read."""
+
+
+class _Versioned(msgspec.Struct):
+    v: int
 
 
 _EVENT = msgspec.json.Decoder(Event)
@@ -105,18 +113,15 @@ _ANY_FIELDS: dict[str, frozenset[str]] = {
 def decode_event(line: bytes) -> Event:
     """Decode an event from one line of a stream.
 
-    Raises `msgspec.DecodeError` if the line is not valid. A line in an older format version is
-    upcast to the current version. Unknown keys and event types from newer versions are accepted.
+    Raises `msgspec.DecodeError` if the line is not valid, and `UnknownVersion` if it has another
+    format version. Unknown keys and event types are accepted.
     """
     try:
-        event = _EVENT.decode(line)
-    except msgspec.ValidationError:
-        if (older := upcast_line(line, VERSION)) is None:
+        return _EVENT.decode(line)
+    except msgspec.ValidationError as error:
+        if (found := msgspec.json.decode(line, type=_Versioned).v) == VERSION:
             raise
-        return _EVENT.decode(older)
-    if event.v < VERSION and (older := upcast_line(line, VERSION)) is not None:
-        return _EVENT.decode(older)
-    return event
+        raise UnknownVersion(f"format version {found} is not supported") from error
 
 
 def payload(event: Event) -> Payload | None:

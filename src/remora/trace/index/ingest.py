@@ -1,6 +1,6 @@
 """Conversion of stream lines to index rows and packet snapshots."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -9,7 +9,6 @@ from remora.errors import RemoraError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     GENESIS,
-    VERSION,
     AgentError,
     AgentStart,
     ModelRequest,
@@ -19,7 +18,6 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.memory.upcast import upcast_line
 from remora.trace.content.line_format import Line
 from remora.trace.index.rows import LinePlace, Snapshot, StreamRow, TurnRow, pack_packet
 from remora.trace.read.state_at import start_packet
@@ -49,7 +47,7 @@ class _Data(msgspec.Struct, gc=False):
 class _Bare(msgspec.Struct, gc=False):
     """An event decoded without its data, which makes up most of the stream."""
 
-    v: int
+    v: Literal[1]
     seq: int
     timestamp: str
     agent_id: str
@@ -186,11 +184,11 @@ class StreamReading(msgspec.Struct, kw_only=True):
 
     def _event(self, line: Line) -> _Bare | None:
         try:
-            event, raw = _decode_line(line.raw)
+            event = _decode_line(line.raw)
             if event.agent_id != self.agent_id or event.seq != line.number - 1:
                 return None
             if self.stream is None:
-                self._begin(event, _IDENTITY.decode(raw))
+                self._begin(event, _IDENTITY.decode(line.raw))
         except (ValueError, RecursionError):
             return None
         return event
@@ -254,24 +252,8 @@ class StreamReading(msgspec.Struct, kw_only=True):
             self.stop_folding()
 
 
-def _decode_line(raw: bytes) -> tuple[_Bare, bytes]:
-    """Return the decoded event, and its line in the current format version.
-
-    Raises ValueError or RecursionError if the line is not an event.
-    """
-    try:
-        event = _current(raw)
-    except (ValueError, RecursionError):
-        if (older := upcast_line(raw, VERSION)) is None:
-            raise
-    else:
-        older = upcast_line(raw, VERSION) if event.v < VERSION else None
-        if older is None:
-            return event, raw
-    return _current(older), older
-
-
-def _current(raw: bytes) -> _Bare:
+def _decode_line(raw: bytes) -> _Bare:
+    """Return the decoded event. Raises ValueError or RecursionError if the line is not an event."""
     try:
         return _LIGHT.decode(raw)
     except (ValueError, RecursionError):

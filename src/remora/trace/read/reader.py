@@ -9,8 +9,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import VERSION, AgentEnd, Event, Payload, RunEnd, decode_event, payload
-from remora.memory.upcast import version_of
+from remora.memory.events import (
+    VERSION,
+    AgentEnd,
+    Event,
+    Payload,
+    RunEnd,
+    UnknownVersion,
+    decode_event,
+    payload,
+)
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
@@ -221,8 +229,14 @@ def parse_event(raw: bytes, number: int | None, path: Path) -> Event:
     """
     try:
         return decode_event(raw)
+    except UnknownVersion as error:
+        raise StreamDamaged(
+            f"{path.name}: {_place(number)}: {error}",
+            hint=f"this version of Remora reads format {VERSION}; "
+            "use the version that wrote the stream",
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, number, version_of(raw)) from error
+        raise _damaged(path, number) from error
 
 
 def invalid_event(event: Event) -> StreamDamaged:
@@ -234,15 +248,12 @@ def invalid_event(event: Event) -> StreamDamaged:
     )
 
 
-def _damaged(path: Path, number: int | None, version: int | None = VERSION) -> StreamDamaged:
-    place = "the last line" if number is None else f"line {number}"
-    if version is not None and version != VERSION:
-        return StreamDamaged(
-            f"{path.name}: {place} has format version {version}, "
-            "which this version of Remora cannot read",
-            hint=f"this version reads format {VERSION}; use the version of "
-            "Remora that wrote the stream",
-        )
+def _damaged(path: Path, number: int | None) -> StreamDamaged:
     return StreamDamaged(
-        f"{path.name}: {place} is not an event", hint="run `remora trace verify` for details"
+        f"{path.name}: {_place(number)} is not an event",
+        hint="run `remora trace verify` for details",
     )
+
+
+def _place(number: int | None) -> str:
+    return "the last line" if number is None else f"line {number}"

@@ -8,7 +8,6 @@ import msgspec
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import (
     PAYLOADS,
-    VERSION,
     AgentEnd,
     AgentStart,
     Event,
@@ -67,8 +66,6 @@ class SchemaCheck:
             self._found.add(line, "seq", f"seq is {event.seq}, expected {self._seq}")
 
     def _envelope_problem(self, event: Event) -> str | None:
-        if event.v != VERSION:
-            return f"unknown format version {event.v}"
         if _TIMESTAMP.fullmatch(event.timestamp) is None:
             return f"timestamp {event.timestamp[:40]!r} is not RFC 3339 in UTC with microseconds"
         if event.turn < 0 or (self._of_run and event.turn):
