@@ -1,7 +1,8 @@
-"""Validates the arguments of functions in `bootstrap.api`, and opens the project they refer to."""
+"""Validates the arguments of functions in `usecases.api`, and opens the project they refer to."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,21 @@ from remora.errors import UsageError
 from remora.operations.base import Operations
 from remora.runs.project import Project
 from remora.runs.review.recovery import recover
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """Which change sets to accept or reject, as `api.accept` describes it."""
+
+    every: bool = False
+    rules: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    only_if: tuple[str, ...] = ()
+    trust_run: bool = False
+
+    def __bool__(self) -> bool:
+        """Return True if change sets are selected without naming nodes."""
+        return bool(self.every or self.rules or self.owners or self.only_if)
 
 
 def open_with(

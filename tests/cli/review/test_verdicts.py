@@ -12,6 +12,7 @@ from remora.cli.review import verdicts
 from remora.errors import DiskError
 from remora.runs.review.review import accept_one
 from remora.usecases import api
+from remora.usecases.api_arguments import Chosen
 from tests.cli.conftest import Done, Remora, tree, write
 from tests.cli.test_terminal import on_terminal
 
@@ -70,9 +71,6 @@ def test_a_diff_leaves_out_what_was_rejected_unless_it_is_named(shop: Shop) -> N
     assert '+    return "a"' in shop("diff", "last", "load_a").out
 
 
-ALL = {"every": True, "rules": (), "conditions": (), "owners": (), "trust_run": False}
-
-
 @pytest.fixture
 def options(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Options:
     """Those of a command that runs in this process, after a run with two change sets."""
@@ -99,7 +97,9 @@ def test_what_was_accepted_before_an_error_is_printed(
         return accept_one(project, stream, job, *args)
 
     monkeypatch.setattr("remora.runs.review.review.accept_one", fails_at_second)
-    code = verdicts.accept(Options(root=options.root, json=json), "last", (), None, ALL)
+    code = verdicts.accept(
+        Options(root=options.root, json=json), "last", (), None, Chosen(every=True)
+    )
     printed = capsys.readouterr()
     assert (code, "error: the disk is full" in printed.err) == (3, True)
     assert accepted[0] in printed.out if json else "accepted 1 change set" in printed.out

@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from remora.cli.app.options import Options
-from remora.cli.sweep import start_sweep
+from remora.cli.app.run_options import RunOptions
+from remora.cli.sweep.start_sweep import start_sweep
 from remora.config.repository_list import ListedRepository
 from remora.errors import UsageError
+from remora.runs.planning.run_request import RunRequest
 from remora.usecases.analyze import run_limits
 from remora.usecases.sweep.plan_processes import plan_all
 from remora.usecases.sweep.plan_repository import plan_repository
@@ -28,11 +30,10 @@ def task(root: Path) -> PlanTask:
     return PlanTask(
         run_id=RUN,
         repository=ListedRepository(name=root.name, url="", clone=str(root)),
-        request={"operations": ["lint"]},
+        request=RunRequest(operations=("lint",)),
         flags={},
         records=True,
         full=False,
-        engine="local",
     )
 
 
@@ -119,7 +120,8 @@ def test_a_time_limit_bounds_the_planning_of_a_sweep(
     monkeypatch.setattr(run_limits, "PLANNING_S", 0.01)
     repository(tmp_path / "shop")
     file = write(tmp_path, {"repos.yaml": "repositories: [shop]\n"}) / "repos.yaml"
-    arguments = start_sweep.SweepArguments(file, "local", {}, 0.001, None, yes=True)
-    asked = {"paths": (), **dict.fromkeys(start_sweep._REQUEST), "operations": ["lint"]}
+    run = RunOptions(
+        request=RunRequest(operations=("lint",)), flags={}, max_time=0.001, dry_run=True
+    )
     with pytest.raises(UsageError, match=r"planning took longer than 0\.01 s"):
-        start_sweep.start_sweep(Options(), arguments, asked, full=False, dry_run=True)
+        start_sweep(Options(), file, run, full=False)

@@ -138,10 +138,19 @@ def group(name: str, about: str, commands: Sequence[click.Command]) -> click.Gro
 
 def options_of(ctx: click.Context) -> Options:
     """Return the global options parsed so far. Options override environment variables."""
-    named = {"root": os.environ.get("REMORA_ROOT"), "config": os.environ.get("REMORA_CONFIG")}
-    found = {name: Path(value) for name, value in named.items() if value}
-    given = {name: value for name, value in ctx.meta.get(_META, {}).items() if name != "color"}
-    return Options(**(found | given))
+    given: Mapping[str, Any] = ctx.meta.get(_META, {})
+
+    def path(name: str, variable: str) -> Path | None:
+        value = given.get(name) or os.environ.get(variable)
+        return Path(value) if value else None
+
+    return Options(
+        root=path("root", "REMORA_ROOT"),
+        config=path("config", "REMORA_CONFIG"),
+        json="json" in given,
+        quiet="quiet" in given,
+        verbose="verbose" in given,
+    )
 
 
 def _option(words: str, about: str) -> click.Option:

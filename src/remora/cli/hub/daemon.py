@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,20 +13,21 @@ from remora.cli.app.output import (
     emit,
     note,
 )
-from remora.cli.hub.hub_options import note_root_above, place_options
+from remora.cli.hub.hub_options import note_root_above, target_options
 from remora.errors import ConfigError
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.hub.process.hub_paths import HubPaths
     from remora.hub.protocol import StatusResult
+    from remora.usecases.hub.target import HubTarget
 
 
 @command(
     "start",
     examples=("remora hub start", "remora hub start --foreground", "remora hub start --http 0"),
 )
-@place_options
+@target_options
 @click.option(
     "--http",
     metavar="[HOST:]PORT",
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 @click.option("--detached", is_flag=True, hidden=True)
 def start(
     options: Options,
-    db: Path | None,
-    socket: Path | None,
+    target: "HubTarget",
     http: str | None,
     foreground: bool,
     detached: bool,
@@ -50,9 +50,9 @@ def start(
     """
     from remora.hub.process import control
     from remora.usecases.hub.start_daemon import start_hub
-    from remora.usecases.hub.target import HubTarget, hub_paths_of
+    from remora.usecases.hub.target import hub_paths_of
 
-    caller, target = invocation_of(options), HubTarget(db=db, socket=socket, http=http)
+    caller, target = invocation_of(options), replace(target, http=http)
     places = hub_paths_of(caller, target)
     if not detached:
         note_root_above(options, caller, places)
@@ -76,16 +76,16 @@ def start(
 
 
 @command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
-@place_options
-def stop(options: Options, db: Path | None, socket: Path | None) -> int:
+@target_options
+def stop(options: Options, target: "HubTarget") -> int:
     """Stop the project's daemon and wait until it has exited.
 
     The database is kept. If no daemon is running, this command does nothing and exits with 0.
     """
     from remora.hub.process import control
-    from remora.usecases.hub.target import HubTarget, hub_paths_of
+    from remora.usecases.hub.target import hub_paths_of
 
-    places = hub_paths_of(invocation_of(options), HubTarget(db=db, socket=socket))
+    places = hub_paths_of(invocation_of(options), target)
     pid = control.stop(places)
     text = "no daemon was running" if pid is None else f"stopped (process {pid})"
     emit(options, _document(control.status(places)), [text])
@@ -93,18 +93,18 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
 
 @command("status", examples=("remora hub status", "remora hub status --json"))
-@place_options
-def status(options: Options, db: Path | None, socket: Path | None) -> int:
+@target_options
+def status(options: Options, target: "HubTarget") -> int:
     """Show the state of the daemon and its watcher, and the size of the index.
 
     If no daemon is running, the numbers are read from the database.
     """
     from remora.bootstrap.invocation import is_configured, open_config
     from remora.hub.process import control
-    from remora.usecases.hub.target import HubTarget, hub_paths_of
+    from remora.usecases.hub.target import hub_paths_of
 
     invocation = invocation_of(options)
-    places = hub_paths_of(invocation, HubTarget(db=db, socket=socket))
+    places = hub_paths_of(invocation, target)
     note_root_above(options, invocation, places)
     status = control.status(places)
     _print(options, places, status)

@@ -1,7 +1,9 @@
 """The options `--socket` and `--db`, and a note if the project root is probably wrong."""
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,20 +14,22 @@ if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
     from remora.hub.process.hub_paths import HubPaths
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
+def target_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add `--db` and `--socket` to a command, and pass their values as the argument `target`."""
 
-def place_options(function: _Command) -> _Command:
-    """Add the options `--db` and `--socket` to a command.
+    @functools.wraps(function)
+    def command(options: Options, *, db: Path | None, socket: Path | None, **others: Any) -> int:
+        from remora.usecases.hub.target import HubTarget
 
-    Their values are passed as the keyword arguments `db` and `socket`.
-    """
+        return function(options, target=HubTarget(db=db, socket=socket), **others)
+
     for name, about in (
         ("--db", "Database file. [default: one per project, in the cache folder]"),
         ("--socket", "Socket file. [default: one per database, in the runtime folder]"),
     ):
-        function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
-    return function
+        command = click.option(name, type=PATH, metavar="FILE", help=about)(command)
+    return command
 
 
 def note_root_above(options: Options, invocation: "Invocation", places: "HubPaths") -> None:

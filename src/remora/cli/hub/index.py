@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +14,14 @@ from remora.cli.app.output import (
     emit,
     fit_line,
 )
-from remora.cli.hub.hub_options import place_options
+from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.hub.index_check import IndexCheck
     from remora.usecases.hub.index import Indexed, Links
     from remora.usecases.hub.index import Progress as Watched
+    from remora.usecases.hub.target import HubTarget
 
 _MAX_SHOWN = 20
 _VALUE_WIDTH = 60
@@ -35,9 +35,9 @@ _VALUE_WIDTH = 60
         "remora hub index --root ~/src/shop --json",
     ),
 )
-@place_options
+@target_options
 @click.option("--links", is_flag=True, help="Also compute all links now (about 1 ms per node).")
-def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
+def index(options: Options, target: "HubTarget", links: bool) -> int:
     """Update the index: check all files, and read those that have changed.
 
     If a daemon is running, it updates the index, because only one process can write to the
@@ -45,9 +45,7 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     Files that can only be partially read are listed, but they do not affect the exit code.
     """
     from remora.usecases.hub.index import index_hub
-    from remora.usecases.hub.target import HubTarget
 
-    target = HubTarget(db=db, socket=socket)
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
         made = index_hub(invocation_of(options), target, progress, links=linking if links else None)
     emit(options, _document(made), _summary(made))
@@ -55,8 +53,8 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
 
 
 @command("verify", examples=("remora hub verify", "remora hub verify --json"))
-@place_options
-def verify(options: Options, socket: Path | None, db: Path | None) -> int:
+@target_options
+def verify(options: Options, target: "HubTarget") -> int:
     """Update the index, then compare it with a fresh analysis of all files.
 
     uid, last_updated, update_source, extra and observed links are not compared, because they exist
@@ -64,10 +62,9 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     by `remora hub status`, and please report the problem.
     """
     from remora.usecases.hub.index import verify_hub
-    from remora.usecases.hub.target import HubTarget
 
     with spinner(options, "comparing with a fresh read of all files"):
-        found = verify_hub(invocation_of(options), HubTarget(db=db, socket=socket))
+        found = verify_hub(invocation_of(options), target)
     document = {
         "ok": found.ok,
         "checked": found.checked,
@@ -81,16 +78,15 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
 
 
 @command("gc", examples=("remora hub gc",))
-@place_options
-def gc(options: Options, socket: Path | None, db: Path | None) -> int:
+@target_options
+def gc(options: Options, target: "HubTarget") -> int:
     """Remove the entries of deleted or ignored files.
 
     The permanent IDs (uid) of their nodes are kept for another 30 days.
     """
     from remora.usecases.hub.index import collect_hub
-    from remora.usecases.hub.target import HubTarget
 
-    done = collect_hub(invocation_of(options), HubTarget(db=db, socket=socket))
+    done = collect_hub(invocation_of(options), target)
     text = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
         text = f"nothing to remove: the daemon (process {done.by}) removes entries automatically"

@@ -16,7 +16,7 @@ from remora.cli.app.output import (
     terminal_width,
     wrap_text,
 )
-from remora.cli.hub.hub_options import place_options
+from remora.cli.hub.hub_options import target_options
 from remora.errors import OutsideError
 from remora.text import count, escape_line
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from remora.cli.hub.node_view import Link, NodeNotes
     from remora.hub.lookup.find import FoundNode
     from remora.hub.protocol import AnsweredNode
+    from remora.usecases.hub.target import HubTarget
 
 _DEPTH = click.IntRange(min=1)
 _LIMIT = click.IntRange(min=1, max=10_000)
@@ -44,8 +45,8 @@ def _depth(about: str) -> Callable[[_Command], _Command]:
     ),
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
-@place_options
-def get(options: Options, node: str, **places: Any) -> int:
+@target_options
+def get(options: Options, node: str, target: "HubTarget") -> int:
     """Show a node's signature, location, links, tests and freshness.
 
     NODE is path:qualname, or just a path for a module. Paths are relative to the root or to the
@@ -57,7 +58,7 @@ def get(options: Options, node: str, **places: Any) -> int:
     from remora.cli.hub.node_queries import hub_query
     from remora.cli.hub.node_view import node_page
 
-    with hub_query(options, **places) as hub:
+    with hub_query(options, target) as hub:
         meant = hub.find(node)
         found = hub.node(meant.key)
         _note_other_definitions(options, meant)
@@ -76,15 +77,15 @@ def get(options: Options, node: str, **places: Any) -> int:
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth("Include callers of callers, up to N steps. [default: 1]")
-@place_options
-def callers(options: Options, node: str, depth: int, **places: Any) -> int:
+@target_options
+def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show the callers of a node.
 
     Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
     (follows from assignments, returns or callbacks), unique (the only definition of that name),
     possible (one of several inferred alternatives), or observed (seen while tests ran).
     """
-    return _links(options, places, "callers", node, depth)
+    return _links(options, target, "callers", node, depth)
 
 
 @command(
@@ -93,13 +94,13 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth("Include callees of callees, up to N steps. [default: 1]")
-@place_options
-def callees(options: Options, node: str, depth: int, **places: Any) -> int:
+@target_options
+def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show what a node calls.
 
     Names outside the project start with ext:. `remora hub callers --help` explains the tiers.
     """
-    return _links(options, places, "callees", node, depth)
+    return _links(options, target, "callees", node, depth)
 
 
 @command(
@@ -108,15 +109,15 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth("Include tests of callers, up to N - 1 steps. [default: 1]")
-@place_options
-def tests(options: Options, node: str, depth: int, **places: Any) -> int:
+@target_options
+def tests(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show the tests that exercise a node, as pytest IDs.
 
     `remora hub callers --help` explains the tiers. If the output is piped, it contains one ID per
     line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
     if the tests are unknown.
     """
-    return _links(options, places, "tests", node, depth)
+    return _links(options, target, "tests", node, depth)
 
 
 @command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
@@ -124,12 +125,12 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
 @click.option(
     "--limit", type=_LIMIT, default=50, metavar="N", help="Maximum number of nodes. [default: 50]"
 )
-@place_options
-def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) -> int:
+@target_options
+def search(options: Options, query: tuple[str, ...], limit: int, target: "HubTarget") -> int:
     """Find nodes whose path or qualname contains every word of QUERY."""
     from remora.cli.hub.node_queries import hub_query
 
-    with hub_query(options, **places) as hub:
+    with hub_query(options, target) as hub:
         found = hub.search(" ".join(query), limit)
     emit(options, found, _found(found["nodes"], limit))
     return 0
@@ -147,10 +148,10 @@ def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     )
 
 
-def _links(options: Options, places: dict[str, Any], kind: str, name: str, depth: int) -> int:
+def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: int) -> int:
     from remora.cli.hub.node_queries import hub_query
 
-    with hub_query(options, **places) as hub:
+    with hub_query(options, target) as hub:
         meant = hub.find(name)
         answer = hub.links(kind, meant.key, depth)
         _note_other_definitions(options, meant)

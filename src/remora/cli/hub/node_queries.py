@@ -75,9 +75,9 @@ class HubQuery:
 
 
 @contextmanager
-def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
+def hub_query(options: Options, target: HubTarget) -> Iterator[HubQuery]:
     """Open the project's Hub. If there is neither a daemon nor an index, build the index first."""
-    caller, target = invocation_of(options), HubTarget(db=db, socket=socket)
+    caller = invocation_of(options)
     note_root_above(options, caller, hub_paths_of(caller, target))
     observer = HubObserver(note=partial(note, options), progress=partial(_progress, options))
     with open_hub(caller, target, observer) as hub, asyncio.Runner() as runner:

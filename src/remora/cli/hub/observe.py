@@ -1,7 +1,6 @@
 """The `hub observe` command, which runs tests and records calls between nodes."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,11 +12,12 @@ from remora.cli.app.output import (
     note,
     print_json,
 )
-from remora.cli.hub.hub_options import place_options
+from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.usecases.hub.observe_tests import Observed
+    from remora.usecases.hub.target import HubTarget
 
 _MAX_SHOWN = 5
 
@@ -41,14 +41,13 @@ _MAX_SHOWN = 5
     show_default=True,
     help="Stop the tests after S seconds.",
 )
-@place_options
+@target_options
 def observe(
     options: Options,
     words: tuple[str, ...],
     allow_unsandboxed: bool,
     max_time: float,
-    socket: Path | None,
-    db: Path | None,
+    target: "HubTarget",
 ) -> int:
     """Run the project's tests and record the calls between functions for each test.
 
@@ -62,12 +61,11 @@ def observe(
     """
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
     from remora.usecases.hub.observe_tests import ObserveOptions, PreparedTests
-    from remora.usecases.hub.target import HubTarget
 
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     stdout = 2 if options.json else 1
     request = ObserveOptions(
-        hub=HubTarget(db=db, socket=socket),
+        hub=target,
         words=words,
         seconds=max_time,
         stdout=stdout,

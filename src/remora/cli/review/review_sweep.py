@@ -19,11 +19,8 @@ from remora.cli.review.review_run import note_unread, review_options, sum_up
 from remora.cli.review.review_sequence import ReviewPart, decide_parts
 from remora.cli.review.review_session import Review
 from remora.cli.review.verdicts import (
-    Chosen,
-    choice_of,
     conflict_lines,
     on_branches,
-    selects_changes,
     skipped_lines,
 )
 from remora.cli.sweep.show_sweep import refuse_root
@@ -33,6 +30,7 @@ from remora.runs.records.results import own_run
 from remora.runs.review.pending import GroupBy, grouping
 from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
+from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep, read_sweep
 from remora.usecases.sweep.sweep_verdicts import (
     SweepPart,
@@ -56,9 +54,7 @@ def accept(
     """Accept change sets in all repositories. Return 1 if some could not be accepted."""
     _refuse_nodes(nodes)
     _require_choice(chosen)
-    parts = accept_sweep(
-        invocation_of(options), _sweep(options, file, run), choice_of(chosen), git_branch
-    )
+    parts = accept_sweep(invocation_of(options), _sweep(options, file, run), chosen, git_branch)
     return _print(options, parts, "accepted", lambda part: {"branch": part.branch})
 
 
@@ -73,9 +69,7 @@ def reject(
     """Reject change sets in all repositories. Return 1 if a repository failed."""
     _refuse_nodes(nodes)
     _require_choice(chosen)
-    parts = reject_sweep(
-        invocation_of(options), _sweep(options, file, run), choice_of(chosen), feedback
-    )
+    parts = reject_sweep(invocation_of(options), _sweep(options, file, run), chosen, feedback)
     return _print(options, parts, "rejected")
 
 
@@ -213,7 +207,7 @@ def _refuse_nodes(nodes: Sequence[str]) -> None:
 
 
 def _require_choice(chosen: Chosen) -> None:
-    if not selects_changes(chosen):
+    if not chosen:
         raise UsageError("nothing is selected", hint="use --all, --rule, --owner or --if")
 
 

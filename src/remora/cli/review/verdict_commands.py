@@ -1,7 +1,9 @@
 """The `accept`, `reject` and `revert` commands and their options."""
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,35 +11,68 @@ from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import PATH, Options, command
 from remora.errors import UsageError
 
-_every = click.option("--all", "every", is_flag=True, help="Select all pending change sets.")
-_rules = click.option(
-    "--rule",
-    "rules",
-    multiple=True,
-    metavar="RULE",
-    help="Select change sets that fix only these rules, e.g. F401, UP or 'missing annotation'; "
-    "repeatable.",
-)
-_conditions = click.option(
-    "--if",
-    "conditions",
-    multiple=True,
-    metavar="WORDS",
-    help="Select change sets that are verified, docstring-only, or both (comma-separated).",
-)
-_owners = click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    help="Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable.",
-)
+if TYPE_CHECKING:
+    from remora.usecases.api_arguments import Chosen
+
 _repos = click.option(
     "--repos", type=PATH, metavar="FILE", help="Work on a sweep of the repositories in FILE."
 )
 _trust = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
+_CHOOSING = (
+    click.option("--all", "every", is_flag=True, help="Select all pending change sets."),
+    click.option(
+        "--rule",
+        "rules",
+        multiple=True,
+        metavar="RULE",
+        help="Select change sets that fix only these rules, e.g. F401, UP or 'missing annotation'; "
+        "repeatable.",
+    ),
+    click.option(
+        "--owner",
+        "owners",
+        multiple=True,
+        metavar="NAME",
+        help="Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; "
+        "repeatable.",
+    ),
+    click.option(
+        "--if",
+        "only_if",
+        multiple=True,
+        metavar="WORDS",
+        help="Select change sets that are verified, docstring-only, or both (comma-separated).",
+    ),
+    _trust,
+)
+
+
+def choosing(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that choose change sets, and pass their values as the argument `chosen`."""
+
+    @functools.wraps(function)
+    def command(
+        options: Options,
+        *,
+        every: bool,
+        rules: tuple[str, ...],
+        owners: tuple[str, ...],
+        only_if: tuple[str, ...],
+        trust_run: bool,
+        **others: Any,
+    ) -> int:
+        from remora.usecases.api_arguments import Chosen
+
+        chosen = Chosen(
+            every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run
+        )
+        return function(options, chosen, **others)
+
+    for option in reversed(_CHOOSING):
+        command = option(command)
+    return command
 
 
 @command(
@@ -51,10 +86,7 @@ _trust = click.option(
 )
 @click.argument("run", type=RUN)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-@_every
-@_rules
-@_owners
-@_conditions
+@choosing
 @click.option(
     "--hunk",
     "hunks",
@@ -67,16 +99,15 @@ _trust = click.option(
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
 @_repos
-@_trust
-def accept(
+def accept(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
+    chosen: "Chosen",
+    *,
     run: str,
     nodes: tuple[str, ...],
-    *,
     hunks: tuple[int, ...],
     git_branch: str | None,
     repos: Path | None,
-    **chosen: Any,
 ) -> int:
     """Write verified changes to your files.
 
@@ -96,7 +127,7 @@ def accept(
     """
     from remora.cli.review import verdicts
 
-    if hunks and (len(nodes) != 1 or git_branch or repos or verdicts.selects_changes(chosen)):
+    if hunks and (len(nodes) != 1 or git_branch or repos or chosen):
         raise UsageError(
             "--hunk needs exactly one NODE, and cannot be combined with other options that select "
             "changes",
@@ -107,7 +138,7 @@ def accept(
 
         return review_sweep.accept(options, repos, run, nodes, git_branch, chosen)
     if hunks:
-        return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen["trust_run"])
+        return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen.trust_run)
     return verdicts.accept(options, run, nodes, git_branch, chosen)
 
 
@@ -117,21 +148,17 @@ def accept(
 )
 @click.argument("run", type=RUN)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-@_every
-@_rules
-@_owners
-@_conditions
+@choosing
 @click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
 @_repos
-@_trust
 def reject(
     options: Options,
+    chosen: "Chosen",
+    *,
     run: str,
     nodes: tuple[str, ...],
-    *,
     feedback: str | None,
     repos: Path | None,
-    **chosen: Any,
 ) -> int:
     """Reject changes. Your files stay unchanged, and the record is kept.
 

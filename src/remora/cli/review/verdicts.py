@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -33,10 +33,9 @@ from remora.runs.review.review import Verdicts
 from remora.runs.review.selection import nodes_not_named
 from remora.text import count, escape_line
 from remora.usecases import api
+from remora.usecases.api_arguments import Chosen
 from remora.usecases.review import review_parts
 
-Chosen = Mapping[str, Any]
-"""Options shared by accept and reject."""
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
 _NAMED = 5
@@ -56,10 +55,14 @@ def accept(
             done = api.accept(
                 agreed,
                 *nodes,
+                every=chosen.every,
+                rules=chosen.rules,
+                owners=chosen.owners,
+                only_if=chosen.only_if,
                 git_branch=git_branch,
                 root=project,
+                trust_run=chosen.trust_run,
                 progress=pace,
-                **choice_of(chosen),
             )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
@@ -108,7 +111,17 @@ def reject(
     agreed = _agreed(options, project, run, nodes, "reject", chosen)
     if agreed is None:
         return 1
-    done = api.reject(agreed, *nodes, feedback=feedback, root=project, **choice_of(chosen))
+    done = api.reject(
+        agreed,
+        *nodes,
+        every=chosen.every,
+        rules=chosen.rules,
+        owners=chosen.owners,
+        only_if=chosen.only_if,
+        feedback=feedback,
+        root=project,
+        trust_run=chosen.trust_run,
+    )
     for text in (*skipped_lines(options, done.skipped), *done.damaged):
         note(options, text)
     document = {
@@ -129,7 +142,7 @@ def reject(
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
-    if _agreed(options, project, run, nodes, "revert", {"trust_run": trust_run}) is None:
+    if _agreed(options, project, run, nodes, "revert", Chosen(trust_run=trust_run)) is None:
         return 1
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     for text in done.damaged:
@@ -174,13 +187,11 @@ def _agreed(
 
     Returns the run, as a view if it was read, or None if the user does not agree.
     """
-    if not nodes or chosen.get("every"):
+    if not nodes or chosen.every:
         return run
-    view = own_run(project, run_named(project.trace, run), trusted=chosen["trust_run"])
+    view = own_run(project, run_named(project.trace, run), trusted=chosen.trust_run)
     shared = nodes_not_named(view, nodes, (ACCEPTED,) if verb == "revert" else UNDECIDED)
-    narrow = parse_filter(
-        chosen.get("rules", ()), chosen.get("conditions", ()), chosen.get("owners", ())
-    )
+    narrow = parse_filter(chosen.rules, chosen.only_if, chosen.owners)
     passing, _ = apply_filter(project, view, [job for job, _ in shared], narrow)
     shared = [(job, others) for job, others in shared if job in passing]
     for job, others in shared:
@@ -194,22 +205,6 @@ def _agreed(
             note(options, "nothing was changed")
             return None
     return view
-
-
-def selects_changes(chosen: Chosen) -> bool:
-    """Return True if the options select change sets."""
-    return any(chosen[name] for name in ("every", "rules", "conditions", "owners"))
-
-
-def choice_of(chosen: Chosen) -> dict[str, Any]:
-    """Return the arguments of `api.accept` for the options shared by accept and reject."""
-    return {
-        "every": chosen["every"],
-        "rules": chosen["rules"],
-        "owners": chosen["owners"],
-        "only_if": chosen["conditions"],
-        "trust_run": chosen["trust_run"],
-    }
 
 
 def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:

@@ -1,7 +1,6 @@
 """The `check` command, which reports what `analyze` would change, for hooks and CI."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -58,18 +57,21 @@ from remora.errors import UsageError
     "--only-report", is_flag=True,
     help="List findings without trying to fix them. [docstring]",
 )  # fmt: skip
-def check(  # noqa: PLR0913 (one parameter per option that is not part of the request)
+def check(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     *,
+    paths: tuple[Path, ...],
+    operations: tuple[str, ...],
+    changed: str | None,
     model: str | None,
     select: tuple[str, ...],
+    unsafe_fixes: bool,
     allow_unsandboxed: bool,
     max_time: float | None,
     diff: bool,
     form: str,
     reports: Path | None,
     only_report: bool,
-    **asked: Any,
 ) -> int:
     """Report what `analyze` would change and what it finds, and change nothing.
 
@@ -91,9 +93,12 @@ def check(  # noqa: PLR0913 (one parameter per option that is not part of the re
     if diff and form != "text":
         raise UsageError(f"--diff conflicts with --format {form}", hint="use only one of them")
     flags = run_flags(model, allow_unsandboxed, select)
+    request = RunRequest(
+        paths=paths, operations=operations, changed=changed, unsafe_fixes=unsafe_fixes
+    )
     if only_report:
         if diff or form != "text" or reports is not None:
             raise UsageError("--only-report cannot be combined with --diff, --format or --reports")
-        return print_findings(options, RunRequest(**asked), flags)
+        return print_findings(options, request, flags)
     output = CheckOutput(form, diff, reports)
-    return run_check(options, RunRequest(**asked), flags, output, max_time)
+    return run_check(options, request, flags, output, max_time)

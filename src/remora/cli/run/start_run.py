@@ -1,9 +1,8 @@
 """Plans and runs the jobs of `analyze`, and prints the results."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import measured_operations, open_project
@@ -14,6 +13,7 @@ from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
+from remora.cli.app.run_options import RunOptions
 from remora.cli.run.foreground_run import print_isolation, print_run_results
 from remora.cli.views.plan_view import (
     duration_text,
@@ -32,7 +32,6 @@ from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
@@ -42,47 +41,31 @@ from remora.usecases.analyze.run_limits import planned_within
 from remora.usecases.api import execute
 
 
-class RunOutput(NamedTuple):
-    """What to print. With `dry_run`, only the plan; with `lines`, each event as a JSON object."""
-
-    dry_run: bool
-    lines: LinePrinter | None = None
-
-
-def start_run(
-    options: Options,
-    request: RunRequest,
-    flags: Mapping[str, Any],
-    output: RunOutput,
-    *,
-    model: str | None,
-    max_time: float | None,
-) -> int:
+def start_run(options: Options, run: RunOptions, lines: LinePrinter | None = None) -> int:
     """Plan a run and start it, and print the results. Return the exit code.
 
-    `flags` contains the settings that options override.
+    `lines` prints each event as a JSON object.
     """
-    dry_run, lines = output
-    _refuse_other_files(request.paths)
-    invocation = invocation_of(options, flags)
-    project = open_project(invocation, request.paths)
+    _refuse_other_files(run.request.paths)
+    invocation = invocation_of(options, run.flags)
+    project = open_project(invocation, run.request.paths)
     _note_other_project(options, project.root)
     complete_journals_of(options, project)
-    if not dry_run:
+    if not run.dry_run:
         project = ask_for_addresses(options, project, invocation)
         require_agreed(project.config)
-    with planned_within(max_time):
+    with planned_within(run.max_time):
         prepared = prepare(
             invocation,
-            request,
+            run.request,
             project,
-            plan_only=dry_run,
+            plan_only=run.dry_run,
             notify=lambda line: note(options, line),
         )
     with closing(prepared):
-        if dry_run or not prepared.plan.jobs:
+        if run.dry_run or not prepared.plan.jobs:
             _note_missing_interpreter(options, invocation, prepared)
-            return _print_plan(options, prepared, model, output)
+            return _print_plan(options, prepared, run, lines)
         _refuse_too_many(options, prepared)
         done = execute(
             invocation,
@@ -93,7 +76,7 @@ def start_run(
                 else run_progress(options)
             ),
             connected=lambda model: _announce(options, invocation, prepared, model),
-            max_time=max_time,
+            max_time=run.max_time,
         )
     return print_run_results(
         options, done.project, done.run_id, done.stopped, announced=True, lines=lines
@@ -181,19 +164,19 @@ def _note_missing_interpreter(
 
 
 def _print_plan(
-    options: Options, prepared: PreparedRun, model: str | None, output: RunOutput
+    options: Options, prepared: PreparedRun, run: RunOptions, lines: LinePrinter | None
 ) -> int:
     project, plan = prepared.project, prepared.plan
     addresses = ", ".join(addresses_in(project.config.model))
-    named = model or addresses or project.config.model.name
+    named = run.model or addresses or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
-    if output.lines is not None:
-        EventLines(str(project.root), output.lines).planned(prepared.run_id, plan)
-        output.lines(RunResulted(exit_code=0, stopped="", document=document))
+    if lines is not None:
+        EventLines(str(project.root), lines).planned(prepared.run_id, plan)
+        lines(RunResulted(exit_code=0, stopped="", document=document))
         return 0
-    lines = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
-    emit(options, document, lines)
-    if not output.dry_run:
+    text = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
+    emit(options, document, text)
+    if not run.dry_run:
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)
             note(options, f"no run was started: `{LAST}` is still run {newest}")

@@ -4,16 +4,17 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
+from remora.cli.app.run_options import RunOptions
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import (
     plan_lines,
@@ -26,109 +27,79 @@ from remora.cli.sweep.sweep_view import sweep_lines
 from remora.config.repository_list import ListedRepository, read_repository_list
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.planning.plan import MAX_JOBS
+from remora.runs.planning.run_request import RunRequest
 from remora.text import count
 from remora.usecases.analyze.prepare_run import new_run_id
 from remora.usecases.analyze.run_limits import planning_limit, planning_timeout, run_to_end
-from remora.usecases.sweep.earlier_sweep import recorded_flags
+from remora.usecases.sweep.earlier_sweep import recorded_flags, recorded_request
 from remora.usecases.sweep.plan_processes import plan_all
 from remora.usecases.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 from remora.usecases.sweep.run_repositories import RepositoryEnd, SweepRun
 from remora.usecases.sweep.sweep_records import own_settings, read_sweep, sweep_at
 from remora.usecases.sweep.sweep_summary import summarize
 
-_REQUEST = (
-    "operations", "node", "changed", "max_nodes", "unsafe_fixes", "strengthen", "max_turns", "seed",
-)  # fmt: skip
 
-
-class SweepArguments(NamedTuple):
-    """The arguments of `analyze` that concern how a sweep runs, not what it does."""
-
-    file: Path
-    engine: str
-    flags: Mapping[str, Any]
-    max_time: float | None
-    concurrency: int | None
-    yes: bool
-    trusted: bool = False
-
-
-def start_sweep(
-    options: Options,
-    arguments: SweepArguments,
-    asked: Mapping[str, Any],
-    *,
-    full: bool,
-    dry_run: bool,
-) -> int:
-    """Plan all repositories and run their jobs. Return the exit code.
-
-    `asked` contains arguments of `RunRequest`.
-    """
+def start_sweep(options: Options, file: Path, run: RunOptions, *, full: bool) -> int:
+    """Plan all repositories in `file` and run their jobs. Return the exit code."""
     refuse_root(options)
-    if asked["paths"]:
+    if run.request.paths:
         raise UsageError(
             "--repos selects the projects, so PATH cannot be given",
             hint="use --node GLOB, or `exclude` in a project's remora.yaml",
         )
-    repositories = read_repository_list(arguments.file)
+    repositories = read_repository_list(file)
     run_id = new_run_id()
-    tasks = _tasks(arguments, repositories, asked, run_id, full=full, records=not dry_run)
+    tasks = _tasks(run, repositories, run.request, run_id, full=full, records=not run.dry_run)
     began = time.monotonic()
-    plans = _plan(options, arguments, tasks, run_id)
+    plans = _plan(options, file, run, tasks, run_id)
     seconds = time.monotonic() - began
-    if dry_run:
+    if run.dry_run:
         emit(options, sweep_plan_document(run_id, plans, seconds), plan_lines(plans, seconds))
         return 1 if any(plan.state == FAILED for plan in plans) else 0
     if not any(plan.job_count for plan in plans):
         for line in plan_notes(plans):
             note(options, line)
-        return _print(options, arguments, run_id, plans)
+        return _print(options, file, run_id, plans)
     if not options.quiet:
         click.echo("\n".join(plan_lines(plans, seconds)), err=True)
-    _confirm(arguments, sum(plan.job_count for plan in plans), run_id)
-    return _run(options, arguments, run_id, plans)
+    _confirm(file, run, sum(plan.job_count for plan in plans), run_id)
+    return _run(options, file, run, run_id, plans)
 
 
-def resume_sweep(options: Options, arguments: SweepArguments, run: str) -> int:
+def resume_sweep(options: Options, file: Path, run: RunOptions, name: str) -> int:
     """Plan the repositories that were not planned, and finish the run in all. Return the exit code."""
     refuse_root(options)
-    repositories = read_repository_list(arguments.file)
-    invocation = invocation_of(options, arguments.flags)
-    sweep = read_sweep(invocation, repositories, run)
+    repositories = read_repository_list(file)
+    invocation = invocation_of(options, run.flags)
+    sweep = read_sweep(invocation, repositories, name)
     done = {name for name, _, _ in sweep.current()}
-    recorded, run_id = own_settings(invocation, sweep, trusted=arguments.trusted), sweep.run_id
+    recorded, run_id = own_settings(invocation, sweep, trusted=run.trust_run), sweep.run_id
     left = [each for each in repositories if each.name not in done]
-    arguments = arguments._replace(
-        flags={
-            **recorded_flags(recorded["flags"]),
-            **{k: v for k, v in arguments.flags.items() if v is not None},
-        }
-    )
-    tasks = _tasks(
-        arguments, left, recorded["request"], run_id, full=recorded.get("full", False), records=True
-    )
-    plans = _plan(options, arguments, tasks, run_id)
-    return _run(options, arguments, run_id, plans)
+    given = {key: value for key, value in run.flags.items() if value is not None}
+    run = replace(run, flags={**recorded_flags(recorded["flags"]), **given})
+    request = recorded_request(recorded)
+    full = recorded.get("full", False)
+    tasks = _tasks(run, left, request, run_id, full=full, records=True)
+    plans = _plan(options, file, run, tasks, run_id)
+    return _run(options, file, run, run_id, plans)
 
 
 def _tasks(
-    arguments: SweepArguments,
+    run: RunOptions,
     repositories: Sequence[ListedRepository],
-    asked: Mapping[str, Any],
+    request: RunRequest,
     run_id: str,
     *,
     full: bool,
     records: bool,
 ) -> list[PlanTask]:
-    request = {name: asked[name] for name in _REQUEST}
+    request = replace(request, engine=run.request.engine)
     return [
         PlanTask(
             run_id=run_id,
             repository=each,
             request=request,
-            flags=arguments.flags,
-            engine=arguments.engine,
+            flags=run.flags,
             records=records,
             full=full,
         )
@@ -137,14 +108,14 @@ def _tasks(
 
 
 def _plan(
-    options: Options, arguments: SweepArguments, tasks: Sequence[PlanTask], run_id: str
+    options: Options, file: Path, run: RunOptions, tasks: Sequence[PlanTask], run_id: str
 ) -> list[RepositoryPlan]:
     """Plan the repositories, and return the plans in the order of the list.
 
     Raises UsageError if this takes longer than --max-time.
     """
     found: dict[str, RepositoryPlan] = {}
-    limit = None if arguments.max_time is None else planning_limit(arguments.max_time)
+    limit = None if run.max_time is None else planning_limit(run.max_time)
 
     async def plan() -> None:
         async with asyncio.timeout(limit), aclosing(plan_all(tasks)) as plans:
@@ -154,7 +125,7 @@ def _plan(
 
     def resume_hint() -> str:
         recorded = found and any(task.records for task in tasks)
-        return f"resume with `{_resume_command(arguments.file, run_id)}`" if recorded else ""
+        return f"resume with `{_resume_command(file, run_id)}`" if recorded else ""
 
     try:
         asyncio.run(plan())
@@ -168,11 +139,11 @@ def _plan(
     return [found[task.repository.name] for task in tasks]
 
 
-def _confirm(arguments: SweepArguments, jobs: int, run_id: str) -> None:
+def _confirm(file: Path, run: RunOptions, jobs: int, run_id: str) -> None:
     """Ask before many jobs are run. Raises UsageError without a terminal."""
-    if jobs <= MAX_JOBS or arguments.yes:
+    if jobs <= MAX_JOBS or run.request.yes:
         return
-    command = _resume_command(arguments.file, run_id)
+    command = _resume_command(file, run_id)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"{count(jobs, 'job')}: exceeds the limit of {MAX_JOBS} jobs",
@@ -184,42 +155,40 @@ def _confirm(arguments: SweepArguments, jobs: int, run_id: str) -> None:
 
 
 def _run(
-    options: Options, arguments: SweepArguments, run_id: str, plans: Sequence[RepositoryPlan]
+    options: Options, file: Path, run: RunOptions, run_id: str, plans: Sequence[RepositoryPlan]
 ) -> int:
-    sweep = read_sweep(
-        invocation_of(options, arguments.flags), read_repository_list(arguments.file), run_id
-    )
+    sweep = read_sweep(invocation_of(options, run.flags), read_repository_list(file), run_id)
     roots = {name: project.root for name, project, _ in sweep.current()}
-    run = SweepRun(
+    sweep_run = SweepRun(
         run_id=run_id,
         roots=roots,
         environ=os.environ,
-        flags=arguments.flags,
-        engine=arguments.engine,
-        concurrency=arguments.concurrency,
-        trusted=arguments.trusted,
+        flags=run.flags,
+        engine=run.request.engine,
+        concurrency=run.request.concurrency,
+        trusted=run.trust_run,
     )
     ends: list[RepositoryEnd] = []
 
     async def work(progress: SweepProgress) -> None:
-        async for end in run.finish(progress.of):
+        async for end in sweep_run.finish(progress.of):
             ends.append(end)
             progress.repository_ended(end)
 
     note(options, f"run {run_id}")
     with sweep_progress(options, len(roots)) as progress:
-        stopped = run_to_end(lambda: work(progress), (), arguments.max_time)
-    code = _print(options, arguments, run_id, plans, ends)
+        stopped = run_to_end(lambda: work(progress), (), run.max_time)
+    code = _print(options, file, run_id, plans, ends)
     if stopped:
         note(options, f"{stopped}: all files are unchanged; completed work is recorded")
-        note(options, f"resume with `{_resume_command(arguments.file, run_id)}`")
+        note(options, f"resume with `{_resume_command(file, run_id)}`")
         return 130
     return code
 
 
 def _print(
     options: Options,
-    arguments: SweepArguments,
+    file: Path,
     run_id: str,
     plans: Sequence[RepositoryPlan],
     ends: Sequence[RepositoryEnd] = (),
@@ -229,10 +198,10 @@ def _print(
         plan.name: OutsideError(plan.error, hint=plan.hint) for plan in plans if plan.error
     }
     errors |= {end.name: end.error for end in ends if end.error is not None}
-    repositories = read_repository_list(arguments.file)
+    repositories = read_repository_list(file)
     sweep = sweep_at(invocation_of(options), repositories, run_id)
     summary = summarize(sweep, errors)
-    emit(options, summary.document(), sweep_lines(arguments.file, summary, heading=False))
+    emit(options, summary.document(), sweep_lines(file, summary, heading=False))
     if not any(plan.job_count for plan in plans) and not ends:
         note(options, "no job was run")
     return 1 if any(one.needs_attention for one in summary.repositories) else 0

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -62,8 +62,17 @@ _MARKDOWN = (".md", ".markdown")
 @click.option(
     "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
 )
-def export(
-    options: Options, agent: str | None, *, run: str | None, every: bool, form: "Format", **how: Any
+def export(  # noqa: PLR0913 (one parameter for each option)
+    options: Options,
+    agent: str | None,
+    *,
+    run: str | None,
+    every: bool,
+    form: "Format",
+    output: Path | None,
+    markdown: bool,
+    endpoint: str | None,
+    content: bool,
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
 
@@ -85,33 +94,32 @@ def export(
 
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
-    _check(options, form, how)
+    owners = (("markdown", markdown, "transcript"), ("endpoint", endpoint, "otel"))
+    for name, value, owner in (*owners, ("content", content, "otel")):
+        if value and form != owner:
+            raise click.UsageError(f"--{name} requires --format {owner}")
+    _check_output(options, form, output, endpoint)
     if form == "html":
         from remora.cli.trace.share_command import export_share_file
 
-        return export_share_file(options, agent or run, how["output"])
+        return export_share_file(options, agent or run, output)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
-    output: Path | None = how["output"]
     export_options = ExportOptions(
         format=form,
         version=__version__,
-        markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
-        content=how["content"],
+        markdown=markdown or (output is not None and output.suffix in _MARKDOWN),
+        content=content,
     )
     if form == "folder":
         return _export_folder(options, folder, groups, output or Path())
-    tally = _write(folder, groups, export_options, how, several=every)
-    _print_summary(options, form, how, tally)
+    tally = _write(folder, groups, export_options, output, endpoint, several=every)
+    _print_summary(options, form, str(output or endpoint or "stdout"), tally)
     return 1 if tally.damaged else 0
 
 
-def _check(options: Options, form: str, how: dict[str, Any]) -> None:
+def _check_output(options: Options, form: str, output: Path | None, endpoint: str | None) -> None:
     """Reject options that contradict each other, before anything is read."""
-    for name, owner in (("markdown", "transcript"), ("endpoint", "otel"), ("content", "otel")):
-        if how[name] and form != owner:
-            raise click.UsageError(f"--{name} requires --format {owner}")
-    output, endpoint = how["output"], how["endpoint"]
     if output is not None and endpoint is not None:
         raise click.UsageError("use either -o FILE or --endpoint URL")
     if form == "folder" and (output is None or str(output) == "-"):
@@ -145,7 +153,8 @@ def _write(
     folder: "TraceFolder",
     groups: "Groups",
     export_options: "ExportOptions",
-    how: dict[str, Any],
+    output: Path | None,
+    endpoint: str | None,
     *,
     several: bool,
 ) -> "ExportCounts":
@@ -158,11 +167,10 @@ def _write(
     )
     from remora.exports.otel.otlp_sender import headers_from
 
-    output, endpoint = how["output"], how["endpoint"]
     if endpoint is not None:
         headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
         return send_to_receiver(folder, groups, export_options, endpoint, headers)
-    if export_options.format == "inspect":
+    if export_options.format == "inspect" and output is not None:
         return export_inspect_logs(folder, groups, export_options, output, several=several)
     if output is not None and str(output) != "-":
         return export_to_file(folder, groups, export_options, output)
@@ -197,8 +205,7 @@ def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", ou
     return 1 if done.problems else 0
 
 
-def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "ExportCounts") -> None:
-    to = str(how["output"] or how["endpoint"] or "stdout")
+def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") -> None:
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}
         print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})

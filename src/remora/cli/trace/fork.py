@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -42,7 +42,16 @@ if TYPE_CHECKING:
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )  # fmt: skip
-def fork(options: Options, agent: str, **asked: Any) -> int:
+def fork(  # noqa: PLR0913 (one parameter for each option)
+    options: Options,
+    agent: str,
+    *,
+    turn: int,
+    model: str | None,
+    go_on: bool,
+    files: Path | None,
+    trust_run: bool,
+) -> int:
     """Start another attempt of an agent's job from any of its turns.
 
     The new agent has its own stream, which starts with the packet and the files as they were before
@@ -54,17 +63,17 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     from remora.runs.records.name_lookup import stream_named
     from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
 
-    invocation = invocation_of(options, model_flags(asked["model"]))
+    invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
     complete_journals_of(options, project)
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
-        turn=asked["turn"],
-        files=asked["files"],
-        trusted=asked["trust_run"],
+        turn=turn,
+        files=files,
+        trusted=trust_run,
     )
-    configured = bool(asked["model"])
-    if asked["go_on"]:
+    configured = bool(model)
+    if go_on:
         return _run(
             options, project, *prepare_fork(invocation, project, request, configured=configured)
         )

@@ -22,7 +22,6 @@ from remora.text import clip, count
 
 if TYPE_CHECKING:
     from remora.trace.read.store_queries import StreamMatch, StreamQuery
-    from remora.trace.trace_folder import TraceFolder
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
@@ -78,17 +77,42 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     "--until", metavar="TIME", help="Show only turns up to this time; same formats as --since."
 )
 @click.option("--text", metavar="TEXT", help="Show only turns whose record contains this text.")
-def list_(options: Options, **asked: str | None) -> int:
+def list_(  # noqa: PLR0913 (one parameter for each option)
+    options: Options,
+    *,
+    run: str | None,
+    node: str | None,
+    operation: str | None,
+    status: str | None,
+    outcome: str | None,
+    tool: str | None,
+    decided_by: str | None,
+    since: str | None,
+    until: str | None,
+    text: str | None,
+) -> int:
     """List the streams of agents, sorted by run and node, with the newest run last.
 
     With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since, --until or --text,
     list the matching turns instead.
     """
+    from remora.runs.records.name_lookup import run_named
     from remora.trace.read.reader import list_streams
     from remora.trace.read.store_queries import StreamMatch, StreamQuery
 
     folder = records_of(options)
-    query = _query(folder, asked)
+    query = StreamQuery(
+        run=None if run is None else run_named(folder, run),
+        node=node,
+        operation=operation,
+        status=_SHOWN_AS.get(str(status), status),
+        outcome=outcome,
+        tool=tool,
+        decided_by=decided_by,
+        since=since,
+        until=until,
+        text=text,
+    )
     if query == StreamQuery():
         found = [StreamMatch(stream=stream) for stream in list_streams(folder)]
     else:
@@ -107,15 +131,6 @@ def list_(options: Options, **asked: str | None) -> int:
     else:
         emit(options, document, _streams(document["streams"], query, verbose=options.verbose))
     return 0
-
-
-def _query(folder: "TraceFolder", asked: dict[str, str | None]) -> "StreamQuery":
-    from remora.runs.records.name_lookup import run_named
-    from remora.trace.read.store_queries import StreamQuery
-
-    run, status = asked["run"], asked["status"]
-    meant = {"run": None if run is None else run_named(folder, run)}
-    return StreamQuery(**{**asked, **meant, "status": _SHOWN_AS.get(str(status), status)})
 
 
 def _document(found: "StreamMatch", *, of_turns: bool) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remora.errors import RemoraError
+import msgspec
+
+from remora.errors import RemoraError, StreamDamaged
 from remora.files.git import git_output
 from remora.runs.execution.shard_task import code_digest
 from remora.runs.planning.run_request import RunRequest
@@ -49,15 +51,26 @@ def sweep_settings(task: PlanTask, operations: Sequence[str]) -> dict[str, Any]:
     planned. Consent and addresses are not recorded.
     """
     request = task.request
-    whole = not any(request.get(name) for name in ("node", "changed", "max_nodes"))
+    whole = not request.node and request.changed is None and request.max_nodes is None
     return {
         "repository": task.repository.name,
         "operations": list(operations),
         "code": code_digest() if whole else "",
-        "request": dict(request),
+        "request": msgspec.to_builtins(request),
         "flags": recorded_flags(task.flags),
         "full": task.full,
     }
+
+
+def recorded_request(settings: Mapping[str, Any]) -> RunRequest:
+    """Return the request in the recorded settings of a sweep.
+
+    Raises StreamDamaged if it is not a request of this version.
+    """
+    try:
+        return msgspec.convert(settings["request"], RunRequest)
+    except (KeyError, msgspec.ValidationError) as error:
+        raise StreamDamaged(f"the recorded request of the sweep cannot be read: {error}") from None
 
 
 def recorded_flags(flags: Mapping[str, Any]) -> dict[str, Any]:

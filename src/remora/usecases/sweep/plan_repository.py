@@ -29,7 +29,6 @@ from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.duration import jobs_with_model
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.recovery import recover
@@ -91,7 +90,8 @@ def plan_repository(task: PlanTask, environ: Mapping[str, str]) -> RepositoryPla
 def _plan(task: PlanTask, invocation: Invocation) -> RepositoryPlan:
     project = open_project(invocation)
     recover(project)
-    request = _request(task, project)
+    names = task.request.operations or project.operations.defaults
+    request = replace(task.request, operations=names)
     own = sweep_settings(task, request.operations)
     uncommitted = _uncommitted(project)
     commit = _commit(project) if uncommitted == 0 else None
@@ -125,12 +125,6 @@ def _left_out(plan: Plan) -> dict[str, int]:
     """Return the number of nodes that are left for lack of an environment, by operation."""
     left = {name: reasons.get(NO_ENVIRONMENT, ()) for name, reasons in plan.left_nodes.items()}
     return {name: len(nodes) for name, nodes in left.items() if nodes}
-
-
-def _request(task: PlanTask, project: ProjectRecords) -> RunRequest:
-    given = dict(task.request)
-    names = tuple(given.pop("operations")) or project.operations.defaults
-    return RunRequest(**given, operations=names, engine=task.engine)
 
 
 def _uncommitted(project: ProjectRecords) -> int | None:

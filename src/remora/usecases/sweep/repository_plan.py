@@ -7,6 +7,7 @@ import msgspec
 
 from remora.config.repository_list import ListedRepository
 from remora.runs.planning.estimate import Estimate
+from remora.runs.planning.run_request import RunRequest
 
 PLANNED, NOTHING, UNCHANGED, FAILED = "planned", "nothing to do", "unchanged", "failed"
 
@@ -14,16 +15,15 @@ PLANNED, NOTHING, UNCHANGED, FAILED = "planned", "nothing to do", "unchanged", "
 class PlanTask(msgspec.Struct, frozen=True, kw_only=True):
     """A repository to plan.
 
-    `request` contains arguments of `RunRequest`, and `flags` the settings that options override.
-    `engine` is the engine that will run the jobs. The plan is recorded as the run `run_id` if `records` is true. If `full` is true, nodes that
-    have not changed since an earlier sweep are also planned.
+    `flags` contains the settings that options override. The plan is recorded as the run `run_id` if
+    `records` is true. If `full` is true, nodes that have not changed since an earlier sweep are also
+    planned.
     """
 
     run_id: str
     repository: ListedRepository
-    request: Mapping[str, Any]
+    request: RunRequest
     flags: Mapping[str, Any]
-    engine: str
     records: bool
     full: bool
 

@@ -1,8 +1,8 @@
 """Accepts, rejects and reverts the change sets of a sweep, one repository after the other."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
@@ -13,6 +13,7 @@ from remora.runs.records.results import RunView, own_run
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
 from remora.usecases import api
+from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep
 
 OPERATION = "{operation}"
@@ -41,22 +42,30 @@ _Act = Callable[[str, Project, str], Iterator[SweepPart]]
 def accept_sweep(
     invocation: Invocation,
     sweep: RecordedSweep,
-    choice: Mapping[str, Any],
+    chosen: Chosen,
     git_branch: str | None = None,
 ) -> Iterator[SweepPart]:
-    """Accept the change sets that `choice` selects, and yield what was done.
+    """Accept the chosen change sets, and yield what was done.
 
-    `choice` contains arguments of `api.accept`. `git_branch` may contain `{operation}`. As in the
+    `git_branch` may contain `{operation}`. As in the
     other functions of this module, a repository that fails does not stop the others.
     """
 
     def accept(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
-        view = own_run(project, run_id, trusted=choice.get("trust_run", False))
+        view = own_run(project, run_id, trusted=chosen.trust_run)
         yield from (SweepPart(name, error=StreamDamaged(str(job.error))) for job in view.damaged)
         for branch, agents in _parts(view, git_branch):
-            named = {**choice, "every": False}  # these agents and no others
             try:
-                done = api.accept(run_id, *agents, root=project, git_branch=branch, **named)
+                done = api.accept(
+                    run_id,
+                    *agents,
+                    rules=chosen.rules,
+                    owners=chosen.owners,
+                    only_if=chosen.only_if,
+                    git_branch=branch,
+                    root=project,
+                    trust_run=chosen.trust_run,
+                )
             except RemoraError as error:
                 yield SweepPart(name, project, branch, error=error)
             else:
@@ -68,16 +77,22 @@ def accept_sweep(
 def reject_sweep(
     invocation: Invocation,
     sweep: RecordedSweep,
-    choice: Mapping[str, Any],
+    chosen: Chosen,
     feedback: str | None = None,
 ) -> Iterator[SweepPart]:
-    """Reject the change sets that `choice` selects, and yield what was done.
-
-    `choice` contains arguments of `api.reject`.
-    """
+    """Reject the chosen change sets, and yield what was done."""
 
     def reject(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
-        done = api.reject(run_id, root=project, feedback=feedback, **choice)
+        done = api.reject(
+            run_id,
+            every=chosen.every,
+            rules=chosen.rules,
+            owners=chosen.owners,
+            only_if=chosen.only_if,
+            feedback=feedback,
+            root=project,
+            trust_run=chosen.trust_run,
+        )
         yield SweepPart(name, done=done)
 
     return _in_each(invocation, sweep, reject)

@@ -1,0 +1,177 @@
+"""The options that `analyze` and sweeps share, as one typed record."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from remora.cli.app.name_parameters import OPERATION, RUN
+from remora.cli.app.options import SECONDS, Options
+from remora.errors import UsageError
+
+if TYPE_CHECKING:
+    from remora.runs.planning.run_request import RunRequest
+
+_POSITIVE = click.IntRange(min=1, max=1_000_000)
+_SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
+_OPTIONS = (
+    click.option(
+        "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
+        help="Operation to run; repeatable. [default: lint, docstring]",
+    ),
+    click.option(
+        "--node", metavar="GLOB", help="Select nodes whose path:qualname or qualname matches."
+    ),
+    click.option(
+        "--changed", is_flag=False, flag_value="", metavar="[REV]",
+        help="Select nodes that differ from REV (HEAD if omitted).",
+    ),
+    click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes."),
+    click.option("-y", "--yes", is_flag=True, help="Run even if there are more than 200 jobs."),
+    click.option("--model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"),
+    click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs."),
+    click.option(
+        "--engine", type=click.Choice(["local", "queue", "ray"]), default="local",
+        show_default=True,
+        help="Where to run jobs: here, in every `remora worker`, or on a Ray cluster.",
+    ),
+    click.option(
+        "--select", metavar="RULES", multiple=True,
+        help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
+    ),
+    click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe."),
+    click.option(
+        "--strengthen", is_flag=True,
+        help="Also propose tests where existing tests miss faults; implied by --changed.",
+    ),
+    click.option(
+        "--allow-unsandboxed", is_flag=True,
+        help="Run the project's code even below isolation level 2.",
+    ),
+    click.option(
+        "--allow-address", "allow_addresses", metavar="URL", multiple=True,
+        help="Let the project choose the model server at URL, or a model there (URL#NAME); "
+        "repeatable.",
+    ),
+    click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job."),
+    click.option(
+        "--max-time", type=SECONDS, metavar="S",
+        help="Stop after S seconds and interrupt running jobs.",
+    ),
+    click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools."),
+    click.option("--dry-run", is_flag=True, help="Print the plan and exit."),
+    click.option("--resume", type=RUN, metavar="RUN", help="Resume an interrupted run."),
+    click.option(
+        "--trust-run", is_flag=True,
+        help="With --resume: accept a run that this installation did not start.",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What to run and how. `flags` contains the settings that options override.
+
+    `resume` is the name of the run to resume, or None for a new run.
+    """
+
+    request: "RunRequest"
+    flags: Mapping[str, Any]
+    model: str | None = None
+    max_time: float | None = None
+    dry_run: bool = False
+    resume: str | None = None
+    trust_run: bool = False
+
+
+def run_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options to a command, and pass their values as the argument `run`."""
+
+    @functools.wraps(function)
+    def command(  # noqa: PLR0913 (one parameter for each option)
+        options: Options,
+        *,
+        operations: tuple[str, ...],
+        node: str | None,
+        changed: str | None,
+        max_nodes: int | None,
+        yes: bool,
+        model: str | None,
+        concurrency: int | None,
+        engine: str,
+        select: tuple[str, ...],
+        unsafe_fixes: bool,
+        strengthen: bool,
+        allow_unsandboxed: bool,
+        allow_addresses: tuple[str, ...],
+        max_turns: int | None,
+        max_time: float | None,
+        seed: int | None,
+        dry_run: bool,
+        resume: str | None,
+        trust_run: bool,
+        paths: tuple[Path, ...] = (),
+        **others: Any,
+    ) -> int:
+        from remora.runs.planning.run_request import RunRequest
+        from remora.usecases.api_arguments import run_flags
+
+        run = RunOptions(
+            request=RunRequest(
+                paths=paths,
+                operations=operations,
+                node=node,
+                changed=changed,
+                max_nodes=max_nodes,
+                yes=yes,
+                concurrency=concurrency,
+                unsafe_fixes=unsafe_fixes,
+                strengthen=strengthen,
+                max_turns=max_turns,
+                seed=seed,
+                engine=engine,
+            ),
+            flags=run_flags(model, allow_unsandboxed, select, allow_addresses),
+            model=model,
+            max_time=max_time,
+            dry_run=dry_run,
+            resume=resume,
+            trust_run=trust_run,
+        )
+        if resume is None and trust_run:
+            raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
+        if resume is not None:
+            _check_resumed(run)
+        return function(options, run, **others)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _check_resumed(run: RunOptions) -> None:
+    """Raise UsageError if an option is given that a resumed run cannot change."""
+    request = run.request
+    values = {
+        "PATH": request.paths,
+        "--operation": request.operations,
+        "--node": request.node,
+        "--changed": request.changed,
+        "--max-nodes": request.max_nodes,
+        "--select": run.flags.get("operations.lint.select"),
+        "--unsafe-fixes": request.unsafe_fixes,
+        "--strengthen": request.strengthen,
+        "--max-turns": request.max_turns,
+        "--seed": request.seed,
+        "--dry-run": run.dry_run,
+    }
+    given = [name for name, value in values.items() if value not in (None, False, ())]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} cannot be combined with --resume: "
+            "a resumed run keeps its settings",
+            hint="omit these options, or start a new run without --resume",
+        )
