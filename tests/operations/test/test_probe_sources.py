@@ -1,4 +1,4 @@
-"""Real trials: survivors of existing tests, and arguments that documentation examples lead to."""
+"""Real trials: survivors of existing tests, and examples that documentation shows."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +47,8 @@ def plural(count, word):
 
     >>> plural(1, "apple")
     'apple'
+    >>> plural(2, "apple")
+    'apples'
     """
     return word if count == 1 else word + "s"
 '''
@@ -77,7 +79,7 @@ def test_a_case_is_proposed_for_faults_that_the_tests_miss(
     plan = run("strengthen_plan", "shop.py", "shipping")
     assert plan["state"] == "open"
     assert "shipping(20)" in [case["call"] for case in plan["cases"]]
-    assert plan["killed"] > plan["mutants"] / 2
+    assert (plan["killed"], plan["mutants"]) == (2, 5)
     written = run("write_test", "shop.py", "shipping", plan["cases"])
     assert run("run_tests", written["ids"])["passed"]
 
@@ -91,15 +93,6 @@ def test_a_row_that_a_table_lacks_is_named(tree: Path, run: Callable[..., Any]) 
     plan = run("strengthen_plan", "shop.py", "shipping")
     row = "it needs a writer: a row for shipping(20) in the table of test_shipping"
     assert plan["reason"].startswith(row)
-
-
-def test_values_of_named_constants_are_not_observed(tree: Path, run: Callable[..., Any]) -> None:
-    code = "FAST = 0\n\n\ndef order(word, mode=FAST):\n    return word[::-1] if mode else word\n"
-    (tree / "shop.py").write_text(code)
-    test = "from shop import order\n\n\ndef test_order():\n    assert order('ab') == 'ab'\n"
-    (tree / "test_shop.py").write_text(test)
-    plan = run("strengthen_plan", "shop.py", "order")
-    assert not any("mode=1" in case["call"] for case in plan["cases"])
 
 
 def test_examples_that_run_count_as_existing_tests(tree: Path, run: Callable[..., Any]) -> None:
@@ -131,35 +124,6 @@ def test_nothing_is_proposed_where_the_tests_detect_all_faults(
     (tree / "shop.py").write_text(SHIPPING)  # a mutant without `left -= 10` never ends
     (tree / "test_shop.py").write_text(STRONG)
     assert "its tests detect all" in run("strengthen_plan", "shop.py", "shipping")["reason"]
-
-
-CODES = """\
-def parse(text):
-    return [_sides(part) for part in text.split(";")]
-
-
-def weigh(side):
-    return side["to"] - side["from"] + len(side["label"])
-
-
-def _sides(part):
-    label, _, rest = part.partition("=")
-    low, _, high = rest.partition("..")
-    return weigh({"label": label.strip(), "from": int(low), "to": int(high)})
-"""
-
-
-def test_examples_of_other_functions_show_arguments(tree: Path, run: Callable[..., Any]) -> None:
-    (tree / "codes.py").write_text(CODES)
-    (tree / "README.md").write_text(
-        "```python\nprint(parse('width = 3..10; height = 1..2'))\n```\n"
-    )
-    plan = run("test_plan", "codes.py", "weigh")
-    assert plan["state"] == "open"
-    (case, *_) = plan["cases"]
-    assert case["source"] == "observed"
-    assert case["call"] == "weigh({'label': 'width', 'from': 3, 'to': 10})"
-    assert case["value"] == "12"
 
 
 NAMESAKES = '''\
@@ -255,13 +219,11 @@ def count(words, unique=False):
 '''
 
 
-def test_an_example_that_does_not_show_what_its_option_is_for_is_changed(
+def test_an_example_that_does_not_show_what_its_option_is_for_is_left_out(
     tree: Path, run: Callable[..., Any]
 ) -> None:
     (tree / "shop.py").write_text(UNIQUE)
-    cases = run("test_plan", "shop.py", "count")["cases"]
-    assert "count(['a', 'b', 'b'], unique=True)" in [case["call"] for case in cases]
-    assert "count(['a', 'b'], unique=True)" not in [case["call"] for case in cases]
+    assert run("test_plan", "shop.py", "count")["cases"] == []
     (tree / "shop.py").write_text(UNIQUE.replace('"b"', '"a"').replace("2\n", "1\n"))
     assert run("test_plan", "shop.py", "count")["state"] == "open"
 

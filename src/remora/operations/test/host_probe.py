@@ -1,7 +1,7 @@
 """Host functions with which the test agent calls a function to find possible assertions."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,12 +13,7 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import is_echo, is_empty_input, is_hollow
 from remora.operations.test.function_context import target_at, test_files
 from remora.operations.test.inputs.arguments import candidate_calls
-from remora.operations.test.inputs.call_input import INVENTED, SOURCES, WRITTEN, CallInput
-from remora.operations.test.inputs.observed_calls import (
-    observed_calls,
-    recorded_calls,
-    variations_of,
-)
+from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
@@ -26,7 +21,6 @@ from remora.operations.test.mutants import CALL, CONDITION, IGNORED, STATE, Muta
 from remora.operations.test.new_files import new_files
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.runner.example_arguments import example_arguments
 from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
 from remora.operations.test.runner.trials import TrialResults, try_calls
@@ -41,9 +35,6 @@ _NEEDS_ROW = f"{NEEDS_WRITER}a row for "
 """Reasons that a function has no test, or beginnings of such reasons."""
 _MOST_CALLS = 40
 _MOST_TESTS = 40
-_MOST_TRIED = 70
-_MOST_TO_VARY = 3
-_MOST_VARIATIONS = 12
 _MIN_INVENTED_SHARE = 0.5
 """Minimum share of mutants that a test with invented arguments must kill."""
 _BEHAVIOR = {CONDITION, CALL, STATE}
@@ -96,7 +87,7 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     if isinstance(subject, str):
         return _unfit(subject)
     trivial = why_trivial(subject)
-    calls = [] if trivial in (CONSTANT, SHARED) else _calls_of(place, subject, texts.examples)
+    calls = [] if trivial in (CONSTANT, SHARED) else candidate_calls(subject, texts.examples)
     if trivial:
         calls = [each for each in calls if each.source in WRITTEN]
     if trivial and not calls:
@@ -134,29 +125,13 @@ def _plan_from_calls(
     return _open(place, subject, weighed, texts, calls=len(calls), mutants=len(faults))
 
 
-def _calls_of(
-    place: ToolTree, subject: TargetFunction, examples: ProjectExamples
-) -> list[CallInput]:
-    """Return calls to try. If no example shows one, the examples of other functions are run."""
-    calls = candidate_calls(subject, examples)
-    calls = [*recorded_calls(subject, place.observed), *calls]
-    shown = [each for each in calls if each.source not in INVENTED]
-    if shown:
-        return [*calls, *variations_of(subject, shown[:_MOST_TO_VARY])[:_MOST_VARIATIONS]]
-    if "." in subject.qualname or not examples.is_reached(subject.function.name):
-        return calls
-    seen = example_arguments(place, subject, examples.runnable())
-    return [*observed_calls(subject, seen, vary=False), *calls]
-
-
 def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """Return assertions that detect faults which the existing tests of a function do not detect.
 
     The tests that reach the function run with each mutant. Mutants that survive are tried with
-    calls from documentation and code, with the arguments that the tests pass, and with slightly
-    different arguments. The result is like that of `test_plan`. `mutants` counts only survivors. A
-    function that no test reaches is handled by `test_plan`, unless its examples run as tests. Where
-    a test of the function has a table, the reason names a row that it lacks.
+    calls from documentation and code. The result is like that of `test_plan`. `mutants` counts only
+    survivors. A function that no test reaches is handled by `test_plan`, unless its examples run as
+    tests. Where a test of the function has a table, the reason names a row that it lacks.
     """
     return plan_further(place, path, node, project_texts(place))
 
@@ -184,7 +159,7 @@ def _plan_from_survivors(
     place: ToolTree, subject: TargetFunction, texts: ProjectTexts, alive: Survivors, *, table: str
 ) -> dict[str, Any]:
     """Return calls that detect survivors. `table` is the name of a test that could have them."""
-    calls = _calls_near_tests(place, subject, texts.examples, alive.arguments)
+    calls = candidate_calls(subject, texts.examples)
     found = try_calls(place, subject, calls, faults=alive.mutants)
     run = _run_sources(subject, texts.doctests)
     pairs = [*zip(found.cases, found.killed, strict=True)]
@@ -214,23 +189,6 @@ def _run_sources(subject: TargetFunction, doctests: RunDoctests) -> set[str]:
     if ">>> " in (ast.get_docstring(subject.function) or "") and doctests.runs(subject.path):
         return {"docstring"}
     return set()
-
-
-def _calls_near_tests(
-    place: ToolTree,
-    subject: TargetFunction,
-    examples: ProjectExamples,
-    arguments: Sequence[Mapping[str, str]],
-) -> list[CallInput]:
-    """Return calls that may detect what tests miss. `arguments` are those that the tests pass."""
-    known = candidate_calls(subject, examples)
-    written = [one for one in known if one.source == "test"]
-    calls = [*known, *recorded_calls(subject, place.observed)]
-    calls += [*observed_calls(subject, arguments), *variations_of(subject, written)]
-    found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
-    for each in sorted(calls, key=lambda one: SOURCES.index(one.source)):
-        found.setdefault((each.call, each.setup), each)
-    return list(found.values())[:_MOST_TRIED]
 
 
 def _open(

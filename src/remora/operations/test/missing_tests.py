@@ -23,7 +23,6 @@ from remora.operations.test.function_context import test_files
 from remora.operations.test.host_probe import ProjectTexts
 from remora.operations.test.inputs.arguments import candidate_calls
 from remora.operations.test.inputs.call_input import WRITTEN, CallInput
-from remora.operations.test.inputs.observed_calls import recorded_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.new_file import required_style
 from remora.operations.test.insert_location import test_path
@@ -96,7 +95,7 @@ class TestNeed:
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
         python: ProjectPython | None = options.get("python")
-        self._place = ToolTree(tree, observed=options.get("observed"))
+        self._place = ToolTree(tree)
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._can_write = bool(options.get("open"))
@@ -105,7 +104,7 @@ class TestNeed:
         self._files: dict[str, _File | None] = {}
         self._subjects: dict[str, TargetFunction] = {}
         may_try = bool(options.get("may_run")) and not self._strengthen
-        tried = UnwrittenTree(tree, python if may_try else None, observed=options.get("observed"))
+        tried = UnwrittenTree(tree, python if may_try else None)
         self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
 
     def amount(self, module: Module, node: Node) -> int | str:
@@ -170,7 +169,7 @@ class TestNeed:
         """
         function = subject.function
         calls = self._calls(subject)
-        is_shown = self._can_write or any(each.source not in ("value", "fixture") for each in calls)
+        is_shown = self._can_write or any(each.source != "value" for each in calls)
         needs_result = subject.owner is None or not is_shown
         has_result = _has_result(function) and not _makes_function(function)
         if returns_functions(function, file.functions) or (needs_result and not has_result):
@@ -187,8 +186,7 @@ class TestNeed:
 
     def _calls(self, subject: TargetFunction) -> list[CallInput]:
         """Return the known calls that may be of use."""
-        calls = [*recorded_calls(subject, self._place.observed)]
-        calls += candidate_calls(subject, self._examples)
+        calls = candidate_calls(subject, self._examples)
         calls = [each for each in calls if _is_possible(each, subject)]
         if self._strengthen:
             return calls

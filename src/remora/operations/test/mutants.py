@@ -105,7 +105,7 @@ def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, st
 
 
 PROBE = "__remora_called__"
-"""Name of the builtin function that a probe calls with the local variables."""
+"""Name of the builtin function that a probe calls."""
 
 
 def probe(source: bytes, qualname: str) -> str:
@@ -115,7 +115,7 @@ def probe(source: bytes, qualname: str) -> str:
     """
 
     def change(function: FunctionNode) -> FunctionNode:
-        call = ast.Call(ast.Name(PROBE), [ast.Call(ast.Name("locals"), [], [])], [])
+        call = ast.Call(ast.Name(PROBE), [], [])
         function.body = [ast.Expr(call), *_without_docstring(function)]
         return function
 

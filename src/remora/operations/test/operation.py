@@ -50,18 +50,12 @@ def _load() -> Parts:
             HostFunction(function=coverage_of, seconds=90.0, runs_project_code=True),
             HostFunction(function=observe_calls, seconds=120.0, runs_project_code=True),
             HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
-            HostFunction(
-                function=strengthen_plan, seconds=240.0, runs_project_code=True, reads_observed=True
-            ),
+            HostFunction(function=strengthen_plan, seconds=240.0, runs_project_code=True),
             HostFunction(function=write_calls, seconds=200.0, runs_project_code=True),
-            HostFunction(
-                function=test_plan, seconds=200.0, runs_project_code=True, reads_observed=True
-            ),
+            HostFunction(function=test_plan, seconds=200.0, runs_project_code=True),
             HostFunction(function=call_question, seconds=90.0, runs_project_code=True),
             HostFunction(function=write_test, seconds=90.0),
-            HostFunction(
-                function=write_tests, seconds=600.0, runs_project_code=True, reads_observed=True
-            ),
+            HostFunction(function=write_tests, seconds=600.0, runs_project_code=True),
         ),
         check_interpreter=require_pytest,
         check_project=require_collection,

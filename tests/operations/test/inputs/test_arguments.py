@@ -6,11 +6,6 @@ import pytest
 
 from remora.operations.test.inputs.arguments import candidate_calls, invented_calls
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.observed_calls import (
-    observed_calls,
-    recorded_calls,
-    variations_of,
-)
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
@@ -225,13 +220,6 @@ def test_a_name_or_a_length_alone_is_no_evidence(source: str) -> None:
     assert invented(source + "\n") == []
 
 
-def test_recorded_arguments_are_calls() -> None:
-    found = subject("def f(a, b=2, *, c=3):\n    return a.total\n")
-    seen = {"node:mod.py:f": {"examples": ({"a": "'pear'", "b": "2", "c": "4"},)}}
-    assert recorded_calls(found, seen) == [CallInput(call="f('pear', c=4)", source="observed")]
-    assert recorded_calls(found, {}) == []
-
-
 def test_an_object_is_made_first() -> None:
     source = "class Odd:\n    def __init__(self, title):\n        self.t = title\n\n    def f(self):\n        return self.t\n"
     (found,) = invented_calls(
@@ -350,25 +338,6 @@ def test_a_call_of_a_module_before_an_example_may_count(tmp_path: Path) -> None:
     )
     setups = [each.setup for each in found if each.source == "documentation"]
     assert setups == [(), ("sizes.use('km')",)]
-
-
-def test_a_default_with_a_name_leaves_out_other_numbers_only() -> None:
-    source = "SLOW = 0\n\n\ndef f(a, mode=SLOW, sep=COMMA): return a\n"
-    seen = [
-        {"a": "1", "mode": "0", "sep": "';'"},
-        {"a": "2", "mode": "7", "sep": "';'"},
-    ]
-    found = observed_calls(subject(source), seen, vary=False)
-    assert [each.call for each in found] == ["f(1, sep=';')"]
-
-
-def test_an_example_is_varied_by_an_option_more_and_less() -> None:
-    varied = subject("def f(a, mode='RGB', *, loud=False):\n    return a\n")
-    shown = CallInput(call="f(1, '%', loud=True)", source="documentation")
-    calls = [each.call for each in variations_of(varied, [shown])]
-    assert {"f(1, loud=True)", "f(1, '%')"} <= {*calls}
-    plain = CallInput(call="f(1)", source="documentation")
-    assert "f(1, loud=True)" in [each.call for each in variations_of(varied, [plain])]
 
 
 def test_a_class_whose_constructor_takes_its_own_type_gets_no_endless_calls() -> None:

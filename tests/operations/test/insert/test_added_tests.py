@@ -471,15 +471,10 @@ def test_more_documented_examples_with_another_result_are_added() -> None:
     assert len(chosen(answers, {1}, {2}, set(), set(), set())) == 4
 
 
-def test_one_number_that_examples_of_others_lead_to_is_not_enough() -> None:
-    assert chosen(examples("7", source="observed"), {1}) == []
-    assert len(chosen(examples("7", "8", source="observed"), {1}, {1})) == 2
-
-
 def test_results_that_another_argument_changes_are_telling() -> None:
     cases = [
-        case("port('80', 'http')", "''", 1, source="observed"),
-        case("port('80', 'https')", "'80'", 2, source="observed"),
+        case("port('80', 'http')", "''", 1, source="test"),
+        case("port('80', 'https')", "'80'", 2, source="test"),
     ]
     assert chosen(cases, {1}, {2}) == [one.call for one in cases]
     assert chosen(cases[1:], {2}) == []
@@ -578,19 +573,3 @@ def test_cases_beside_existing_tests_may_be_trivial_but_not_only_exceptions() ->
     killed = [frozenset({1}), frozenset({2}), frozenset({1})]
     assert further_cases([false, refused, same], killed) == [false, refused]
     assert further_cases([refused], killed[1:2]) == []
-
-
-def test_changed_arguments_beside_existing_tests_are_like_the_known_ones() -> None:
-    known = Case(call="f(2, 'ab')", value="'abab'", source="test")
-    changed = [
-        Case(call=call, value=value, source="variation")
-        for call, value in (
-            ("f(3, 'ab')", "'ababab'"),
-            ("f(0, 'ab')", "''"),
-            ("f(2, [1])", "[1, 1]"),
-        )
-    ]
-    killed = [frozenset[int](), frozenset({1}), frozenset({2}), frozenset({3})]
-    assert further_cases([known, *changed], killed) == changed[:1]
-    invented = Case(call="f(3, 'ab')", value="'ababab'", source="value")
-    assert further_cases([known, invented], killed[:2]) == []

@@ -28,7 +28,7 @@ _ORDERED = re.compile(r"OrderedDict\((.*)\)", re.DOTALL)
 _WEAK_ANSWERS = frozenset({"False", "0", "0.0", "-1"})
 """Results that invented arguments give where the function refuses or does not find them."""
 _GROUPS = {
-    "docstring": 0, "documentation": 0, "call": 1, "observed": 1, "test": 1, "writer": 1, "sibling": 1,
+    "docstring": 0, "documentation": 0, "call": 1, "test": 1, "writer": 1, "sibling": 1,
 }  # fmt: skip
 _INVENTED = 2
 _LONG = 120
@@ -87,14 +87,13 @@ def best_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[
 def _is_example(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bool:
     """Return True for one more documented example with the same preparation as a chosen one.
 
-    Unless it shows an answer of a predicate, its result must be a new one. If only one case is
-    chosen, calls that examples of other functions make count, too.
+    Unless it shows an answer of a predicate, its result must be a new one.
     """
     case = cases[number]
     taken = [cases[n] for n in chosen if not cases[n].raises]
     is_new = case.value in ("True", "False") or case.values not in [one.values for one in taken]
     return (
-        (case.source in WRITTEN or (case.source == "observed" and len(chosen) == 1))
+        case.source in WRITTEN
         and not case.raises
         and case.setup in [one.setup for one in taken]
         and is_new
@@ -158,18 +157,12 @@ def _options(case: Case) -> list[ast.keyword]:
 def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> list[Case]:
     """Return cases for a function that has tests, each of which kills mutants that are alive.
 
-    Invented arguments are left out, but for changed arguments of known calls that are as easy to
-    read and have no trivial result. A trivial result of others counts beside another, because the
-    existing tests do not assert it. Return an empty list if all cases raise exceptions.
+    Invented arguments are left out. A trivial result counts beside another, because the existing
+    tests do not assert it. Return an empty list if all cases raise exceptions.
     """
     chosen: list[int] = []
     covered: set[int] = set()
-    known = [case for case in cases if _group(case) < _INVENTED]
-    fitting = [
-        n
-        for n, case in enumerate(cases)
-        if _group(case) < _INVENTED or not arguments_of(case) or _is_worth_changing(case, known)
-    ]
+    fitting = [n for n, case in enumerate(cases) if _group(case) < _INVENTED]
     while len(chosen) < MOST_CASES:
         raising = sum(bool(cases[n].raises) for n in chosen)
         allowed = chosen and raising < _MOST_RAISING
@@ -186,18 +179,6 @@ def further_cases(cases: Sequence[Case], killed: Sequence[frozenset[int]]) -> li
     if all({*cases[n].values} <= trivial and not cases[n].raises for n in chosen):
         return []
     return [cases[n] for n in sorted(chosen, key=lambda n: (bool(cases[n].raises), n))]
-
-
-def _is_worth_changing(case: Case, known: Sequence[Case]) -> bool:
-    """Return True for a changed call like the known ones with a result that says something."""
-    return (
-        case.source == "variation"
-        and not case.raises
-        and _shows_behavior(case)
-        and case.value not in _WEAK_ANSWERS
-        and not _has_symbol_text(case.call)
-        and all(_is_like(case, one) for one in known if one.setup == case.setup)
-    )
 
 
 def _branches(case: Case) -> set[tuple[int, ...]]:
@@ -222,16 +203,11 @@ def _is_worth_asserting(cases: Sequence[Case]) -> bool:
 def _says_little(cases: Sequence[Case], answers: set[str]) -> bool:
     """Return True for results that other code could give as well.
 
-    They are one answer of a predicate, arguments that come back, and one observed number.
+    They are one answer of a predicate, and arguments that come back.
     """
     if answers < {"True", "False"} and not any(case.source in SHOWN for case in cases):
         return True
-    if len(cases) == 1 and comes_back(cases[0]):
-        return True
-    return len(answers) == 1 and all(
-        case.source == "observed" and isinstance(literal_of(case.value), int | float)
-        for case in cases
-    )
+    return len(cases) == 1 and comes_back(cases[0])
 
 
 def _shows_effect(one: Case, other: Case) -> bool:
@@ -327,7 +303,7 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
     fitting = [
         n
         for n, case in enumerate(cases)
-        if (_group(case) == _group(first) or _is_other_answer(case, first))
+        if _group(case) == _group(first)
         and not case.raises
         and _differs_from_input(case)
         and not _has_symbol_text(case.call)
@@ -341,11 +317,6 @@ def _contrasting_cases(cases: Sequence[Case], one: int) -> list[int]:
             found.append(n)
     few = isinstance(literal_of(first.value), bool | int | float | str)
     return found[: _MOST_CONTRASTING if few else 1]
-
-
-def _is_other_answer(case: Case, first: Case) -> bool:
-    """Return True for a slightly different call of a predicate, with the other result."""
-    return case.source == "variation" and {case.value, first.value} == {"True", "False"}
 
 
 def _contrasts(case: Case, first: Case) -> bool:

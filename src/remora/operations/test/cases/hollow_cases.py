@@ -25,7 +25,7 @@ _LONG_HASH = 32
 """Number of such bytes that a documented hash may have."""
 EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
 _BUILT_IN = frozenset(dir(builtins))
-_GUESSED = frozenset({"sibling", "fixture", "value", "variation"})
+_GUESSED = frozenset({"sibling", "value"})
 SHOWN = WRITTEN | {"test", "writer"}
 """Sources in which a person or a model wrote the call to show or to check something."""
 _WORD = 5
@@ -106,7 +106,7 @@ def is_hollow_call(call: CallInput) -> bool:
         name for line in call.setup for one in ast.parse(line).body for name in bound_names(one)
     ]
     constants = {one for one in given if one.isidentifier() and one not in (*known, *_BUILT_IN)}
-    if call.source in ("call", "variation", "sibling") and constants and not call.fixtures:
+    if call.source in ("call", "sibling") and constants and not call.fixtures:
         return True  # a reader does not see what the constant contains
     made_with = [word for line in call.setup for word in _call_arguments(line)]
     if call.source in SHOWN:

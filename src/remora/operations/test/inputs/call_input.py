@@ -10,19 +10,15 @@ import msgspec
 
 from remora.operations.import_edits import Imported, imported_names
 
-Source = Literal[
-    "docstring", "documentation", "call", "observed", "test", "writer", "sibling", "fixture",
-    "variation", "value",
-]  # fmt: skip
+Source = Literal["docstring", "documentation", "call", "test", "writer", "sibling", "value"]
 SOURCES: tuple[Source, ...] = (
-    "docstring", "documentation", "call", "observed", "test", "writer", "sibling", "fixture",
-    "variation", "value",
+    "docstring", "documentation", "call", "test", "writer", "sibling", "value",
 )  # fmt: skip
 """Where arguments can be from. What a reader recognizes as an example comes first.
 
 A `writer` is a model that was asked for calls.
 """
-INVENTED = frozenset({"fixture", "variation", "value"})
+INVENTED = frozenset({"value"})
 WRITTEN = frozenset({"docstring", "documentation"})
 """Sources that an author wrote as examples."""
 ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare

@@ -26,7 +26,7 @@ from remora.operations.test.inputs.setup_statements import (
     prepared,
 )
 from remora.operations.test.inputs.shown_values import Wanted
-from remora.operations.test.source_blocks import reached_names, tests_of, used_names
+from remora.operations.test.source_blocks import tests_of, used_names
 from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.tree import ToolTree
@@ -37,7 +37,6 @@ _MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
 _MOST_WRITTEN = 40
 _MOST_FILES = 40
-_MOST_RUN = 200
 _MOST_REEXPORTS = 5
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
@@ -62,11 +61,6 @@ class _Scope(NamedTuple):
     docstring: str
     called: frozenset[str]
     documented: frozenset[str]
-
-
-def _called_names(node: ast.AST) -> set[str]:
-    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
-    return {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
 
 
 def _scopes(
@@ -151,34 +145,6 @@ class ProjectExamples:
     def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
         """Return calls of a class in the project, which make objects for the function's calls."""
         return self._calls(Wanted(name, by_name=True), subject, _MOST_OBJECTS)
-
-    def runnable(self) -> list[list[str]]:
-        """Return the statements of each document and docstring with examples, documents first."""
-        found = [self._document(path) for path in self._texts if not path.endswith(".py")]
-        code = [path for path in self._texts if path.endswith(".py") and not is_test_file(path)]
-        for path in code:
-            tree = self.tree(path) if ">>>" in self._texts[path] else None
-            scopes = self._scopes_of(path, tree) if tree is not None else []
-            found += [code_in(scope.docstring) for scope in scopes if scope.documented]
-        return [[ast.unparse(one) for one in body] for body in found if body][:_MOST_RUN]
-
-    def is_reached(self, name: str) -> bool:
-        """Return True if examples call a function of that name, directly or indirectly.
-
-        Only names are compared.
-        """
-        return name in self._reached
-
-    @cached_property
-    def _reached(self) -> set[str]:
-        called: dict[str, set[str]] = {}
-        for path in self._texts:
-            tree = self.tree(path) if path.endswith(".py") and not is_test_file(path) else None
-            for one in ast.walk(tree) if tree is not None else ():
-                if isinstance(one, ast.FunctionDef):
-                    called.setdefault(one.name, set()).update(_called_names(one))
-        texts = ("\n".join(body) for body in self.runnable())
-        return reached_names((name for text in texts for name in _CALLED.findall(text)), called)
 
     def _calls(self, wanted: Wanted, subject: TargetFunction, most: int) -> list[CallInput]:
         found: dict[tuple[str, tuple[str, ...]], CallInput] = {}

@@ -110,7 +110,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     seen: dict[str, TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []
-    arguments: list[dict[str, str]] = []
     swapped: bool = False
     tried: int = 0
     imported: bool = False

@@ -16,16 +16,14 @@ _ALL_S = 60.0
 
 
 class Survivors(msgspec.Struct, frozen=True, kw_only=True):
-    """The mutants that survive, the tests that reach the function, and the arguments they pass.
+    """The mutants that survive, and the tests that reach the function.
 
-    Each item of `arguments` maps parameters to the source of literals. `tried` is the number of
-    mutants for which there was time.
+    `tried` is the number of mutants for which there was time.
     """
 
     mutants: tuple[Mutant, ...]
     tried: int
     tests: tuple[str, ...]
-    arguments: tuple[dict[str, str], ...]
 
 
 def surviving_mutants(
@@ -51,5 +49,4 @@ def surviving_mutants(
         mutants=tuple(alive),
         tried=found.get("tried", 0),
         tests=tests,
-        arguments=tuple(found.get("arguments", ())),
     )

@@ -13,7 +13,7 @@ Standard input is a JSON object with these keys:
     orders    the orders, which are carried out in sequence
 
 Every order has a time limit in `seconds`, and may have one for CPU time in `cpu`. It may replace
-the content of a file (`path`) with `text` while it runs. There are three kinds of orders.
+the content of a file (`path`) with `text` while it runs. There are two kinds of orders.
 
 An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
 its expression in `call`, statements to run before it in `imports` and `setup`, and the names of
@@ -21,10 +21,6 @@ its expression in `call`, statements to run before it in `imports` and `setup`, 
 is true. `each` is the time limit for each call in seconds, and the order stops after `patience`
 timeouts. `outcomes` is the source of a function that reports the outcomes of its conditions; the
 calls are repeated with it.
-
-An order with `snippets`, which are lists of statements, runs these in the namespace of `package`,
-and returns the arguments with which they call a function (`qualname`, `header`, and `probe` as its
-source).
 
 An order with `ids` runs the pytest tests with these ids and the options `words`, or only collects
 them (`collect`).

@@ -8,12 +8,9 @@ from types import FunctionType
 from typing import Any, Dict, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import describe
 from .fork import Order, in_child, monotonic, write
 
 PROBE = "__remora_called__"
-_MOST_ARGUMENTS = 30
-_LONGEST = 120
 _BASELINE_S = 20.0
 """Most time of the tests on the unchanged function, in seconds."""
 _LEAST_S = 1.0
@@ -33,8 +30,7 @@ class MutantLoop:
     def __init__(self, asked: Order, name: str, order: Order) -> None:
         self.asked, self.name, self.order = asked, name, order
         self.until = monotonic() + _SHARE * order["seconds"]
-        self.found: Order = {"reaching": [], "arguments": [], "lines": [], "swapped": False}
-        self.found["tried"] = 0
+        self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0}
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
@@ -64,7 +60,6 @@ class MutantLoop:
                 return {}
             if recorder.reached(item):
                 found.append(item)
-        self.found["arguments"] = recorder.arguments
         limit = _LEAST_S + 2 * (monotonic() - start)
         took: Dict[Any, float] = {}
         for item in found:
@@ -100,35 +95,16 @@ def passes(item: Any) -> bool:
 
 
 class Recorder:
-    """Records which tests call a function, and with which arguments."""
+    """Records which tests call a function."""
 
     def __init__(self) -> None:
         self.entered = False
-        self.arguments: List[Dict[str, str]] = []
         setattr(builtins, PROBE, self.note)
-
-    def is_full(self) -> bool:
-        return len(self.arguments) >= _MOST_ARGUMENTS
 
     def reached(self, item: Any) -> bool:
         """Run a test. Return True if it passes and enters the function."""
         self.entered = False
         return passes(item) and self.entered
 
-    def note(self, given: Dict[str, Any]) -> None:
+    def note(self) -> None:
         self.entered = True
-        if not self.is_full():
-            found = sources_of(given)
-            if found is not None and found not in self.arguments:
-                self.arguments.append(found)
-
-
-def sources_of(given: Dict[str, Any]) -> Dict[str, str] | None:
-    """Return the source of each argument, or None if an argument has no short source."""
-    found: Dict[str, str] = {}
-    for name, value in given.items():
-        described = describe(value)
-        if described is None or described.imports or len(described.text) > _LONGEST:
-            return None
-        found[name] = described.text
-    return found

@@ -10,7 +10,6 @@ import sys
 from typing import Callable
 
 from .determinism import block_network, rename_host, shift_clocks
-from .example_run import run_examples
 from .fork import Order, in_child, write
 from .function_calls import run_calls
 from .pytest_run import run_tests, run_with_mutants
@@ -82,8 +81,6 @@ def run_order(asked: Order, name: str, order: Order) -> None:
             run_with_mutants(asked, name, order)
         elif "ids" in order:
             run_tests(asked, name, order)
-        elif "snippets" in order:
-            run_examples(asked, name, order)
         else:
             run_calls(asked, name, order)
 
