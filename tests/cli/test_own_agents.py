@@ -187,11 +187,10 @@ class TestNew:
             plan = poor("analyze", *words, "-o", "tidy", "--dry-run", "--json", cwd=project)
             assert not [job for job in plan.document["jobs"] if ".remora" in job["node_id"]]
 
-    def test_operation_and_kinds_of_nodes_can_be_said(self, poor: Remora, project: Path) -> None:
-        words = ("--operation", "tidy-up", "--node-type", "class", "--node-type", "module")
-        assert poor("agents", "new", "tidy", *words, cwd=project).code == 0
+    def test_operation_can_be_said(self, poor: Remora, project: Path) -> None:
+        assert poor("agents", "new", "tidy", "--operation", "tidy-up", cwd=project).code == 0
         shown = poor("agents", "show", "tidy-up", "--json", cwd=project).document
-        assert (shown["name"], shown["node_types"]) == ("tidy", ["class", "module"])
+        assert (shown["name"], shown["node_types"]) == ("tidy", ["function", "class", "module"])
         assert shown["path"] == str(project / ".remora/agents/tidy/agent.yaml")
 
     @pytest.mark.parametrize(

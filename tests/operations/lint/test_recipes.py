@@ -6,6 +6,7 @@ from textwrap import dedent
 import pytest
 
 from remora.operations.lint.host_fix import fix_findings
+from remora.tools.host.ruff.rule_choice import selected_rules
 from remora.tools.tree import ToolTree
 
 
@@ -126,35 +127,11 @@ E501 = {
             """
         ''',
     ),
-    "an argument is split at a space": (
+    "a text that is a value stays": (
         """
         raise ValueError(
             f"the value {value} is too large for the buffer of {size} bytes"
         )
-        """,
-        """
-        raise ValueError(
-            f"the value {value} is too large for the buffer of "
-            f"{size} bytes"
-        )
-        """,
-    ),
-    "the parts of a value get parentheses": (
-        """
-        message = "the value is much too large for such a small buffer"
-        """,
-        """
-        message = (
-            "the value is much too large for such a small buffer"
-        )
-        """,
-    ),
-    "an item of a list stays, because a comma would seem to be missing": (
-        """
-        x = [
-            "the value is much too large for the small buffer of a",
-            "b",
-        ]
         """,
         UNCHANGED,
     ),
@@ -165,62 +142,11 @@ E501 = {
         """,
         UNCHANGED,
     ),
-    "a statement is laid out as the formatter would": (
+    "a statement stays": (
         """
         value = compute(first_argument, 'the second argument', third=3)
         """,
-        """
-        value = compute(
-            first_argument, 'the second argument', third=3
-        )
-        """,
-    ),
-    "an item of a bracket is laid out alone": (
-        """
-        table = {
-            'first':  1,
-            'second': compute(first_argument, second_argument, third_argument),
-            'third':  3,
-            'fourth': 4,
-            'fifth':  5,
-        }
-        """,
-        """
-        table = {
-            'first':  1,
-            'second': compute(
-                first_argument, second_argument, third_argument
-            ),
-            'third':  3,
-            'fourth': 4,
-            'fifth':  5,
-        }
-        """,
-    ),
-    "the parts of a string are moved": (
-        """
-        raise ValueError('the value is much too large for such a small '
-                         'buffer')
-        """,
-        """
-        raise ValueError(
-            'the value is much too large for such a small buffer'
-        )
-        """,
-    ),
-    "a long part of a string is continued in the next part": (
-        """
-        raise ValueError(
-            'the value is much too large for such an old and little '
-            'buffer'
-        )
-        """,
-        """
-        raise ValueError(
-            'the value is much too large for such an old and '
-            'little buffer'
-        )
-        """,
+        UNCHANGED,
     ),
     "a statement with a directive stays": (
         """
@@ -266,6 +192,31 @@ E501 = {
 @pytest.mark.parametrize(("source", "expected"), E501.values(), ids=E501)
 def test_long_lines(tmp_path: Path, source: str, expected: str) -> None:
     assert fixed(tmp_path, source, "E501") == lines(expected or source)
+
+
+WRAPS = {
+    "ruff": ("ruff.toml", "line-length = 60\nlint.select = ['E501']\n", True),
+    "ruff's table": ("pyproject.toml", "[tool.ruff]\nline-length = 60\n", True),
+    "black": ("pyproject.toml", "[tool.black]\nline-length = 60\n", True),
+    "flake8": ("setup.cfg", "[flake8]\nmax-line-length = 60\n", True),
+    "pycodestyle": ("tox.ini", "[pycodestyle]\nmax-line-length = 60\n", True),
+    "a command": ("Makefile", "lint:\n\tflake8 --max-line-length 60 src\n", True),
+    "rules alone": ("ruff.toml", "lint.select = ['E501']\n", False),
+    "black alone": ("pyproject.toml", "[tool.black]\ntarget-version = ['py311']\n", False),
+    "nothing": ("README", "", False),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "wraps"), WRAPS.values(), ids=WRAPS)
+def test_comments_are_wrapped_only_if_the_project_sets_a_line_length(
+    tmp_path: Path, name: str, text: str, wraps: bool
+) -> None:
+    source = f"# {'word ' * 20}of a comment that is longer than any limit\nx = 1\n"
+    (tmp_path / "a.py").write_text(source)
+    (tmp_path / name).write_text(text)
+    with selected_rules(["E501"]):
+        fix_findings(ToolTree(tmp_path), "a.py", [])
+    assert ((tmp_path / "a.py").read_text() != source) is wraps
 
 
 D205 = {

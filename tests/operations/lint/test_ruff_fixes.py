@@ -149,6 +149,11 @@ def test_a_fix_that_adds_a_finding_is_left_out_alone(tmp_path: Path) -> None:
     assert fixed(tmp_path, source, "D400", "E501", unsafe=True) == lines(expected)
 
 
+def test_unused_names_get_no_underscore(tmp_path: Path) -> None:
+    source = "def f(pairs):\n    for a, b in pairs:\n        c, d = a\n        print(c)\n"
+    assert fixed(tmp_path, source, "B007", "RUF059", unsafe=True) == source
+
+
 def test_imports_below_other_code_stay(tmp_path: Path) -> None:
     source = "import os\n\nos.environ['A'] = 'b'\n\nimport sys\n\nprint(sys)\n"
     assert fixed(tmp_path, source, "E402", unsafe=True) == source
@@ -224,24 +229,6 @@ def test_comments_that_another_ruff_may_need_stay(tmp_path: Path, pinned: str) -
     assert kept is (pinned != version("ruff"))
 
 
-def test_a_line_that_a_fix_makes_too_long_is_divided(tmp_path: Path) -> None:
-    source = """
-    def f(name, size):
-        return "the file {} is too large, it has {} bytes more than asked".format(
-            name.strip(), size.total()
-        )
-    """
-    (tmp_path / "a.py").write_text(lines(source))
-    fix_findings(ToolTree(tmp_path), "a.py", [])
-    assert (tmp_path / "a.py").read_text() == lines("""
-    def f(name, size):
-        return (
-            f"the file {name.strip()} is too large, it has {size.total()} bytes "
-            "more than asked"
-        )
-    """)
-
-
 def test_a_fix_does_not_make_a_line_too_long(tmp_path: Path) -> None:
     source = """
     def f(name_of_the_file):
@@ -270,49 +257,6 @@ def test_a_fix_of_a_selected_rule_may_make_a_line_too_long_as_that_of_ruff(tmp_p
     def f(name_of_the_file):
         return f"https://files.example.org/a_path/with_no_space/{name_of_the_file}/{name_of_the_file}"
     """)
-
-
-LONG_F_STRINGS = {
-    "between two replacements where there is no space": (
-        """
-        def f(self):
-            return '{.__class__.__name__}{!r}'.format(
-                self, tuple(reversed((self.first_function, self.other_functions))))
-        """,
-        """
-        def f(self):
-            return (
-                f'{self.__class__.__name__}'
-                f'{tuple(reversed((self.first_function, self.other_functions)))!r}'
-            )
-        """,
-    ),
-    "in each of its parts": (
-        """
-        def f(name, value, expected, actual):
-            return ('In the function {}(), invalid type for value: {}, '
-                    'expected one of: {}, received: "{}"'.format(
-                        name.value, value.current,
-                        expected.allowed_types, actual.current_type))
-        """,
-        """
-        def f(name, value, expected, actual):
-            return (
-                f'In the function {name.value}(), invalid type for value: '
-                f'{value.current}, '
-                f'expected one of: {expected.allowed_types}, received: '
-                f'"{actual.current_type}"'
-            )
-        """,
-    ),
-}
-
-
-@pytest.mark.parametrize(("source", "expected"), LONG_F_STRINGS.values(), ids=LONG_F_STRINGS)
-def test_a_long_f_string_is_divided(tmp_path: Path, source: str, expected: str) -> None:
-    (tmp_path / "a.py").write_text(lines(source))
-    fix_findings(ToolTree(tmp_path), "a.py", [])
-    assert (tmp_path / "a.py").read_text() == lines(expected)
 
 
 def test_a_finding_whose_message_quotes_changed_text_is_not_new(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import lexists, realpath
 from pathlib import Path
@@ -33,7 +32,6 @@ def create_agent(
     operations: Operations,
     name: str,
     operation: str | None = None,
-    node_types: Sequence[str] = (),
 ) -> NewAgent:
     """Write an example agent to `.remora/agents/NAME/`. The agent removes commented-out code.
 
@@ -46,7 +44,6 @@ def create_agent(
     words = {
         "name": name,
         "operation": operation,
-        "node_types": ", ".join(dict.fromkeys(node_types) or ("function", "class", "module")),
         "path": (OWN_FOLDER / name).as_posix(),
     }
     try:

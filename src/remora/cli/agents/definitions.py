@@ -88,19 +88,12 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     "new",
     examples=(
         "remora agents new uncomment",
-        "remora agents new tidy --operation tidy-up --node-type function --node-type class",
+        "remora agents new tidy --operation tidy-up",
     ),
 )
 @click.argument("name")
 @click.option("--operation", metavar="OP", help="Operation name for `analyze -o`. [default: NAME]")
-@click.option(
-    "--node-type",
-    "node_types",
-    multiple=True,
-    type=click.Choice(["function", "class", "module"]),
-    help="Node type to work on; repeatable. [default: all]",
-)
-def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
+def new(options: Options, name: str, operation: str | None) -> int:
     """Create an example agent in .remora/agents/NAME/.
 
     The new agent is a working example that removes commented-out code. It includes a check and a
@@ -110,9 +103,7 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     from remora.agents.definition.scaffold import create_agent
 
     invocation = invocation_of(options)
-    started = create_agent(
-        invocation.find_root(), invocation.operations, name, operation, node_types
-    )
+    started = create_agent(invocation.find_root(), invocation.operations, name, operation)
     document = {
         "name": started.name,
         "operation": started.operation,

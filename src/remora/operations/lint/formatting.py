@@ -16,6 +16,7 @@ from remora.tools.host.style_config import (
     black_options,
     configured_width,
     habitual_width,
+    sets_width,
 )
 from remora.tools.host.text_lines import Text, split_lines
 from remora.tools.tree import ToolTree
@@ -23,7 +24,6 @@ from remora.tools.tree import ToolTree
 _BLANK_LINES = re.compile(r"(?m)(?:^[ \t]*\r?\n){2,}")
 _FOR_TOOLS = re.compile(r"\s*#\s*(?:pragma:|noqa\b|type:\s*ignore|pylint:|nosec\b)")
 _ENCODING = re.compile(r"#.*coding[:=]")
-_OF_PARTS = ("--config", 'format.quote-style="preserve"')
 
 
 class FileFormat:
@@ -45,11 +45,6 @@ class FileFormat:
         width = configured_width(self._place, self._path)
         return width or min(habitual_width(self._text.body), DEFAULT_WIDTH)
 
-    @property
-    def is_known(self) -> bool:
-        """True if the file is formatted by a formatter."""
-        return self._options is not None
-
     def formatted(self, body: str) -> bytes:
         """Return a changed version of the file in its format."""
         body = without_orphaned_comments(self._text.body, body)
@@ -69,15 +64,10 @@ class FileFormat:
             body = body.lstrip("\r\n")
         return self._text._replace(body=body).bytes()
 
-    def format_part(self, body: str) -> str | None:
-        """Return code in the style of ruff, with its quotes, or None if it does not parse."""
-        options = ["--line-length", str(self.width), *_OF_PARTS]
-        try:
-            return format_text(self._place, self._path, body.encode(), options).decode()
-        except RuffStoppedError:
-            raise
-        except HostError:
-            return None
+    @property
+    def sets_width(self) -> bool:
+        """True if the project sets the line length."""
+        return sets_width(self._place, self._path)
 
     @cached_property
     def _options(self) -> tuple[Sequence[str] | None] | None:

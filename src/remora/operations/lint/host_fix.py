@@ -30,7 +30,6 @@ from remora.operations.lint.recipes.base import (
     parse_source,
 )
 from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED
-from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
@@ -251,7 +250,7 @@ class _Fixer:
         return Conventions(
             width=self._format.width,
             oldest=oldest_minor(self._place) or DEFAULT_MINOR,
-            format=lambda body: None if self._format.is_known else self._format.format_part(body),
+            sets_width=self._format.sets_width,
             names_before=frozenset(
                 node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)
             ),
@@ -301,20 +300,6 @@ class _Fixer:
             (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
 
-    def _finished(self, fixed: bytes) -> bytes:
-        """Return fixed content in its format. Lines that became too long are divided if possible."""
-        content = self._format.formatted(decode(self._path, fixed).body)
-        extra = new_findings(self.before, self.check(content))
-        long = [each for each in extra if each["code"] == _LONG_LINE]
-        if not long:
-            return content
-        bodies = [decode(self._path, each).body for each in (self._content, content)]
-        source = parse_source(self._path, bodies[1], self._conventions)
-        new = suspects(bodies[0], bodies[1], long, self.check(content))
-        recipes = {_LONG_LINE: LONG_LINES}
-        divided = verified(source, without_overlaps(propose(source, new, recipes)))
-        return self._format.formatted(edited(source, divided)) if divided else content
-
     def _fix_one_by_one(self, excluded: frozenset[tuple[str, str]]) -> bytes:
         """Apply fixes as ruff does, except for those of some findings."""
         content = self._content
@@ -333,7 +318,7 @@ class _Fixer:
             if changed == content:
                 break
             content = changed
-        return self._finished(content)
+        return self._format.formatted(decode(self._path, content).body)
 
     def _fix_with_ruff(self) -> bytes | None:
         """Fix the file in one run of ruff.
@@ -353,7 +338,7 @@ class _Fixer:
         unused = [bound_names(each, texts[0]) for each in self.before]
         if imported_names(texts[0]) - imported_names(texts[1]) - set().union(*unused):
             return None
-        return self._finished(fixed)
+        return self._format.formatted(texts[1])
 
     def _fix_nodes(self) -> bytes:
         """Fix the findings of some nodes, and the findings that these fixes add anywhere."""

@@ -48,6 +48,8 @@ _PYTHON_3 = (
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
 _UPGRADES = "UP"
+_UNDERSCORES = {"B007", "RUF059"}
+"""Rules whose fixes put an underscore before an unused name, which makes the code no better."""
 _OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
 """Rules that rewrite types, some because of an import that is outside of a marked region."""
 _IN_FALLBACK = {"UP023", "UP026", "UP029", "UP035", _UNUSED_IMPORT}
@@ -280,7 +282,7 @@ def _rules_to_skip(
     own = is_configured(place, path)
     if not own and _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
-    skipped: dict[str, str] = {}
+    skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
     if newer and supports_python_2(place):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")

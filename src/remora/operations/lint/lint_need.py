@@ -62,7 +62,7 @@ def fixable_findings(
         if not fixes.has_fix(each) and fixes.may_go_beyond_ruff(each["path"], each)
     ]
     fixable += fixes.in_preview(others, ruff.findings)
-    fixable += _fixed_by_recipes(place, others, {each["path"] for each in fixable}, fixes.recipes)
+    fixable += _fixed_by_recipes(place, others, fixes.recipes)
     find_formatted(tree, sorted({each["path"] for each in fixable}))
     if options.get("open"):
         known = {place_of(each) for each in fixable}
@@ -129,22 +129,15 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 def _fixed_by_recipes(
     place: ToolTree,
     findings: Sequence[Finding],
-    planned: Collection[str],
     recipes: Mapping[str, Recipe],
 ) -> list[Finding]:
-    """Return the findings that recipes apply to.
-
-    Long statements are laid out only in files that are not in `planned`, because that takes time.
-    """
+    """Return the findings that recipes apply to."""
     fixed: list[Finding] = []
     for path, here in _by_path([each for each in findings if each["code"] in recipes]).items():
         try:
-            found = _proposed(place, path, here, recipes, lays_out=False)
-            if not found and path not in planned:
-                found = _proposed(place, path, here, recipes, lays_out=True)
+            fixed += _proposed(place, path, here, recipes)
         except HostError:  # it does not parse
             continue
-        fixed += found
     return fixed
 
 
@@ -153,15 +146,13 @@ def _proposed(
     path: str,
     findings: Sequence[Finding],
     recipes: Mapping[str, Recipe],
-    *,
-    lays_out: bool,
 ) -> list[Finding]:
     text = decode(path, place.read(path))
     style = FileFormat(place, path, text)
     conventions = Conventions(
         width=style.width,
         oldest=oldest_minor(place) or DEFAULT_MINOR,
-        format=style.format_part if lays_out and not style.is_known else None,
+        sets_width=style.sets_width,
         is_written=lambda name: is_written(place, name),
     )
     source = parse_source(path, text.body, conventions)

@@ -78,7 +78,19 @@ def wrapping_width(place: ToolTree, path: str, text: str) -> int:
 
 def _formatter_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
     """Return the line length of ruff or Black, by settings or commands, or None."""
-    is_configured = False
+    width = _set_width(place, path, prose=prose)
+    if width is not None:
+        return width
+    if any(black or ruff for black, ruff in _settings(place, path)):
+        return DEFAULT_WIDTH
+    words = _hook_arguments(place, "black")
+    if words is None:
+        return command_width(place, "black")
+    return option_width(" ".join(words)) or DEFAULT_WIDTH
+
+
+def _set_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
+    """Return the line length in the nearest settings of ruff or Black that contain one, or None."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
         lengths = [ruff.get("line-length"), black.get("line-length")]
@@ -86,13 +98,17 @@ def _formatter_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
         widths = [width for width in lengths if isinstance(width, int)]
         if widths:
             return min(widths)
-        is_configured = is_configured or bool(black) or bool(ruff)
-    if is_configured:
-        return DEFAULT_WIDTH
-    words = _hook_arguments(place, "black")
-    if words is None:
-        return command_width(place, "black")
-    return option_width(" ".join(words)) or DEFAULT_WIDTH
+    return None
+
+
+def sets_width(place: ToolTree, path: str) -> bool:
+    """Return True if the project sets a line length for ruff, Black, flake8 or pycodestyle."""
+    return (
+        _set_width(place, path) is not None
+        or option_width(" ".join(_hook_arguments(place, "black") or ())) is not None
+        or command_width(place, "black") is not None
+        or _flake8_width(place) is not None
+    )
 
 
 def _within_limits(width: int | None) -> int | None:

@@ -25,14 +25,14 @@ _CONTINUED = re.compile(r"\"\"\"|'''|\\\r?\n")
 class Conventions:
     """A project's maximum line length, and the minor version of its oldest supported Python 3.
 
-    `format` formats a text as the project's formatter would. It is None if the file is formatted
-    as a whole. `names_before` are the names that the file used before it was changed. `is_written`
-    returns True if another file of the project may assign an attribute of a name.
+    `sets_width` is True if the project sets that length, and False if it is a default or a habit.
+    `names_before` are the names that the file used before it was changed. `is_written` returns True
+    if another file of the project may assign an attribute of a name.
     """
 
     width: int
     oldest: int
-    format: Callable[[str], str | None] | None = None
+    sets_width: bool = False
     names_before: frozenset[str] = frozenset()
     is_written: Callable[[str], bool] = lambda _name: False
 
@@ -188,31 +188,6 @@ class PythonSource:
             and _CONTINUED.search(self.text(node))
             for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
         )
-
-    @cached_property
-    def strings(self) -> list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]:
-        """All strings and f-strings, each with the node that it is a part of."""
-        return [
-            (parent, node)
-            for parent, node in self._nodes_with_parents
-            if (
-                isinstance(node, ast.JoinedStr)
-                or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
-            )
-            and not isinstance(parent, ast.JoinedStr | ast.FormattedValue)
-        ]
-
-    def strings_in(self, line: int) -> list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]:
-        """Return the strings that start and end in a line, each with the node around it."""
-        return self._strings_by_line.get(line, [])
-
-    @cached_property
-    def _strings_by_line(self) -> dict[int, list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]]:
-        found: dict[int, list[tuple[ast.AST, ast.Constant | ast.JoinedStr]]] = {}
-        for parent, node in self.strings:
-            if node.lineno == node.end_lineno:
-                found.setdefault(node.lineno, []).append((parent, node))
-        return found
 
     def docstring_at(self, line: int) -> ast.Constant | None:
         """Return the literal of the docstring that a line belongs to, or None."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from remora.operations.lint.recipes.ambiguous import PLAIN_CHARACTERS
 from remora.operations.lint.recipes.base import Recipe
 from remora.operations.lint.recipes.class_variables import CLASS_VARIABLES
+from remora.operations.lint.recipes.comment_wrapping import WRAPPED_COMMENTS
 from remora.operations.lint.recipes.docstring_text import (
     IMPERATIVE,
     PERIOD,
@@ -12,12 +13,11 @@ from remora.operations.lint.recipes.docstring_text import (
 )
 from remora.operations.lint.recipes.exceptions import CHAINED
 from remora.operations.lint.recipes.imports import UNUSED_IMPORTS
-from remora.operations.lint.recipes.long_lines import LONG_LINES
 from remora.operations.lint.recipes.renames import AMBIGUOUS_NAMES, RAW_VALUES
 from remora.operations.lint.recipes.summary import SUMMARY_LINE
 
 _ALL = (
-    LONG_LINES,
+    WRAPPED_COMMENTS,
     SUMMARY_LINE,
     IMPERATIVE,
     WITHOUT_THIS,

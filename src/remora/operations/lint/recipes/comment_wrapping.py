@@ -1,4 +1,4 @@
-"""Recipe for E501: wraps comments and docstrings, splits strings, and lays out long statements."""
+"""Recipe for E501: wraps comments and docstrings if the project sets a line length."""
 
 import ast
 import re
@@ -12,8 +12,6 @@ from remora.operations.lint.recipes.base import (
     same_docstring_words,
 )
 from remora.operations.lint.recipes.directives import is_directive
-from remora.operations.lint.recipes.long_strings import split_string
-from remora.operations.lint.recipes.statement_layout import lay_out
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.text_edits import Edit
 
@@ -23,8 +21,10 @@ _BULLETS = "-*+•0123456789"
 _LITERAL = re.compile(r"\s*(?:>>>|\.\.\.(?:\s|$)|\||\+[-=]|\.\. |[-=~^\"'`#*+]{3,}\s*$|\$ |%)")
 
 
-def fix_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:
-    """Return the edits that shorten a line, or None if the line is better left as it is."""
+def wrap_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """Return the edits that shorten a comment or docstring, or None if it is better left alone."""
+    if not source.conventions.sets_width:
+        return None
     number = finding["line"]
     text = source.line(number)
     literal = source.docstring_at(number)
@@ -32,7 +32,7 @@ def fix_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:
         return _wrap_docstring_line(source, literal, number)
     if text.lstrip().startswith("#"):
         return _wrap_comment(source, number) if not source.starts_in_string(number) else None
-    return _move_comment(source, number) or split_string(source, number) or lay_out(source, number)
+    return _move_comment(source, number)
 
 
 def _wrap_comment(source: PythonSource, number: int) -> RecipeFix | None:
@@ -182,4 +182,4 @@ def _replace_lines(
     return RecipeFix((Edit(start, stop, source.newline.join(lines)),))
 
 
-LONG_LINES = Recipe(codes=("E501",), fix=fix_long_line, keeps=same_docstring_words)
+WRAPPED_COMMENTS = Recipe(codes=("E501",), fix=wrap_long_line, keeps=same_docstring_words)
