@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from remora.operations.types.source.bare_text import without_annotations, written_annotations
+from remora.operations.types.hidden_annotations import without_annotations, written_annotations
 from remora.operations.types.source.slots import SourceText
 from remora.operations.types.source.terms import canonical
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.code.file_analysis import read_facts
+from remora.code.file_analysis import package_of, read_facts
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.imports import package_of
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
 from tests.code.corpus import library, tree_of

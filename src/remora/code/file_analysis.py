@@ -1,6 +1,7 @@
 """Static analysis of one Python file, without reading other files."""
 
 import ast
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -8,11 +9,9 @@ import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.lowering.dispatch import LoweringResult, lower_module
-from remora.code.syntax.complexity import complexities
 from remora.code.syntax.definitions import Definition, ImportNode
 from remora.code.syntax.docstring_drift import is_docstring_outdated
 from remora.code.syntax.error_recovery import parse_with_recovery
-from remora.code.syntax.imports import imported_names
 from remora.code.syntax.signature import (
     decorator_texts,
     docstring_summary,
@@ -26,6 +25,8 @@ from remora.code.syntax.source import Source, Unreadable, read_source, read_with
 from remora.code.syntax.spans import Span, module_span, span_of
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
+
+_SOURCE_FOLDER = "src"
 
 
 class FileAnalysis(NamedTuple):
@@ -86,7 +87,7 @@ def _analyze_file(path: str, source: bytes) -> FileAnalysis:
 
 def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tuple[NodeFacts, ...]:
     definitions = lowered.definitions
-    counts = complexities(definitions, lowered.branches)
+    counts = _complexities(definitions, lowered.branches)
     key = node_key(lowered.lowered.path)
     hinted = _with_type_hints(definitions, key)
     module = NodeFacts(
@@ -97,7 +98,7 @@ def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tu
         signature=None,
         docstring=docstring_summary(source.tree.body),
         docstring_outdated=False,
-        imports=imported_names(path, lowered.imports),
+        imports=_imported_names(path, lowered.imports),
         decorators=(),
         bases=(),
         source_hash=span.source_hash,
@@ -159,3 +160,61 @@ def _node(definition: Definition, source: Source, complexity: int, hinted: bool)
         complexity,
         hinted,
     )
+
+
+def _complexities(definitions: Sequence[Definition], branches: Sequence[int]) -> list[int]:
+    """Return the complexity of each definition.
+
+    `branches` contains the number of branches in each definition, excluding nested definitions. The
+    complexity of a function is 1 plus its number of branches. The complexity of a class is 1 plus
+    its number of branches plus the complexities of its methods. If a class has methods, this sum is
+    divided by their number and rounded down, and 1 is added if there is more than one method.
+    """
+    methods: dict[NodeKey, list[int]] = {}
+    for (node, _, _, parent), count in zip(definitions, branches, strict=True):
+        if not isinstance(node, ast.ClassDef):
+            methods.setdefault(parent, []).append(count + 1)
+    return [
+        _of_class(count, methods.get(key, ())) if isinstance(node, ast.ClassDef) else count + 1
+        for (node, _, key, _), count in zip(definitions, branches, strict=True)
+    ]
+
+
+def _of_class(branches: int, methods: Sequence[int]) -> int:
+    whole = 1 + branches + sum(methods)
+    return whole if not methods else int(whole / len(methods)) + (len(methods) > 1)
+
+
+def package_of(path: str) -> tuple[str, ...]:
+    """Return the names of the package folders that contain a file.
+
+    The outermost package folder follows the last folder whose name is `src` or is not an
+    identifier.
+    """
+    folders = path.split("/")[:-1]
+    for index in range(len(folders) - 1, -1, -1):
+        if folders[index] == _SOURCE_FOLDER or not folders[index].isidentifier():
+            return tuple(folders[index + 1 :])
+    return tuple(folders)
+
+
+def _imported_names(path: str, imports: Iterable[ImportNode]) -> tuple[str, ...]:
+    """Return the unique imported names, such as `os` or `pkg.sub.*`, in source order."""
+    names: dict[str, None] = {}
+    package = package_of(path)
+    for node in imports:
+        base = "" if isinstance(node, ast.Import) else _module_prefix(package, node)
+        for alias in node.names:
+            names[base + alias.name] = None
+    return tuple(names)
+
+
+def _module_prefix(package: tuple[str, ...], node: ast.ImportFrom) -> str:
+    """Return the module prefix of an imported name, including the trailing dot."""
+    module = f"{node.module}." if node.module else ""
+    if not node.level:
+        return module
+    parts = len(package) - node.level + 1
+    if parts < 0 or (parts == 0 and not module):
+        return "." * node.level + module
+    return "".join(f"{part}." for part in package[:parts]) + module

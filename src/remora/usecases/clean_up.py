@@ -1,18 +1,23 @@
 """Finds what `clean` can remove: leftover files, unused clones, and Hub databases."""
 
+import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
+from remora.hub.store.database_check import is_foreign
+from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.hub.store.reader import open_snapshot
-from remora.hub.store.unused_databases import is_idle, orphaned_databases
+from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
@@ -23,6 +28,8 @@ from remora.workspaces.repository_cache import (
     remove_if_unused,
     repositories_folder,
 )
+
+_DAEMON = ".daemon"
 
 
 def cleanable(
@@ -55,11 +62,11 @@ def _clones(invocation: Invocation) -> Iterator[Removal]:
 def is_hub_in_use(invocation: Invocation, project: ProjectRecords) -> bool:
     """Return True if a process is using the project's Hub database. `clean` then keeps it."""
     db = hub_paths(invocation.folders, project.root).db
-    return db.exists() and not is_idle(db)
+    return db.exists() and not _is_idle(db)
 
 
 def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
-    for place in orphaned_databases(invocation.folders.cache / "hub"):
+    for place in _orphaned_databases(invocation.folders.cache / "hub"):
         yield _removable(place), partial(_remove_hub, place)
 
 
@@ -71,7 +78,7 @@ def _own_hub(
     The next Hub query rebuilds the database.
     """
     places = hub_paths(invocation.folders, project.root)
-    if not places.db.exists() or not is_idle(places.db):
+    if not places.db.exists() or not _is_idle(places.db):
         return
     place = places.db.parent
     measured = Observation(calls=(), tests=(), ran=()) if observed else _measured(places.db)
@@ -111,7 +118,7 @@ def _forget_source(places: HubPaths, measured: Observation) -> None:
 
 
 def _require_idle(db: Path) -> None:
-    if not is_idle(db):
+    if not _is_idle(db):
         raise DiskError("in use by another process")
 
 
@@ -130,3 +137,32 @@ def _holds_source(db: Path) -> bool:
         return True
     with closing(view):
         return bool(view.paths())
+
+
+def _orphaned_databases(folder: Path) -> Iterator[Path]:
+    """Yield the folders of idle databases whose root no longer exists."""
+    with suppress(OSError):
+        for place in sorted(folder.iterdir()):
+            root = _root_of(place / "hub.db")
+            if root is not None and not os.path.lexists(root) and _is_idle(place / "hub.db"):
+                yield place
+
+
+def _root_of(db: Path) -> Path | None:
+    with suppress(OSError, sqlite3.Error):
+        if db.is_symlink() or not db.is_file() or is_foreign(db):
+            return None
+        name = quote(os.fsencode(db.absolute()))
+        # immutable: creates no log or lock
+        with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
+            found = connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
+            return Path(unescape_path(found[0])) if found else None
+    return None
+
+
+def _is_idle(db: Path) -> bool:
+    """Return True if neither a writer nor a daemon is using the database. Nothing is written."""
+    locks = (lock_of(db), db.with_name(db.name + _DAEMON))
+    return all(
+        not os.path.lexists(lock) or (is_lock(lock) and owner(lock) is None) for lock in locks
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.code.syntax.docstring_change import only_docstrings_changed
+from remora.runs.review.filters import only_docstrings_changed
 
 CODE = b"def f(x):\n    return x  # one\n"
 

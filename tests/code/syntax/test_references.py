@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from remora.code.syntax.references import find_name_references
+from remora.tools.host.find_references import find_name_references
 
 PROGRAM = '''\
 from shop.load import load as fetch

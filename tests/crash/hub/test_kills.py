@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from remora.errors import OutsideError
-from remora.hub.process.daemon_request import ask
+from remora.hub.process.control import ask
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.owner_lock import owner
 from remora.hub.store.reader import open_snapshot

@@ -10,8 +10,7 @@ from remora.hub.file_stamp import stamp_of
 from remora.hub.node import ObservedValues
 from remora.hub.observed_links import Observation, ObservedFunction, ObservedTest, anchor_of
 from remora.hub.process.hub_paths import hub_paths
-from remora.hub.sources.current_nodes import CurrentNodes
-from remora.hub.sources.project_facts import reached_from_tests
+from remora.hub.sources.current_nodes import CurrentNodes, reached_from_tests
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking

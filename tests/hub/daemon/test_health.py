@@ -15,7 +15,7 @@ from remora.hub.daemon.health import (
     memory_mb,
     release_memory,
 )
-from remora.hub.daemon.logfile import MAX_BYTES, log_to
+from remora.usecases.hub.run_daemon import MAX_BYTES, log_to
 
 
 def test_memory_is_measured_and_given_back() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from remora.errors import OutsideError
-from remora.hub.process.daemon_request import ask as hub
+from remora.hub.process.control import ask as hub
 from remora.hub.protocol import Callers, GetContext, Request
 from tests.hub.client.conftest import GENEROUS, House, ask
 from tests.hub.torture.daemons import hubs

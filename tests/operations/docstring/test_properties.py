@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from remora.errors import HostError
-from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import write
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.mend import mend_of

@@ -1,9 +1,9 @@
 """On-demand queries for the callees, callers, importers and subclasses of a node."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from remora.code.callgraph.abstract_values import CLASS, FUNCTION, MODULE, Values
+from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.callers.aliases import CALL, STORE, AliasSearch, Site
 from remora.code.callgraph.files.file_cache import FileCache
@@ -16,16 +16,26 @@ from remora.code.callgraph.names.call_targets import (
     read_targets,
     store_targets,
 )
-from remora.code.callgraph.names.imported_names import imported_as, imports_of
 from remora.code.callgraph.rules.rule_table import RULES
 from remora.code.callgraph.solver import MAX_ANSWERS
-from remora.code.ir.model import CLASS_SCOPE, AttributeRead, AttributeWrite, Call
+from remora.code.ir.model import (
+    CLASS_SCOPE,
+    IMPORT,
+    IMPORT_FROM,
+    AttributeRead,
+    AttributeWrite,
+    Binding,
+    Call,
+    unqualified_name,
+)
 from remora.code.links import TIERS, Edge
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
 _MAX_CACHED_SITES = 3_000  # call sites whose targets are cached
 EdgeLines = dict[str, tuple[int, set[int]]]
+
+
 """Maps each node key to its tier and lines."""
 
 
@@ -108,7 +118,7 @@ class Linker:
         if file is None:
             return ()
         found: EdgeLines = {}
-        for path in self._ctx.mentioning(imported_as(file.path, qualname)):
+        for path in self._ctx.mentioning(_imported_as(file.path, qualname)):
             if key in self._imports_of(path):
                 found[node_key(path)] = (0, set())
         return _edges(found)
@@ -222,7 +232,7 @@ class Linker:
 
     def _imports_of(self, path: str) -> frozenset[str]:
         return self._ctx.memoize(
-            self._imports, path, lambda: frozenset(imports_of(self._ctx, path))
+            self._imports, path, lambda: frozenset(_imports_of(self._ctx, path))
         )
 
 
@@ -248,3 +258,51 @@ def _edges(found: EdgeLines) -> tuple[Edge, ...]:
     return tuple(
         Edge(key=key, tier=TIERS[tier], lines=tuple(sorted(found[key][1]))) for tier, key in order
     )
+
+
+def _imports_of(ctx: Context, path: str) -> Iterator[str]:
+    """Yield the keys of imported nodes that the file mentions. An instance counts as its class."""
+    if (file := ctx.file(path)) is None:
+        return
+    for number, scope in enumerate(file.scopes):
+        for name, binds in scope.binds.items():
+            for i, bind in enumerate(binds):
+                for value in _imported_values(ctx, path, bind, ("bind", 0, path, number, name, i)):
+                    found = _node(ctx, value)
+                    if found and found[0] != path and _imported_as(*found) in file.names:
+                        yield node_key(*found)
+
+
+def _imported_as(path: str, qualname: str) -> str:
+    """Return the name that a file must mention to import the node."""
+    if qualname != MODULE_NAME:
+        return unqualified_name(qualname).partition("#")[0]
+    parts = path.removesuffix(".py").split("/")
+    return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+
+
+def _imported_values(
+    ctx: Context, path: str, bind: Binding, question: tuple[str, int, str, int, str, int]
+) -> Iterator[Value]:
+    if bind.kind == IMPORT_FROM:
+        yield from (value for value, _ in ctx.solve(question))
+    elif bind.kind == IMPORT:
+        for dotted in (bind.term, bind.extra):  # `import a.b` binds only `a`
+            module = ctx.resolve_import(path, 0, dotted) if dotted else None
+            if module is not None:
+                yield module
+
+
+def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
+    """Return (path, qualname) for the node that a value refers to, or None.
+
+    An instance refers to its class.
+    """
+    if value[0] == MODULE:
+        return value[1], MODULE_NAME
+    if value[0] not in {CLASS, FUNCTION, INSTANCE}:
+        return None
+    if (file := ctx.definition_file(value[1], value[2])) is None:
+        return None
+    qualname = file.scopes[value[2]].qualname
+    return (value[1], qualname) if file.nodes.get(qualname) == value[2] else None

@@ -1,18 +1,22 @@
-"""Tests related to a node, found by static analysis."""
+"""Tests related to a node, found by static analysis or by their names."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
 from remora.code.callgraph.linker import Linker
-from remora.code.links import TIERS, Related
+from remora.code.links import TIERS, Related, Tier
 from remora.code.pytest_model.caller_search import CallerSearch
-from remora.code.pytest_model.pytest_file import pytest_id
+from remora.code.pytest_model.pytest_file import PytestFile, is_test_file, pytest_id
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.code.pytest_model.reverse_links import KnownLinks, ReverseLinks
-from remora.code.pytest_model.tests_by_name import tests_named_after
+from remora.ids import MODULE, split_node_key
 
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 DEPTH = 10
+
+
 """Maximum number of calls between a test and a node."""
 
 
@@ -63,7 +67,7 @@ class RelatedTests:
         search.stop = stop
         damaged = False
         try:
-            for file, test, tier in tests_named_after(self._program, self._project, key):
+            for file, test, tier in _tests_named_after(self._program, self._project, key):
                 search.found.add(TIERS.index(tier), depth, file, test)
             search.from_node(key)
         except OutOfTimeError:
@@ -75,3 +79,51 @@ class RelatedTests:
         nearest = sorted(best.items(), key=lambda item: item[::-1])
         tests = tuple(Related(id=test, tier=TIERS[rank]) for test, (rank, _) in nearest)
         return SearchResult(tests, complete=not (search.stopped or damaged), damaged=damaged)
+
+
+def _tests_named_after(
+    program: Program, project: PytestProject, key: str
+) -> Iterator[tuple[PytestFile, str, Tier]]:
+    """Yield the file, the qualname and the tier of each test that is named after a node.
+
+    Tests outside `test_<module>.py` count only if they are all in one file. They are `possible` if
+    the node's name has several definitions.
+    """
+    path, qualname = split_node_key(key)
+    named_files = list(project.files_named_after(_module_name(path)))
+    if qualname == MODULE:
+        for file in named_files:
+            for test in file.tests():
+                yield file, test, "unique"
+        return
+    name = qualname.rpartition(".")[2].partition("#")[0]
+    named_paths = {file.path for file in named_files}
+    for named in (f"def test_{_snake(name)}", f"def Test{_camel(name)}"):
+        paths = [p for p in program.mentioning(named) if is_test_file(p)]
+        preferred = [p for p in paths if p in named_paths]
+        for test_path in preferred or (paths if len(paths) == 1 else []):
+            is_sure = test_path in named_paths or project.defines_once(name)
+            for file, test in _tests_called(project.file(test_path), named.removeprefix("def ")):
+                yield file, test, "unique" if is_sure else "possible"
+
+
+def _tests_called(file: PytestFile | None, name: str) -> Iterator[tuple[PytestFile, str]]:
+    for test in file.tests() if file is not None else ():
+        parts = test.split(".")
+        if file is not None and name in {part.partition("#")[0] for part in parts}:
+            yield file, test
+
+
+def _module_name(path: str) -> str:
+    """Return `foo` for `pkg/foo.py`, and `pkg` for `pkg/__init__.py`."""
+    folder, _, file = path.removesuffix(".py").rpartition("/")
+    name = folder.rpartition("/")[2] if file == "__init__" else file
+    return name.strip("_")
+
+
+def _snake(name: str) -> str:
+    return "_".join(word.lower() for word in _WORD.findall(name)) or name
+
+
+def _camel(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_") if word)

@@ -1,7 +1,13 @@
-"""Extraction of the nodes of a Python file."""
+"""Extraction of the nodes of a Python file, without those that a `# remora: skip` comment excludes."""
 
 import ast
+import contextlib
+import io
+import re
+import tokenize
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from remora.code.syntax.definitions import Definition, find_definitions
 from remora.code.syntax.docstring_drift import is_docstring_outdated
@@ -13,11 +19,26 @@ from remora.code.syntax.signature import (
     signature,
     start_line,
 )
-from remora.code.syntax.skip_comments import SkipComments, find_skip_comments
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
+
+_SKIP_COMMENT = re.compile(r"#\s*remora:\s*skip(?![\w-])")
+_QUICK_TEST = b"remora:"
+_IGNORED_TOKENS = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+
+
+class _SkipComments(NamedTuple):
+    """The lines of a file that are affected by skip comments.
+
+    `statements` contains the first lines of statements that have a skip comment. `standalone`
+    contains the lines that consist only of a skip comment.
+    """
+
+    statements: frozenset[int] = frozenset()
+    standalone: frozenset[int] = frozenset()
+
 
 _MAX_CACHED_FILES = 32
 _MAX_CACHED_BYTES = 256 * 1024
@@ -48,7 +69,7 @@ def _read(path: str, source: bytes) -> Module | Unreadable:
     if isinstance(read, Unreadable):
         return read
     spelled = escape_path(path)
-    skips = find_skip_comments(read.utf8)
+    skips = _find_skip_comments(read.utf8)
     span, file_hash = module_span(read)
     own = _module_node(path, spelled, read, skips, span)
     nodes = [own]
@@ -91,7 +112,7 @@ def _node(path: str, definition: Definition, source: Source, *, skip: bool) -> N
     )
 
 
-def _module_node(path: str, spelled: str, source: Source, skips: SkipComments, span: Span) -> Node:
+def _module_node(path: str, spelled: str, source: Source, skips: _SkipComments, span: Span) -> Node:
     body = source.tree.body
     code = without_docstring(body)
     first_code = start_line(code[0], source) if code else span.line_end + 1
@@ -112,3 +133,30 @@ def _module_node(path: str, spelled: str, source: Source, skips: SkipComments, s
         parent=None,
         skip=any(line < first_code for line in skips.standalone),
     )
+
+
+def _find_skip_comments(utf8: bytes) -> _SkipComments:
+    """Return the skip comments of a valid file. Strings that contain the same text are ignored."""
+    if _QUICK_TEST not in utf8:  # tokenizing takes ten times as long as parsing
+        return _SkipComments()
+    text = utf8.decode()
+    if not _SKIP_COMMENT.search(text):
+        return _SkipComments()
+    statements: set[int] = set()
+    standalone: set[int] = set()
+    start: int | None = None
+    for token in _tokens(text):
+        if token.type == tokenize.COMMENT:
+            if _SKIP_COMMENT.search(token.string):
+                (standalone if start is None else statements).add(start or token.start[0])
+        elif token.type == tokenize.NEWLINE:
+            start = None
+        elif token.type not in _IGNORED_TOKENS and start is None:
+            start = token.start[0]
+    return _SkipComments(frozenset(statements), frozenset(standalone))
+
+
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    # `tokenize` may reject what the parser accepts; comments found before the error are kept
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        yield from tokenize.generate_tokens(io.StringIO(text).readline)

@@ -14,20 +14,31 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
-from remora.errors import NotFound, RemoraError
-from remora.hub.daemon.view_cache import NewestView
+from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.protocol import Refused
 from remora.hub.query.queries import NodeQueries
 from remora.hub.store.ir_cache import IrCache
-from remora.hub.store.reader import StoredSnapshot
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 
 THREAD_NAME = "remora-hub-lane"
+
+
 """Prefix of the thread names."""
+
+
 MAX_THREADS = 3
 ANSWER_LIMIT_S = 10.0
+
+
 """Seconds to wait for an answer. Its thread then continues, and takes no other question."""
+
+
 GIVE_UP_S = 20.0
+
+
 """Seconds after which a computation stops. Until then, an equal question shares it."""
+
+
 _PATIENCE_S = 1.0
 _TRIES = 3  # attempts at an answer; if files keep changing, the last attempt is returned as it is
 # These limits determine how much memory the daemon uses in addition to its idle memory. On the
@@ -123,7 +134,7 @@ class NewestQueries:
     """Queries on the latest stored state. Each instance may be used by one thread only."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
-        self._newest = NewestView(db, read.lowered)
+        self._newest = _NewestView(db, read.lowered)
         self._files = read.files
         self._answers: NodeQueries | None = None
 
@@ -202,3 +213,38 @@ class _QueryThread:
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)
         self.queries = NewestQueries(db, read)
+
+
+class _NewestView:
+    """Opens the snapshot on demand.
+
+    An instance may be used by one thread only, but `lowered` may be shared by threads.
+    """
+
+    def __init__(self, db: Path, lowered: IrCache) -> None:
+        self._db = db
+        self._lowered = lowered
+        self._view: StoredSnapshot | None = None
+        self._place = (0, 0)
+
+    def view(self) -> StoredSnapshot:
+        """Return the snapshot of the current file.
+
+        Raises DiskError if the file is missing or cannot be read.
+        """
+        try:
+            found = self._db.stat()
+        except OSError as error:
+            raise DiskError(f"{self._db}: {error.strerror}") from error
+        if self._view is None or self._place != (found.st_dev, found.st_ino):
+            self.close()
+            self._view = open_snapshot(self._db, self._lowered)
+            self._place = found.st_dev, found.st_ino
+        if self._view is None:
+            raise DiskError(f"{self._db} cannot be read")
+        return self._view
+
+    def close(self) -> None:
+        if self._view is not None:
+            self._view.close()
+            self._view = None

@@ -1,19 +1,32 @@
-"""Control of a daemon: querying its status, checking whether it is running, and stopping it."""
+"""Control of a daemon: blocking requests, its status, whether it is running, and stopping it."""
 
 import os
 import select
 import signal
+import socket
 import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from remora.errors import DiskError, HubDamaged, OutsideError
 from remora.hub.process.addresses import read_addresses, remove
-from remora.hub.process.daemon_request import ask
 from remora.hub.process.hub_paths import HubPaths, display_path
-from remora.hub.protocol import ChangedSince, Status, StatusResult, decode_status
+from remora.hub.protocol import (
+    Answer,
+    ChangedSince,
+    Request,
+    Status,
+    StatusResult,
+    decode_answer,
+    decode_status,
+    request_line,
+)
+from remora.hub.server.socket_listener import is_ours
 from remora.hub.store.owner_lock import owner
 
+_PART = 1 << 16
 _STOP_S = 10.0
 _KILL_S = 5.0
 _LOOK_S = 0.02
@@ -140,3 +153,30 @@ def _stored_counts(db: Path) -> tuple[int | None, int | None, int | None]:
         return None, None, None
     finally:
         view.close()
+
+
+def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
+    """Send a request to the daemon and return its answer.
+
+    Raises OutsideError if the daemon belongs to another user, or if it does not respond within
+    `seconds`.
+    """
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(seconds)
+            line.connect(os.fspath(place))
+            if not is_ours(line):
+                raise OutsideError(f"a process of another user is listening on {place}")
+            line.sendall(request_line(request))
+            return decode_answer(_line_of(line))
+    except (OSError, msgspec.DecodeError) as error:
+        raise OutsideError(f"no daemon is responding at {place}: {error}") from error
+
+
+def _line_of(line: socket.socket) -> bytes:
+    received = bytearray()
+    while not received.endswith(b"\n"):
+        if not (part := line.recv(_PART)):
+            raise ConnectionResetError("the connection was closed")
+        received += part
+    return bytes(received)

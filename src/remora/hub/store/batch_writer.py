@@ -11,14 +11,20 @@ from remora.code.file_facts import FileFacts
 from remora.hub.node import UpdateSource
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, StoredValues, node_values, stamp_values
-from remora.hub.store.ir_rows import IrRows
-from remora.hub.store.recent_nodes import RecentNodes
-from remora.hub.store.uids import Identities
+from remora.hub.store.uids import Identities, RecentNodes
 
 LOGGED_AT_ONCE = 10_000
+
+
 """Maximum keys logged per transaction. A longer list is not useful and is not logged."""
+
+
 LOGGED = 50_000
+
+
 """Approximate maximum number of keys in the log; older keys are deleted."""
+
+
 _BETWEEN_COUNTS = 16
 _COLUMNS = NODE_COLUMNS.split(", ")
 _PUT_NODE = (
@@ -81,7 +87,7 @@ class BatchWriter:
         many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
         (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
         files: list[tuple[Any, ...]] = []
-        facts = IrRows(self._connection)
+        facts = _IrRows(self._connection)
         less: list[tuple[str, int | None]] = []
         mentions: list[tuple[str, int]] = []
         new = False
@@ -176,3 +182,38 @@ def _file_values(id_: int, changed: FileDifference) -> tuple[Any, ...]:
         facts.detail,
         changed.update.extras,
     )
+
+
+class _IrRows:
+    """Collects the IR rows of a transaction.
+
+    It also collects the previous IR of changed files, which is used to find outdated links.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._new: list[tuple[int, bytes]] = []
+        self._removed: list[tuple[int | None]] = []
+        self._before: list[tuple[str, bytes | None]] = []
+
+    def put(self, path: str, file: int, lowered: bytes, before: bytes | None) -> None:
+        """Add the new and the stored IR of a file, unless they are equal."""
+        if before != lowered:
+            self._new.append((file, lowered))
+            self._before.append((path, before))
+
+    def remove(self, path: str, file: int | None, before: bytes | None) -> None:
+        """Add a file that was removed."""
+        self._removed.append((file,))
+        self._before.append((path, before))
+
+    def write(self, generation: int) -> None:
+        """Write all rows. If no IR has changed, nothing is written."""
+        if not self._before:
+            return
+        run, many = self._connection.execute, self._connection.executemany
+        many("DELETE FROM file_facts WHERE file = ?", self._removed)
+        many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", self._new)
+        run("UPDATE meta SET value = ? WHERE name = 'lowered_since'", (generation,))
+        if run("SELECT 1 FROM meta WHERE name = 'links_base'").fetchone():
+            many("INSERT OR IGNORE INTO unlinked VALUES (?, ?)", self._before)

@@ -19,8 +19,7 @@ from remora.hub.store.link_writer import LinkWriter
 from remora.hub.store.observed_rows import compare_observation, delete_orphaned
 from remora.hub.store.previous_rows import PreviousRows
 from remora.hub.store.reader import SharedState, StoredSnapshot
-from remora.hub.store.recent_nodes import RecentNodes
-from remora.hub.store.uids import forget_old
+from remora.hub.store.uids import RecentNodes, forget_old
 from remora.hub.store.writer_session import Clock, WriterSession
 from remora.hub.update_rules import KnownFile
 from remora.ids import escape_path, unescape_path

@@ -29,9 +29,8 @@ from remora.hub.store.batch_diff import UNKNOWN, FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
-from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.stored_links import StoredLinks
-from remora.hub.store.uids import Identities
+from remora.hub.store.uids import Identities, RecentNodes
 from remora.ids import unescape_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant

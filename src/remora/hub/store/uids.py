@@ -1,4 +1,4 @@
-"""Uids of the nodes in a batch and of nodes that no longer exist."""
+"""Uids of the nodes in a batch, of nodes that no longer exist, and of nodes that may have moved."""
 
 import os
 import sqlite3
@@ -9,10 +9,41 @@ from typing import Any
 from remora.hub.query.snapshots import Continued
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.node_identity import Identity, NewNode, follow
-from remora.hub.store.recent_nodes import RecentNodes
+
+_RECENT_S = 60
+_MAX_NODES = 20_000
+
+
+class RecentNodes:
+    """Nodes whose uid was created recently, keyed by node key. They are kept only in memory."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, tuple[NewNode, int]] = {}
+
+    def recent(self, now: int) -> list[NewNode]:
+        """Return the nodes created in the last minute. `now` is in seconds."""
+        self._nodes = {
+            key: birth for key, birth in self._nodes.items() if now - _RECENT_S <= birth[1] <= now
+        }
+        return [fresh for fresh, _ in self._nodes.values()]
+
+    def add(self, nodes: Collection[NewNode], now: int) -> None:
+        """Add new nodes, unless there are too many to be the result of a move."""
+        if len(nodes) + len(self._nodes) <= _MAX_NODES:
+            self._nodes.update((node.key, (node, now)) for node in nodes)
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Remove nodes that were matched, changed or deleted."""
+        for key in keys:
+            self._nodes.pop(key, None)
+
 
 REMEMBER_S = 30 * 24 * 3600
+
+
 """Seconds to remember a vanished node."""
+
+
 _AT_ONCE = 5000  # values in one SQLite query
 _BYTES = 16
 
@@ -196,3 +227,6 @@ def _select(
     while portion := list(islice(remaining, _AT_ONCE)):
         marks = ",".join("?" * len(portion))
         yield from connection.execute(f"{sql}({marks}){condition}", portion)
+
+
+"""Seconds to remember a new node. A move may be reported in two parts, the new path first."""

@@ -5,9 +5,9 @@ import dataclasses
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_update import updated_lines
+from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.insertion_point import (
     InsertionPoint,

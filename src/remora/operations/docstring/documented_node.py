@@ -11,11 +11,25 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.operations.docstring.drift.contradictions import find_contradictions
+from remora.operations.docstring.drift.defaults import default_findings
+from remora.operations.docstring.drift.documented_parameters import (
+    parameter_findings,
+    type_findings,
+)
+from remora.operations.docstring.drift.documented_results import exception_findings, result_findings
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift.truth import truth_findings
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import RelatedTexts
 
+_CHECKS = (
+    parameter_findings,
+    default_findings,
+    type_findings,
+    exception_findings,
+    result_findings,
+    truth_findings,
+)
 _CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\s*$")
 
 
@@ -51,7 +65,7 @@ class DocumentedNode:
     @cached_property
     def contradictions(self) -> tuple[DriftFinding, ...]:
         """The contradictions between the docstring and the code. A module has none."""
-        return find_contradictions(self.code) if self.code is not None else ()
+        return _find_contradictions(self.code) if self.code is not None else ()
 
     def new_contradictions(self, before: "DocumentedNode | None") -> list[DriftFinding]:
         """Return the contradictions whose code and name an earlier version has less often."""
@@ -104,3 +118,9 @@ def _definitions(path: str, content: bytes) -> tuple[Source, dict[NodeKey, Defin
         raise HostError(f"{path}: {source.detail}")
     found = find_definitions(source.tree, escape_path(path))
     return source, {each.key: each for each in found}
+
+
+def _find_contradictions(code: DocumentedCode) -> tuple[DriftFinding, ...]:
+    """Return the contradictions between a docstring and its code, in the docstring's order."""
+    found = [each for check in _CHECKS for each in check(code)]
+    return tuple(sorted(found, key=lambda each: each.line))

@@ -22,9 +22,9 @@ _MISSING, _OUTDATED = "missing docstring", "outdated docstring"
 
 
 def _load() -> Parts:
-    from remora.operations.docstring.checks import docstrings_only
     from remora.operations.docstring.docstring_need import docstring_work, reported_contradictions
     from remora.operations.docstring.docstring_verification import (
+        docstrings_only,
         documented,
         keeps_text,
         says_more,

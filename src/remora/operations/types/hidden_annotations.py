@@ -1,11 +1,13 @@
 """Hides annotations that people wrote, and compares them with those that the operation writes."""
 
 import ast
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 from remora.operations.restorer import (
     Choice,
     Restored,
@@ -14,16 +16,38 @@ from remora.operations.restorer import (
     SlotKey,
     Texts,
 )
-from remora.operations.types.source.bare_text import (
-    Place,
-    without_annotations,
-    written_annotations,
+from remora.operations.types.source.needless_imports import import_names, without_needless_imports
+from remora.operations.types.source.slots import (
+    RETURN,
+    SourceText,
+    functions_of,
+    is_left_alone,
+    is_overload,
+    parameters_of,
 )
-from remora.operations.types.source.equal_types import aliases_in, is_equal
-from remora.operations.types.source.slots import RETURN, SourceText, is_left_alone
-from remora.operations.types.source.terms import canonical
+from remora.operations.types.source.terms import (
+    arguments_of,
+    canonical,
+    head_of,
+    members_of,
+    union,
+)
 from remora.operations.types.types_need import why_left_out
 
+_FIELDS = re.compile("dataclass|attr|define|frozen|NamedTuple|TypedDict|Protocol|Model|Struct")
+_Place = tuple[int, str]
+_ARGUMENTS = {
+    **dict.fromkeys(("list", "set", "frozenset", "deque", "type", "Iterable", "Iterator"), "Any"),
+    **dict.fromkeys(("Sequence", "Collection", "Set", "Awaitable", "AsyncIterator"), "Any"),
+    **dict.fromkeys(("dict", "defaultdict", "Mapping", "MutableMapping"), "Any, Any"),
+    **dict.fromkeys(("Generator", "Coroutine"), "Any, Any, Any"),
+    **dict.fromkeys(("Pattern", "Match"), "Any"),
+    "tuple": "Any, ...",
+    "Callable": "..., Any",
+}
+_NARROWER = {"float": {"int"}, "complex": {"int", "float"}}
+_WORD = re.compile(r"[^\W\d]\w*")
+_MOST_ALIASES = 5
 _PARAMETER = "parameter "
 
 
@@ -56,7 +80,7 @@ def _slots(path: str, source: SourceText) -> Iterator[Slot]:
 
 def hide_annotations(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
     """Return the texts without the annotations of some slots, and what only these needed."""
-    removed: dict[str, set[Place]] = defaultdict(set)
+    removed: dict[str, set[_Place]] = defaultdict(set)
     for slot in slots:
         removed[slot.path].add(_place(slot))
     return without_annotations(texts, removed)
@@ -64,10 +88,10 @@ def hide_annotations(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
 
 def compare_annotations(slots: Sequence[Slot], _hidden: Texts, after: Texts) -> list[Restored]:
     """Compare annotations with those in the texts that the operation left behind."""
-    aliases = aliases_in(after.values())
+    aliases = _aliases_in(after.values())
 
     @cache
-    def annotations(path: str) -> dict[Place, ast.expr]:
+    def annotations(path: str) -> dict[_Place, ast.expr]:
         return written_annotations(SourceText(after[path]))
 
     return [_compared(slot, annotations(slot.path).get(_place(slot)), aliases) for slot in slots]
@@ -79,7 +103,7 @@ def _compared(slot: Slot, written: ast.expr | None, aliases: Mapping[str, str]) 
     text, people = ast.unparse(written), ast.unparse(ast.parse(f"({slot.text})", mode="eval"))
     if text == people:
         return Restored(outcome="exact", text=text)
-    equal = is_equal(canonical(text), canonical(people), aliases)
+    equal = _is_equal(canonical(text), canonical(people), aliases)
     return Restored(outcome="equivalent" if equal else "different", text=text)
 
 
@@ -99,10 +123,165 @@ def _part(name: str) -> str:
     return RETURN if name == RETURN else _PARAMETER + name
 
 
-def _place(slot: Slot) -> Place:
+def _place(slot: Slot) -> _Place:
     return slot.number, slot.part.removeprefix(_PARAMETER)
 
 
 RESTORER = Restorer(
     find=written_slots, hide=hide_annotations, compare=compare_annotations, choices=choices_of
 )
+
+
+"""The arguments of a type that is written without them."""
+
+
+"""Types that a number type includes."""
+
+
+"""How often an alias in the meaning of an alias is replaced."""
+
+
+def _aliases_in(texts: Iterable[str]) -> dict[str, str]:
+    """Return the type aliases that files define, by name. Those with several meanings are left out.
+
+    All texts must parse.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        for node in ParsedText(text).tree.body:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ) if isinstance(value, ast.Subscript | ast.BinOp) and name[:1].isalpha():
+                    term = canonical(ast.unparse(value))
+                    found[name] = term if found.get(name, term) == term else ""
+    return {name: term for name, term in found.items() if term}
+
+
+def _is_equal(first: str, second: str, aliases: Mapping[str, str]) -> bool:
+    """Return True if a type checker makes no difference between two canonical types."""
+    return bool(first and second) and _plain(first, aliases) == _plain(second, aliases)
+
+
+def _plain(term: str, aliases: Mapping[str, str]) -> str:
+    """Return a type without aliases, with all arguments, and with the members of unions in order.
+
+    Members that others include are left out.
+    """
+    for _ in range(_MOST_ALIASES):
+        expanded = _WORD.sub(lambda found: aliases.get(found[0], found[0]), term)
+        if expanded == term:
+            break
+        term = canonical(expanded) or term
+    members = [_with_arguments(each, aliases) for each in members_of(term)]
+    included = set[str]().union(*(_NARROWER.get(each, ()) for each in members))
+    return union(sorted(each for each in members if each not in included))
+
+
+def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
+    arguments = arguments_of(term)
+    if not arguments:
+        return f"{term}[{_ARGUMENTS[term]}]" if term in _ARGUMENTS else term
+    if head_of(term) in ("Literal", ""):
+        return term
+    inner = (each if each.startswith("[") else _plain(each, aliases) for each in arguments)
+    return f"{head_of(term)}[{', '.join(inner)}]"
+
+
+"""Classes whose annotations are fields."""
+
+
+"""Number of a function in its file, and name of a parameter or `return`."""
+
+
+def written_annotations(source: SourceText) -> dict[_Place, ast.expr]:
+    """Return the annotations of a file's functions. Overloads are left out."""
+    found = {}
+    for number, (_, node, owner) in enumerate(source.functions):
+        if is_overload(node):
+            continue
+        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
+        for name, annotation in [*every, (RETURN, node.returns)]:
+            if annotation is not None:
+                found[number, name] = annotation
+    return found
+
+
+def without_annotations(
+    texts: Mapping[str, str], removed: Mapping[str, Collection[_Place]]
+) -> dict[str, str]:
+    """Return the texts of files without some annotations, and without imports that only they need.
+
+    If all annotations of a file are removed, those of attributes are removed, too, except fields of
+    dataclasses and the like.
+    """
+    imported = {name for text in texts.values() for name in import_names(text)}
+    return {
+        path: _bare(path, text, removed[path], imported) if removed.get(path) else text
+        for path, text in texts.items()
+    }
+
+
+def _bare(
+    path: str, text: str, removed: Collection[_Place], imported: Collection[tuple[str, str]]
+) -> str:
+    source = SourceText(text)
+    edits: list[Edit] = []
+    kept = False
+    for number, (_, node, owner) in enumerate(source.functions):
+        for arg, _, default in parameters_of(node, owner):
+            if arg.annotation is not None and (number, arg.arg) in removed:
+                edits.append(_without_parameter(source, arg, has_default=default is not None))
+            kept = kept or (arg.annotation is not None and (number, arg.arg) not in removed)
+        if node.returns is not None and (number, RETURN) in removed:
+            edits.append(_without_result(source, node.returns))
+        kept = kept or (node.returns is not None and (number, RETURN) not in removed)
+    if not kept:
+        edits += _attribute_edits(source)
+    return without_needless_imports(path, text, apply_edits(text, edits), imported)
+
+
+def _without_parameter(source: SourceText, arg: ast.arg, *, has_default: bool) -> Edit:
+    assert arg.annotation is not None
+    start = source.start(arg) + len(arg.arg)
+    end = source.end(arg.annotation)
+    while source.text[end] in ")\"' \n" and has_default:
+        end += 1
+    if has_default and source.text[end] == "=":
+        rest = source.text[end + 1 :]
+        return Edit(start, end + 1 + len(rest) - len(rest.lstrip()), "=")
+    return Edit(start, source.end(arg), "")
+
+
+def _without_result(source: SourceText, returns: ast.expr) -> Edit:
+    start = source.text.rindex("->", 0, source.start(returns))
+    colon = source.text.index(":", source.end(returns))
+    before = source.text[:start].rstrip().removesuffix("\\")
+    return Edit(len(before.rstrip()), colon, "")
+
+
+def _attribute_edits(source: SourceText) -> list[Edit]:
+    edits = []
+    for _, function, _ in functions_of(source.tree):
+        assigned = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
+        edits += [_without_attribute(source, node) for node in assigned if not node.simple]
+    for owner in ast.walk(source.tree):
+        if isinstance(owner, ast.ClassDef) and not _FIELDS.search(_head(owner)):
+            edits += _field_edits(source, owner.body)
+    return list(dict.fromkeys(edits))
+
+
+def _field_edits(source: SourceText, body: Iterable[ast.stmt]) -> list[Edit]:
+    return [_without_attribute(source, node) for node in body if isinstance(node, ast.AnnAssign)]
+
+
+def _head(owner: ast.ClassDef) -> str:
+    return " ".join(map(ast.unparse, [*owner.decorator_list, *owner.bases, *owner.keywords]))
+
+
+def _without_attribute(source: SourceText, node: ast.AnnAssign) -> Edit:
+    if node.value is None:
+        return Edit(source.start(node), source.end(node), "pass")
+    equals = source.text.index("=", source.end(node.annotation))
+    return Edit(source.end(node.target), equals, " ")

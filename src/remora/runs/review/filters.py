@@ -1,11 +1,12 @@
 """Filters that select change sets for review, based on the rules they fix and on conditions."""
 
+import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from remora.code.syntax.docstring_change import only_docstrings_changed
 from remora.code.syntax.node_patterns import nearest
+from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.ids import display_name
 from remora.operations.base import is_lint_code
@@ -18,9 +19,16 @@ from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
 from remora.tools.host.ruff.rule_codes import rule_codes
 
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")
+
+
 """A code, or the name of what an operation other than lint corrects: `missing annotation`."""
+
+
 _PYLINT = "PL"
+
+
 """Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`.
 
 All other rules have the letters of `--rule`.
@@ -159,8 +167,29 @@ CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
     "verified": _is_verified,
     "docstring-only": _is_docstring_only,
 }
+
+
 """Conditions of `--if`.
 
 The names are values of a command-line option. `docstring-only` compares files, so that it works for
 every operation.
 """
+
+
+def only_docstrings_changed(before: bytes, after: bytes) -> bool:
+    """Return True if both sources parse and their syntax trees are the same except for
+    docstrings.
+    """
+    old, new = _without_docstrings(before), _without_docstrings(after)
+    return old is not None and old == new
+
+
+def _without_docstrings(content: bytes) -> str | None:
+    source = read_source("", content)
+    if not isinstance(source, Source):
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            # a body of only a docstring equals a body of `pass`
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(source.tree)

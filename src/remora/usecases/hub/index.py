@@ -17,7 +17,7 @@ from remora.hub.index_check import IndexCheck, verify
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.process import control
-from remora.hub.process.daemon_request import ask
+from remora.hub.process.control import ask
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import environment
 from remora.hub.protocol import ChangedSince

@@ -16,7 +16,7 @@ from remora.hub.observe.observed_run import (
     run_tests,
 )
 from remora.hub.observed_links import Observation
-from remora.hub.process.daemon_request import ask
+from remora.hub.process.control import ask
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import Invalidate
 from remora.hub.query.fresh_read import read_all

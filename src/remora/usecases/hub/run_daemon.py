@@ -1,6 +1,7 @@
-"""Runs the Hub's daemon in this process."""
+"""Runs the Hub's daemon in this process, and writes its log."""
 
 import asyncio
+import io
 import logging
 import os
 import resource
@@ -10,13 +11,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
 from remora.hub.daemon.daemon import Daemon, DaemonParts, DaemonSettings
 from remora.hub.daemon.link_scheduler import QUIET_S
-from remora.hub.daemon.logfile import log_to
 from remora.hub.daemon.query_threads import THREAD_NAME
 from remora.hub.index import script_runner
 from remora.hub.index.affected_nodes import affected_nodes
@@ -32,10 +34,14 @@ from remora.usecases.hub.index_writer import indexer_of, store_when_free
 from remora.usecases.hub.start_daemon import READY
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
+MAX_BYTES = 1 << 20
+_FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 _RESTARTED = "REMORA_HUB_RESTARTED"
 _QUIET = "REMORA_HUB_QUIET"  # for tests, which use a shorter time
 _DESCRIPTORS = 8192
 _SWITCH_S = 0.001
+
+
 """Thread switch interval in seconds: bounds how long a cached answer waits for a computation."""
 
 
@@ -137,3 +143,35 @@ def _allow_many_descriptors() -> None:
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+"""Maximum bytes of the log file; one older file is kept."""
+
+
+class _PrivateFile(RotatingFileHandler):
+    """Private log file that is never opened through a symbolic link.
+
+    If the disk is full, log lines are lost, but nothing fails.
+    """
+
+    def _open(self) -> io.TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(self.baseFilename, flags, 0o600)
+        return io.TextIOWrapper(io.FileIO(file, "ab"), encoding="utf-8", errors="backslashreplace")
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (inherited name)
+        """Ignore the error, because there is no place to report it."""
+
+
+def log_to(path: Path | None) -> None:
+    """Log to `path`, or to standard error if `path` is None."""
+    handler: logging.Handler = logging.StreamHandler()
+    if path is not None:
+        try:
+            handler = _PrivateFile(path, maxBytes=MAX_BYTES, backupCount=1)
+        except OSError:
+            handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setLevel(logging.INFO)
+    logging.getLogger("remora.hub").setLevel(logging.INFO)
+    logging.getLogger().addHandler(handler)

@@ -1,13 +1,15 @@
 """Collection of the evidence for all missing annotations of a project."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from remora.ids import NodeKey, escape_path, node_key
 from remora.operations.types.checker.type_checker import TypeChecker
-from remora.operations.types.facts.evidence import Collector, Evidence, SlotKey
-from remora.operations.types.facts.observed import observed_types
+from remora.operations.types.facts.evidence import Collector, Evidence, Observed, SlotKey, key_of
 from remora.operations.types.facts.probes import Instrumented, find_probes
-from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.project_index import File, ProjectIndex
+from remora.operations.types.source.slots import RETURN
 from remora.threads import raise_if_cancelled
 
 
@@ -32,7 +34,7 @@ def collect(
     collector = Collector(index)
     for probes, copy in asked.values():
         collector.add_probes(probes, copy, revealed)
-    return collector.finish(observed_types(index, observed or {}))
+    return collector.finish(_observed_types(index, observed or {}))
 
 
 def _callees(index: ProjectIndex) -> set[str]:
@@ -47,3 +49,37 @@ def _callees(index: ProjectIndex) -> set[str]:
             names |= {owner, "cls"}
             names |= {each.name.rpartition(".")[2] for each in index.subclasses.get(owner, ())}
     return names
+
+
+def _observed_types(index: ProjectIndex, facts: Mapping[str, Mapping[str, Any]]) -> Observed:
+    """Return the run-time types of missing annotations.
+
+    `facts` has the fields of `ObservedValues` by node key. Results of generators are left out.
+    """
+    found: dict[Any, tuple[str, ...]] = {}
+    for file in index.files.values() if facts else ():
+        for key, number in _node_keys(file).items():
+            known = facts.get(key)
+            if known is None:
+                continue
+            function = file.functions[number]
+            for name, seen in known.get("parameters", {}).items():
+                parameter = function.parameter(name)
+                if parameter is not None and not parameter.term and seen:
+                    found[key_of(function, name)] = tuple(seen)
+            if known.get("returns") and not function.returns and not known.get("yields"):
+                found[key_of(function, RETURN)] = tuple(known["returns"])
+    return found
+
+
+def _node_keys(file: File) -> dict[NodeKey, int]:
+    """Map the node key of each function of a file to its number."""
+    seen: Counter[str] = Counter()
+    path = escape_path(file.path)
+    keys = {}
+    for function in file.functions:
+        seen[function.name] += 1
+        repeat = seen[function.name]
+        name = function.name if repeat == 1 else f"{function.name}#{repeat}"
+        keys[node_key(path, name)] = function.number
+    return keys
