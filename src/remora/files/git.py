@@ -24,6 +24,10 @@ _PACKING = ("-c", "pack.threads=4", "-c", "pack.windowMemory=100m")
 """With git's defaults, a bundle needs more memory for ten files of 100 MB, or on 128 processors."""
 
 
+class ForeignRepository(OutsideError):
+    """Git refuses a repository that belongs to another user."""
+
+
 def git_environment() -> dict[str, str]:
     """Return the environment for git, without variables that point to another repository.
 
@@ -77,8 +81,9 @@ def git_output(
             hint="look for a huge `.gitignore` or a huge file in `.git`",
         )
     if process.returncode not in succeeds:
+        kind = ForeignRepository if b"dubious ownership" in problem else OutsideError
         line = problem.decode(errors="replace").strip().partition("\n")[0]
-        raise OutsideError(f"git {words[0]} failed: {line or f'exit {process.returncode}'}")
+        raise kind(f"git {words[0]} failed: {line or f'exit {process.returncode}'}")
     return output
 
 

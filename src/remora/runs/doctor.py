@@ -15,7 +15,7 @@ import msgspec
 
 from remora.config.user_folders import UserFolders, make_private
 from remora.errors import HostError, OutsideError, RemoraError
-from remora.files.git import git_output
+from remora.files.git import ForeignRepository, git_output
 from remora.files.project_files import project_files
 from remora.models.embedded.engine import require_engine
 from remora.models.provider import ModelStatus
@@ -26,7 +26,6 @@ from remora.tools.tree import ToolTree
 from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)
-_OF_ANOTHER_USER = "dubious ownership"
 
 
 class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,12 +182,13 @@ def _git(root: Path) -> DoctorCheck:
     if repository is not None:
         try:
             git_output(root, "rev-parse", "--git-dir")
-        except OutsideError as error:
-            if _OF_ANOTHER_USER in error.message:
-                hint = f"git config --global --add safe.directory {shlex.quote(str(repository))}"
-                return DoctorCheck(
-                    name="git", ok=False, detail=error.message, needed=False, hint=f"run `{hint}`"
-                )
+        except ForeignRepository as error:
+            hint = f"git config --global --add safe.directory {shlex.quote(str(repository))}"
+            return DoctorCheck(
+                name="git", ok=False, detail=error.message, needed=False, hint=f"run `{hint}`"
+            )
+        except OutsideError:
+            pass  # git works, which is checked below
     return _try("git", read, needed=False, hint="without git, all files are selected")
 
 

@@ -9,13 +9,13 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at
 from remora.operations.test.host_probe import (
+    Cause,
     ProjectTexts,
-    may_need_writer,
     plan_further,
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import WOULD_ADD, share_preparation, write_test
+from remora.operations.test.host_write import LintRefusal, share_preparation, write_test
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.insert.shared_fixtures import fixtures_in
 from remora.operations.test.runner.mutation_check import prove_together
@@ -49,15 +49,16 @@ def write_tests(
     `killed`, `mutants`, `lines` and `all_lines` in `worth`. A writer is also asked about functions
     whose tests a lint rule refuses.
     """
-    plans, reasons = _plans(place, path, nodes, plan_further if strengthen else plan_missing)
+    plans, reasons, unsure = _plans(
+        place, path, nodes, plan_further if strengthen else plan_missing
+    )
     written: dict[str, dict[str, Any]] = {}
-    refused: set[str] = set()
     while plans:
         home = next(iter(plans.values()))["path"]
         is_new = not place.files.exists(home)
         restore = _restorer(place, home)
-        written, problems = _write(place, path, plans)
-        refused |= {name for name, problem in problems.items() if WOULD_ADD in problem}
+        written, problems, refused = _write(place, path, plans)
+        unsure |= refused
         ids = {name: each["ids"] for name, each in written.items()}
         is_shared = is_new and not problems and _is_shared(place, path, home, ids)
         problems |= {} if is_shared else _unproved(place, path, ids)
@@ -78,8 +79,7 @@ def write_tests(
         "open": [
             name
             for name in nodes
-            if name in refused
-            or may_need_writer(reasons.get(name, ""))
+            if name in unsure
             or (name in plans and not strengthen and plans[name]["killed"] < plans[name]["mutants"])
         ][:_MOST_PLANNED],
         "worth": dict(worth),
@@ -91,10 +91,14 @@ def _plans(
     path: str,
     nodes: Sequence[str],
     plan_of: Callable[[ToolTree, str, str, ProjectTexts], dict[str, Any]],
-) -> tuple[_Plans, dict[str, str]]:
-    """Return the plans of the functions for which a test can be written, and other reasons."""
+) -> tuple[_Plans, dict[str, str], set[str]]:
+    """Return the plans of the functions for which a test can be written.
+
+    Also return the reasons of the others, and the functions that other calls may change.
+    """
     plans: _Plans = {}
     reasons: dict[str, str] = {}
+    unsure: set[str] = set()
     texts = project_texts(place)
     for number, node in enumerate(_promising_first(place, path, nodes, texts)):
         is_full = number >= MOST_TRIED or len(plans) >= _MOST_PLANNED
@@ -111,7 +115,9 @@ def _plans(
             plans[node] = plan
         else:
             reasons[node] = str(plan["reason"])
-    return {node: plans[node] for node in nodes if node in plans}, reasons
+            if Cause(plan["cause"]).may_need_writer:
+                unsure.add(node)
+    return {node: plans[node] for node in nodes if node in plans}, reasons, unsure
 
 
 def _promising_first(
@@ -145,16 +151,22 @@ def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
 
 def _write(
     place: ToolTree, path: str, plans: Mapping[str, dict[str, Any]]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return what was written for each function, and the reasons for which it was not."""
+) -> tuple[dict[str, dict[str, Any]], dict[str, str], set[str]]:
+    """Return what was written for each function, and the reasons for which it was not.
+
+    Also return the functions whose tests a lint rule refuses.
+    """
     written: dict[str, dict[str, Any]] = {}
     problems: dict[str, str] = {}
+    refused: set[str] = set()
     for node, plan in plans.items():
         try:
             written[node] = write_test(place, path, node, plan["cases"])
         except HostError as error:
             problems[node] = error.message
-    return written, problems
+            if isinstance(error, LintRefusal):
+                refused.add(node)
+    return written, problems, refused
 
 
 def _is_shared(place: ToolTree, path: str, home: str, ids: Mapping[str, list[str]]) -> bool:

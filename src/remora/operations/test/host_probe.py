@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from enum import StrEnum, auto
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,16 +24,14 @@ from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.runner.inline_conditions import hides_outcomes
 from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
-from remora.operations.test.runner.trials import TrialResults, try_calls
+from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
 from remora.tools.tree import ToolTree
 
 NO_RESULT = "no call has a result that a test can assert"
 NO_EFFECT = "no planted fault changes the results, or the results are trivial"
-NEEDS_WRITER = "it needs a writer: "
-_NEEDS_ROW = f"{NEEDS_WRITER}a row for "
-"""Reasons that a function has no test, or beginnings of such reasons."""
+_NEEDS_WRITER = "it needs a writer: "
 _MOST_CALLS = 40
 _MOST_TESTS = 40
 _MIN_INVENTED_SHARE = 0.5
@@ -42,6 +41,26 @@ _MOST_MISSED = 1 / 3
 """Faults that show whether a test notices what a function does, and how many it may miss."""
 _MIN_LINE_SHARE = {False: 0.5, True: 0.7}
 """Minimum share of a function's lines that a test must execute, with and without invented arguments."""
+
+
+class Cause(StrEnum):
+    """Kind of reason that a function has no test."""
+
+    UNSUITED = auto()
+    """The function itself: it is trivial, or cannot be called."""
+    SHARED = auto()
+    NOT_IMPORTED = auto()
+    DETECTED = auto()
+    """Its tests detect all faults, or its examples run as tests."""
+    NOTHING_SHOWN = auto()
+    NEEDS_CALLS = auto()
+    """Only calls that a writer knows make a test."""
+    NEEDS_ROW = auto()
+
+    @property
+    def may_need_writer(self) -> bool:
+        """True if other calls of the function may change it."""
+        return self in (Cause.NOTHING_SHOWN, Cause.NEEDS_CALLS)
 
 
 class ProjectTexts(NamedTuple):
@@ -69,7 +88,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
     The result contains:
 
-    - `state`: `open`, or `unfit` with a `reason`
+    - `state`: `open`, or `unfit` with a `cause` and a `reason`
     - `cases`: the calls that together kill the most mutants, each with `call`, and `value`,
       `claims` or `raises`
     - `killed` and `mutants`: the number of mutants that the test kills, and the number of all
@@ -85,15 +104,15 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     """Return the same as `test_plan`. `texts` are those of the project."""
     subject = target_at(place, path, node)
     if isinstance(subject, str):
-        return _unfit(subject)
+        return _unfit(Cause.UNSUITED, subject)
     trivial = why_trivial(subject)
     calls = [] if trivial in (CONSTANT, SHARED) else candidate_calls(subject, texts.examples)
     if trivial:
         calls = [each for each in calls if each.source in WRITTEN]
     if trivial and not calls:
-        return _unfit(trivial)
+        return _unfit(Cause.SHARED if trivial == SHARED else Cause.UNSUITED, trivial)
     if not calls:
-        return _unfit(f"{NEEDS_WRITER}no example shows arguments for it")
+        return _unfit(Cause.NEEDS_CALLS, f"{_NEEDS_WRITER}no example shows arguments for it")
     return _plan_from_calls(place, subject, calls, texts)
 
 
@@ -106,10 +125,8 @@ def _plan_from_calls(
     faults = mutants(place.read(subject.path), subject.qualname)
     try:
         found = try_calls(place, subject, calls, faults=faults)
-    except HostError as error:
-        if not error.message.startswith("import of "):
-            raise
-        return _unfit(error.message)
+    except NotImported as error:
+        return _unfit(Cause.NOT_IMPORTED, error.message)
     pairs = zip(found.cases, found.killed, strict=True)
     kept = [
         (case, dead)
@@ -118,10 +135,11 @@ def _plan_from_calls(
     ]
     found = found._replace(cases=[case for case, _ in kept], killed=[dead for _, dead in kept])
     if not found.cases:
-        return _unfit(NO_RESULT, calls=len(calls))
+        return _unfit(Cause.NOTHING_SHOWN, NO_RESULT, calls=len(calls))
     weighed = _rank(subject, found, faults)
     if weighed.why:
-        return _unfit(weighed.why, calls=len(calls))
+        cause = Cause.NOTHING_SHOWN if weighed.why == NO_EFFECT else Cause.NEEDS_CALLS
+        return _unfit(cause, weighed.why, calls=len(calls))
     return _open(place, subject, weighed, texts, calls=len(calls), mutants=len(faults))
 
 
@@ -140,7 +158,7 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     """Return the same as `strengthen_plan`. `texts` are those of the project."""
     subject = target_at(place, path, node)
     if isinstance(subject, str):
-        return _unfit(subject)
+        return _unfit(Cause.UNSUITED, subject)
     examples = texts.examples
     direct = examples.tests_of(subject)
     ids = direct or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
@@ -148,10 +166,10 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:
         if _run_sources(subject, texts.doctests):
-            return _unfit("its examples run as tests")
+            return _unfit(Cause.DETECTED, "its examples run as tests")
         return plan_missing(place, path, node, texts)
     if not alive.mutants:
-        return _unfit(f"its tests detect all {alive.tried} planted faults")
+        return _unfit(Cause.DETECTED, f"its tests detect all {alive.tried} planted faults")
     return _plan_from_survivors(place, subject, texts, alive, table=examples.table_of(direct))
 
 
@@ -172,13 +190,14 @@ def _plan_from_survivors(
     chosen = further_cases([case for case, _ in kept], [dead for _, dead in kept])
     survive = len(alive.mutants) - len(known)
     if not survive:
-        return _unfit(f"its tests detect all {alive.tried} planted faults")
+        return _unfit(Cause.DETECTED, f"its tests detect all {alive.tried} planted faults")
     if not chosen:
         few = f"{survive} of {alive.tried} planted faults survive its tests"
-        return _unfit(f"{NEEDS_WRITER}{few}, and no known call detects them", calls=len(calls))
+        why = f"{_NEEDS_WRITER}{few}, and no known call detects them"
+        return _unfit(Cause.NEEDS_CALLS, why, calls=len(calls))
     if table and not chosen[0].setup:
-        row = f"{chosen[0].call} in the table of {table}"
-        return _unfit(f"{_NEEDS_ROW}{row} would detect faults", calls=len(calls))
+        row = f"a row for {chosen[0].call} in the table of {table} would detect faults"
+        return _unfit(Cause.NEEDS_ROW, f"{_NEEDS_WRITER}{row}", calls=len(calls))
     dead = frozenset[int]().union(*(dead for case, dead in kept if case in chosen))
     ranking = _Ranking(chosen, len(dead), "")
     return _open(place, subject, ranking, texts, calls=len(calls), mutants=survive)
@@ -257,14 +276,14 @@ def _rank(subject: TargetFunction, found: TrialResults, faults: list[Mutant]) ->
     if not chosen or not dead:
         why = NO_EFFECT
     elif not _runs_most(subject, chosen):
-        why = f"{NEEDS_WRITER}known arguments reach only a small part of it"
+        why = f"{_NEEDS_WRITER}known arguments reach only a small part of it"
     elif hides_outcomes(chosen):
-        why = f"{NEEDS_WRITER}known arguments show one outcome of a condition"
+        why = f"{_NEEDS_WRITER}known arguments show one outcome of a condition"
     elif _misses_behavior(chosen, dead, faults):
-        why = f"{NEEDS_WRITER}known arguments do not show what a condition or a call is for"
+        why = f"{_NEEDS_WRITER}known arguments do not show what a condition or a call is for"
     elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
         few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
-        why = f"{NEEDS_WRITER}no example shows arguments for it, and {few}"
+        why = f"{_NEEDS_WRITER}no example shows arguments for it, and {few}"
     return _Ranking(chosen, len(dead), why)
 
 
@@ -283,14 +302,8 @@ def _is_invented(cases: list[Case]) -> bool:
     return all(case.source in INVENTED for case in cases)
 
 
-def may_need_writer(reason: str) -> bool:
-    """Return True if a function has no test for a reason that other calls of it may change."""
-    writes = reason.startswith(NEEDS_WRITER) and not reason.startswith(_NEEDS_ROW)
-    return writes or reason in (NO_RESULT, NO_EFFECT)
-
-
-def _unfit(reason: str, **more: int) -> dict[str, Any]:
-    return {"state": "unfit", "reason": reason, "cases": [], **more}
+def _unfit(cause: Cause, reason: str, **more: int) -> dict[str, Any]:
+    return {"state": "unfit", "cause": cause, "reason": reason, "cases": [], **more}
 
 
 def _runs_most(subject: TargetFunction, chosen: list[Case]) -> bool:

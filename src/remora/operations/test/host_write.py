@@ -32,10 +32,13 @@ from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import Text, decode
 from remora.tools.tree import ToolTree
 
-WOULD_ADD = "it would add"
 """Part of the message if a lint rule refuses a test."""
 
 MOST_IDS = 50
+
+
+class LintRefusal(HostError):
+    """A test would add findings of lint rules that other tests follow."""
 
 
 def write_test(
@@ -187,7 +190,7 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
-    Raises HostError if the change still adds findings, but for rules that other tests do not
+    Raises LintRefusal if the change still adds findings, but for rules that other tests do not
     follow.
     """
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
@@ -206,7 +209,7 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if {str(each["code"]) for each in extra} == {NO_PACKAGE}:
         package = make_package(place, home.path)
     if extra and not package:
-        raise HostError(f"{home.path}: {WOULD_ADD} {extra[0]['code']}: {extra[0]['message']}")
+        raise LintRefusal(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
     if home.form == "unittest" and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content

@@ -7,11 +7,10 @@ from functools import cached_property
 
 from remora.code.syntax.nodes import Node
 from remora.errors import HostError
-from remora.operations.test.host_probe import ProjectTexts, plan_missing
-from remora.operations.test.host_write import WOULD_ADD, write_test
+from remora.operations.test.host_probe import Cause, ProjectTexts, plan_missing
+from remora.operations.test.host_write import LintRefusal, write_test
 from remora.operations.test.runner.collection_check import collection_problem, require_collection
 from remora.operations.test.runner.parent import require_pytest
-from remora.operations.test.trivial_functions import SHARED
 from remora.tools.tree import ToolTree
 
 NEEDS_VALUES = "whose calls need values that only a writer knows"
@@ -26,6 +25,13 @@ NOT_FINISHED = "whose trial calls did not finish"
 NOT_TRIED = "not tried (name their files to try them)"
 NEED_CALLS = frozenset({NEEDS_VALUES, SHOWS_NOTHING, LIKE_OTHERS, NOT_TRIED, LINT_REFUSES})
 """Reasons that calls which a model writes may change, without the example after some of them."""
+_REASONS = {
+    Cause.NOT_IMPORTED: NOT_IMPORTED,
+    Cause.SHARED: DEPENDS,
+    Cause.NEEDS_CALLS: NEEDS_VALUES,
+    Cause.NEEDS_ROW: NEEDS_VALUES,
+}
+"""Reasons of a trial that found no test, by their cause. SHOWS_NOTHING is that of all others."""
 _MOST_TRIED = 40
 _MOST_OF_MODULE = 8
 """Numbers of functions that are tried. A trial takes about half a second on an idle machine."""
@@ -107,15 +113,11 @@ class PlanTrials:
             try:
                 write_test(self._place, node.path, node.qualname, plan["cases"])
             except HostError as error:
-                reason = LINT_REFUSES if WOULD_ADD in error.message else NOT_WRITTEN
+                reason = LINT_REFUSES if isinstance(error, LintRefusal) else NOT_WRITTEN
                 return self._with_example(reason, node, error)
             self._open.add(node.path)
             return ""
-        if plan["reason"].startswith("import of "):
-            return NOT_IMPORTED
-        if plan["reason"] == SHARED:
-            return DEPENDS
-        return NEEDS_VALUES if "needs a writer" in plan["reason"] else SHOWS_NOTHING
+        return _REASONS.get(plan["cause"], SHOWS_NOTHING)
 
     def _with_example(self, reason: str, node: Node, error: HostError) -> str:
         """Return the reason with its first error, so that its functions are grouped."""

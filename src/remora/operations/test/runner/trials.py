@@ -38,6 +38,10 @@ class TrialResults(NamedTuple):
     problems: list[tuple[str, str]]
 
 
+class NotImported(HostError):
+    """The tested module cannot be imported from the workspace."""
+
+
 def try_calls(
     place: ToolTree,
     subject: TargetFunction,
@@ -47,7 +51,7 @@ def try_calls(
 ) -> TrialResults:
     """Try each call twice in different circumstances, and with each mutant.
 
-    Raises HostError if the module cannot be imported, or is imported from a different location.
+    Raises NotImported if the module cannot be imported, or is imported from a different location.
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "mutants": [fault.function for fault in faults]}
@@ -60,7 +64,7 @@ def try_calls(
     for results in runs:
         problem = (results.of(0) or {}).get("problem")
         if problem:
-            raise HostError(str(problem).replace(f"{place.seen}/", "")[:300])
+            raise NotImported(str(problem).replace(f"{place.seen}/", "")[:300])
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
     usable = _cases(place, subject, calls, seen)
     cases = _without_repeats(usable)
