@@ -27,7 +27,13 @@ def parse_size(text):
 
 
 def plural(count, word):
-    """A count and its word."""
+    """A count and its word.
+
+    >>> plural(1, "pear")
+    '1 pear'
+    >>> plural(2, "pear")
+    '2 pears'
+    """
     if count == 1:
         return f"{count} {word}"
     return f"{count} {globals()['_mo' + 're'](word)}"

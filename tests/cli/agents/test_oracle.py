@@ -12,7 +12,7 @@ from remora.operations.docstring.hidden_descriptions import documented_parts
 from remora.operations.restorer import Slot
 from remora.operations.test import hidden_tests
 from remora.operations.test.function_context import target_at
-from remora.operations.test.inputs.parameter_use import last_name
+from remora.operations.test.inputs.call_input import last_name
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.target_function import TargetFunction

@@ -11,6 +11,14 @@ from remora.tools.tree import ToolTree
 
 HOME = "tests/test_doubles.py"
 BROKEN = b"\n\n1 / 0\n"
+DOUBLE = '''\
+def double(text: str) -> str:
+    """
+    >>> double("ab")
+    'abab'
+    """
+    return text * 2
+'''
 
 
 @pytest.mark.slow
@@ -18,7 +26,7 @@ BROKEN = b"\n\n1 / 0\n"
 def test_a_fixture_with_which_the_tests_fail_is_taken_out_again(
     tree: Path, plain_python: ProjectPython, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tree / "doubles.py").write_text("def double(text: str) -> str:\n    return text * 2\n")
+    (tree / "doubles.py").write_text(DOUBLE)
     python = msgspec.structs.replace(plain_python, root=tree.parent / "project")
 
     def share(place: ToolTree, path: str, node: str) -> None:
@@ -37,8 +45,7 @@ def test_a_writer_is_asked_about_a_function_whose_test_a_lint_rule_refuses(
     tree: Path, plain_python: ProjectPython
 ) -> None:
     name = "double_each_letter_of_a_text"
-    code = f"def {name}(text: str) -> str:\n    return text * 2\n"
-    (tree / "doubles.py").write_text(code)
+    (tree / "doubles.py").write_text(DOUBLE.replace("double", name))
     (tree / "ruff.toml").write_text("line-length = 30\n[lint]\nselect = ['E501']\n")
     (tree / "tests").mkdir()
     for each in (HOME, "tests/test_other.py"):
@@ -54,13 +61,11 @@ def test_a_writer_is_asked_about_a_function_whose_test_a_lint_rule_refuses(
 def test_all_tests_of_a_module_are_in_one_file_where_most_tests_are_elsewhere(
     tree: Path, plain_python: ProjectPython
 ) -> None:
-    code = "def double(text: str) -> str:\n    return text * 2\n"
-    more = "\n\ndef triple(text: str) -> str:\n    return text * 3\n"
     test = "import shop\n\n\ndef test_it():\n    assert shop\n"
     for folder in ("shop", "tests/plugins"):
         (tree / folder).mkdir(parents=True)
     (tree / "shop/__init__.py").touch()
-    (tree / "shop/times.py").write_text(code + more)
+    (tree / "shop/times.py").write_text(DOUBLE + "\n\n" + DOUBLE.replace("double", "triple"))
     for path in ("tests/test_shop.py", *(f"tests/plugins/test_{n}.py" for n in range(20))):
         (tree / path).write_text(test)
     place = ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))

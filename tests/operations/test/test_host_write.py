@@ -29,6 +29,12 @@ def parse_size(text):
 
     >>> parse_size("10k")
     10240
+    >>> parse_size("a")
+    1
+    >>> parse_size("")
+    Traceback (most recent call last):
+        ...
+    sizes.SizeError: empty
     """
     if not text:
         raise SizeError("empty")
@@ -114,7 +120,7 @@ def test_from_what_it_does_to_a_test_that_notices_faults(
     told = run("run_tests", written["ids"], "sizes.py", "parse_size")
     assert told["passed"]
     assert told["survived"] == []
-    assert run("coverage_of", written["ids"], "sizes.py") == [14, 15, 16, 17, 18]
+    assert run("coverage_of", written["ids"], "sizes.py") == [20, 21, 22, 23, 24]
     assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
 
 

@@ -13,8 +13,27 @@ from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
 
 Planned = Callable[..., dict[str, int | str]]
-NO_USE = "def load(name: str) -> str:\n    return str({}[name])\n"
-USABLE = "def double(text: str) -> str:\n    return text * 2\n\n\n" + NO_USE
+NO_USE = '''\
+def load(name: str) -> str:
+    """
+    >>> load("a")
+    'b'
+    """
+    return str({}[name])
+'''
+USABLE = (
+    '''\
+def double(text: str) -> str:
+    """
+    >>> double("ab")
+    'abab'
+    """
+    return text * 2
+
+
+'''
+    + NO_USE
+)
 FILES = {
     "loads.py": NO_USE,
     "doubles.py": USABLE,

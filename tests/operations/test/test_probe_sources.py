@@ -152,49 +152,6 @@ def test_an_example_of_a_namesake_is_not_a_test(tree: Path, run: Callable[..., A
     assert run("test_plan", "forms.py", "Schema.check")["cases"] == []
 
 
-TABLES = """\
-class Rows:
-    def __init__(self, table):
-        self.table = table
-
-    def __iter__(self):
-        for row in self.table:
-            yield tuple(row)
-
-
-def header(table):
-    return tuple(table[0])
-
-
-def body(tbl):
-    return Rows(tbl[1:])
-"""
-CONFTEST = """\
-import pytest
-
-
-@pytest.fixture
-def prices():
-    found = [["name", "price"]]
-    found.append(["pear", 2])
-    found.append(["fig", 3])
-    return found
-"""
-TEST_TABLES = "from tables import header\n\n\ndef test_header(prices):\n    assert header(prices) == ('name', 'price')\n"
-
-
-def test_arguments_of_a_sibling_with_its_fixture(tree: Path, run: Callable[..., Any]) -> None:
-    (tree / "tables.py").write_text(TABLES)
-    (tree / "conftest.py").write_text(CONFTEST)
-    (tree / "test_tables.py").write_text(TEST_TABLES)
-    cases = run("test_plan", "tables.py", "body")["cases"]
-    written = run("write_test", "tables.py", "body", cases)
-    text = (tree / written["path"]).read_text()
-    assert "def test_body(prices):\n" in text
-    assert "    assert list(body(prices)) == [('pear', 2), ('fig', 3)]\n" in text.replace('"', "'")
-    assert run("run_tests", written["ids"])["passed"]
-
-
 def test_cases_show_both_outcomes_of_a_conditional_expression(
     tree: Path, run: Callable[..., Any]
 ) -> None:

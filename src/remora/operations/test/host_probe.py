@@ -14,7 +14,7 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.hollow_cases import is_echo, is_empty_input, is_hollow
 from remora.operations.test.function_context import target_at, test_files
 from remora.operations.test.inputs.arguments import candidate_calls
-from remora.operations.test.inputs.call_input import INVENTED, WRITTEN, CallInput
+from remora.operations.test.inputs.call_input import WRITTEN, CallInput
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.insert_location import test_path
@@ -34,13 +34,11 @@ NO_EFFECT = "no planted fault changes the results, or the results are trivial"
 _NEEDS_WRITER = "it needs a writer: "
 _MOST_CALLS = 40
 _MOST_TESTS = 40
-_MIN_INVENTED_SHARE = 0.5
-"""Minimum share of mutants that a test with invented arguments must kill."""
 _BEHAVIOR = {CONDITION, CALL, STATE}
 _MOST_MISSED = 1 / 3
 """Faults that show whether a test notices what a function does, and how many it may miss."""
-_MIN_LINE_SHARE = {False: 0.5, True: 0.7}
-"""Minimum share of a function's lines that a test must execute, with and without invented arguments."""
+_MIN_LINE_SHARE = 0.5
+"""Minimum share of a function's lines that a test must execute."""
 
 
 class Cause(StrEnum):
@@ -82,9 +80,8 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
     `node` is the function's qualname.
 
-    The function is called with arguments from documentation, arguments from calls in the project,
-    and arguments chosen by use, name and type. Each call runs twice in different circumstances, and
-    once with each mutant.
+    The function is called as documentation and its own tests call it. Each call runs twice in
+    different circumstances, and once with each mutant.
 
     The result contains:
 
@@ -147,7 +144,7 @@ def strengthen_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """Return assertions that detect faults which the existing tests of a function do not detect.
 
     The tests that reach the function run with each mutant. Mutants that survive are tried with
-    calls from documentation and code. The result is like that of `test_plan`. `mutants` counts only
+    calls from documentation and from its tests. The result is like that of `test_plan`. `mutants` counts only
     survivors. A function that no test reaches is handled by `test_plan`, unless its examples run as
     tests. Where a test of the function has a table, the reason names a row that it lacks.
     """
@@ -281,9 +278,6 @@ def _rank(subject: TargetFunction, found: TrialResults, faults: list[Mutant]) ->
         why = f"{_NEEDS_WRITER}known arguments show one outcome of a condition"
     elif _misses_behavior(chosen, dead, faults):
         why = f"{_NEEDS_WRITER}known arguments do not show what a condition or a call is for"
-    elif _is_invented(chosen) and len(dead) < _MIN_INVENTED_SHARE * len(faults):
-        few = f"invented ones detect {len(dead)} of {len(faults)} planted faults"
-        why = f"{_NEEDS_WRITER}no example shows arguments for it, and {few}"
     return _Ranking(chosen, len(dead), why)
 
 
@@ -296,10 +290,6 @@ def _misses_behavior(chosen: list[Case], dead: frozenset[int], faults: list[Muta
     near = {n for n, one in enumerate(faults) if one.line in run and one.kind in _BEHAVIOR}
     missed = near - dead
     return len(missed) > _MOST_MISSED * len(near) or any(faults[n].kind == STATE for n in missed)
-
-
-def _is_invented(cases: list[Case]) -> bool:
-    return all(case.source in INVENTED for case in cases)
 
 
 def _unfit(cause: Cause, reason: str, **more: int) -> dict[str, Any]:
@@ -317,7 +307,7 @@ def _runs_most(subject: TargetFunction, chosen: list[Case]) -> bool:
     }
     body = _body_lines(subject) - handled
     run = {line for case in chosen for line in case.lines}
-    return len(body & run) >= _MIN_LINE_SHARE[_is_invented(chosen)] * len(body)
+    return len(body & run) >= _MIN_LINE_SHARE * len(body)
 
 
 def _body_lines(subject: TargetFunction) -> set[int]:

@@ -32,7 +32,6 @@ from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import COMMON_NAMES, TestedNames
-from remora.operations.test.result_kind import has_comparable_result, is_wrapped, returns_functions
 from remora.operations.test.source_blocks import used_names
 from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
@@ -78,6 +77,14 @@ _SERVICES = frozenset(
 """Names of attributes whose methods reach outside the process."""
 _COMMON = frozenset({"open", "connect", "system", "input", "now", "today", "fork"})
 """Names of effects that are also common names of methods without effects."""
+
+_TRANSPARENT = frozenset(
+    {
+        "cache", "lru_cache", "staticmethod", "classmethod", "wraps", "deprecated", "final", "override",
+        "total_ordering", "singledispatch", "no_type_check", "register",
+    }
+)  # fmt: skip
+"""Names of decorators that keep the parameters and the result."""
 
 
 def _ignore(_line: str) -> None:
@@ -165,24 +172,17 @@ class TestNeed:
     def _without_case(self, subject: TargetFunction, file: "_File") -> str:
         """Return the reason no call has a result that a test can assert, or an empty string.
 
-        Where no example shows arguments, more must be known about the function.
+        A method may change its object instead, if a call is known or a model can write one.
         """
         function = subject.function
         calls = self._calls(subject)
-        is_shown = self._can_write or any(each.source != "value" for each in calls)
-        needs_result = subject.owner is None or not is_shown
+        needs_result = subject.owner is None or not (self._can_write or calls)
         has_result = _has_result(function) and not _makes_function(function)
-        if returns_functions(function, file.functions) or (needs_result and not has_result):
+        if _returns_functions(function, file.functions) or (needs_result and not has_result):
             # calls of the resulting function, or changes of an argument, need a writer
             shows = _has_result(function) or has_changes(function)
             return WITHOUT_ARGUMENTS if self._can_write and shows else WITHOUT_RESULT
-        if not is_shown and _only_tells_state(function):
-            return WITHOUT_RESULT
-        if not calls or (not is_shown and is_wrapped(function)):
-            return _WITHOUT_CALLS.get(why_trivial(subject), TRIVIAL)
-        if not is_shown and not has_comparable_result(function, file.functions):
-            return WITHOUT_RESULT
-        return ""
+        return "" if calls else _WITHOUT_CALLS.get(why_trivial(subject), TRIVIAL)
 
     def _calls(self, subject: TargetFunction) -> list[CallInput]:
         """Return the known calls that may be of use."""
@@ -338,13 +338,21 @@ def _makes_function(function: FunctionNode) -> bool:
     return bool(values) and not yields and all(_is_function(one, nested) for one in values)
 
 
-def _only_tells_state(function: FunctionNode) -> bool:
-    """Return True if a method has no parameters, and its result is a number or a truth value."""
-    args = function.args
-    given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    returns = ast.unparse(function.returns) if function.returns is not None else ""
-    return sum(each is not None for each in given) < 2 and returns in ("bool", "int", "float")
-
-
 def _is_function(value: ast.expr, nested: set[str]) -> bool:
     return isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in nested)
+
+
+def _returns_functions(function: FunctionNode, functions: Mapping[str, FunctionNode]) -> bool:
+    """Return True if all results are results of decorators or of what a decorator has changed."""
+    returned = [one.value for one in own_nodes(function.body) if isinstance(one, ast.Return)]
+    calls = [one.func for one in returned if isinstance(one, ast.Call)]
+    names = {getattr(one, "id", "") for one in calls if not isinstance(one, ast.Call)}
+    return 0 < len(calls) == len(returned) and all(
+        name in functions and _is_wrapped(functions[name]) for name in names
+    )
+
+
+def _is_wrapped(function: FunctionNode) -> bool:
+    """Return True if a decorator may change the parameters or the result."""
+    names = {ast.unparse(one).partition("(")[0] for one in function.decorator_list}
+    return any(name.rpartition(".")[2] not in _TRANSPARENT for name in names)

@@ -5,14 +5,10 @@ from collections.abc import Sequence
 
 from remora.operations.test.cases.assertions import expected_value, text_lines, text_variable
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.hollow_cases import literal_of
 from remora.operations.test.cases.parametrize import MOST_COLUMNS
-from remora.operations.test.inputs.call_input import INVENTED
 
 _MOST_VARIABLES = 2
 """Number of cases of a test whose results are assigned to a variable before they are compared."""
-_TOO_LONG = 200
-"""Length of expected values of invented arguments, beyond which they are not asserted."""
 _WIDTH = 80
 _MOST_LINES = 6
 _MOST_SETUP_LINES = 10
@@ -26,9 +22,6 @@ text of several lines."""
 
 def is_too_long(case: Case) -> bool:
     """Return True for a long result, call or preparation, or a text that no formatter splits."""
-    longest = max((len(str(literal_of(text))) for text in case.values), default=0)
-    if case.source in INVENTED and (longest > _WIDTH or sum(map(len, case.values)) > _TOO_LONG):
-        return True
     statements = [each for each in case.setup if not text_lines(each)]
     texts = [part for each in (case.call, *statements) for part in ast.walk(ast.parse(each))]
     if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):

@@ -10,17 +10,16 @@ import msgspec
 
 from remora.operations.import_edits import Imported, imported_names
 
-Source = Literal["docstring", "documentation", "call", "test", "writer", "sibling", "value"]
-SOURCES: tuple[Source, ...] = (
-    "docstring", "documentation", "call", "test", "writer", "sibling", "value",
-)  # fmt: skip
+Source = Literal["docstring", "documentation", "call", "test", "writer"]
+SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test", "writer")
 """Where arguments can be from. What a reader recognizes as an example comes first.
 
 A `writer` is a model that was asked for calls.
 """
-INVENTED = frozenset({"value"})
 WRITTEN = frozenset({"docstring", "documentation"})
 """Sources that an author wrote as examples."""
+SHOWN = WRITTEN | {"test"}
+"""Sources in which a person wrote the call to show or to check something."""
 ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare
 """Kinds of expressions whose values a test asserts. Only models write others than calls."""
 _BUILTINS = frozenset(dir(builtins))
@@ -38,8 +37,13 @@ class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     call: str
     setup: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
-    source: Source = "value"
+    source: Source = "call"
     fixtures: tuple[tuple[str, ...], ...] = ()
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the name after the last dot of a dotted name."""
+    return ast.unparse(node).rpartition(".")[2]
 
 
 def is_call_of(name: str, call: ast.expr) -> bool:

@@ -16,8 +16,8 @@ from remora.operations.test.inputs.call_input import (
     free_names,
     import_statements,
     importable_names,
+    last_name,
 )
-from remora.operations.test.inputs.parameter_use import last_name
 from remora.operations.test.inputs.setup_statements import Fixture
 from remora.operations.test.inputs.shown_values import (
     DISPLAYS,
@@ -194,17 +194,6 @@ def _used(setup: list[ast.stmt], call: ast.expr) -> list[ast.stmt]:
             kept.append(one)
             needed = (needed - bound) | free_names([one], builtin=True)
     return kept
-
-
-def without_unused(found: CallInput) -> CallInput:
-    """Return the call without setup statements and imports that it does not need."""
-    call = ast.parse(found.call, mode="eval").body
-    kept = _used([ast.parse(one).body[0] for one in reversed(found.setup)], call)
-    needed = free_names([call, *kept])
-    imports = [one for one in found.imports if bound_names(ast.parse(one).body[0]) & needed]
-    setup = tuple(ast.unparse(one) for one in reversed(kept))
-    fixtures = tuple(each for each in found.fixtures if each[-1] in setup)
-    return replace(found, setup=setup, imports=tuple(imports), fixtures=fixtures)
 
 
 class _Before:

@@ -32,8 +32,6 @@ from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
-_MOST_OBJECTS = 4
-_MOST_NAMED = 8
 _MOST_PER_SNIPPET = 8
 _MOST_WRITTEN = 40
 _MOST_FILES = 40
@@ -102,11 +100,13 @@ class ProjectExamples:
     def calls_of(self, subject: TargetFunction) -> list[CallInput]:
         """Return calls of the function, those that a reader recognizes as examples first."""
         wanted = Wanted(subject.function.name, "." not in subject.qualname)
-        return self._calls(wanted, subject, _MOST_CALLS)
-
-    def calls_named(self, name: str, subject: TargetFunction) -> list[CallInput]:
-        """Return calls of another function or method of that name, as `calls_of` does."""
-        return self._calls(Wanted(name, "." not in subject.qualname), subject, _MOST_NAMED)
+        found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
+        for snippet in self._snippets(wanted.name, subject):
+            for each in calls_in(snippet, wanted, _MOST_PER_SNIPPET):
+                found.setdefault((each.call, each.setup), each)
+            if len(found) >= _MOST_CALLS:
+                break
+        return sorted(found.values(), key=lambda each: SOURCES.index(each.source))[:_MOST_CALLS]
 
     def tests_of(self, subject: TargetFunction) -> list[str]:
         """Return the pytest ids of the tests that call a function of that name."""
@@ -141,19 +141,6 @@ class ProjectExamples:
         wanted = Wanted(function.name, "." not in subject.qualname, has_changes(function))
         snippet = Snippet(code, self._public_names(subject), "writer")
         return [*calls_in(snippet, wanted, _MOST_WRITTEN)]
-
-    def objects_of(self, name: str, subject: TargetFunction) -> list[CallInput]:
-        """Return calls of a class in the project, which make objects for the function's calls."""
-        return self._calls(Wanted(name, by_name=True), subject, _MOST_OBJECTS)
-
-    def _calls(self, wanted: Wanted, subject: TargetFunction, most: int) -> list[CallInput]:
-        found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
-        for snippet in self._snippets(wanted.name, subject):
-            for each in calls_in(snippet, wanted, _MOST_PER_SNIPPET):
-                found.setdefault((each.call, each.setup), each)
-            if len(found) >= most:
-                break
-        return sorted(found.values(), key=lambda each: SOURCES.index(each.source))[:most]
 
     def _snippets(self, name: str, subject: TargetFunction) -> Iterator[Snippet]:
         known = self._public_names(subject)

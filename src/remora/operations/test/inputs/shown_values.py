@@ -5,8 +5,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from remora.operations.test.inputs.call_input import ASSERTED
-from remora.operations.test.inputs.parameter_use import last_name
+from remora.operations.test.inputs.call_input import ASSERTED, last_name
 
 DISPLAYS = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
 _CHECKS = DISPLAYS | {"isinstance", "raises"}

@@ -5,8 +5,7 @@ import re
 from functools import lru_cache
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.inputs.parameter_use import last_name
-from remora.operations.test.inputs.sample_values import ALIASES
+from remora.operations.test.inputs.call_input import last_name
 from remora.operations.test.target_function import TargetFunction
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -14,10 +13,17 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "bytes": (bytes,), "bool": (bool,), "list": (list,), "tuple": (tuple,), "set": (set,),
     "dict": (dict,), "None": (type(None),),
 }  # fmt: skip
+_ALIASES = {
+    "Iterable": "list", "Sequence": "list", "Iterator": "list", "Collection": "list", "List": "list",
+    "MutableSequence": "list", "Tuple": "tuple", "Set": "set", "FrozenSet": "set", "frozenset": "set",
+    "AbstractSet": "set", "Mapping": "dict", "Dict": "dict", "MutableMapping": "dict", "Text": "str",
+    "AnyStr": "str", "complex": "float", "bytearray": "bytes", "ByteString": "bytes",
+    "SupportsInt": "int",
+}  # fmt: skip
 _PROTOCOL_NAMES = frozenset(
     {"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"}
 )
-"""Names that allow more types than their entry in ALIASES."""
+"""Names that allow more types than their entry in `_ALIASES`."""
 _DEEPEST = 4
 _AMOUNT = re.compile(r"(\w*_)?(count|len|length|size|width|height|weekday|age)")
 """Names of functions whose results are not below zero."""
@@ -131,7 +137,7 @@ def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], 
     name = last_name(annotation)  # `None` is a type too
     if name in meanings and depth < _DEEPEST:
         return _allows(meanings[name], value, meanings, depth + 1)
-    types = _TYPES.get(ALIASES.get(name, name))
+    types = _TYPES.get(_ALIASES.get(name, name))
     return types is None or name in _PROTOCOL_NAMES or isinstance(value, types)
 
 

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 from remora.operations.test.class_style import snake_case
-from remora.operations.test.inputs.call_input import bound_names, free_names
-from remora.operations.test.inputs.parameter_use import last_name
+from remora.operations.test.inputs.call_input import bound_names, free_names, last_name
 
 _PYTEST = Imported("pytest", "", "pytest")
 _MIN_STATEMENTS = 3
