@@ -317,7 +317,7 @@ def test_the_password_is_nowhere(own: Project) -> None:
 
 
 class TestStreamsWithInvalidNames:
-    """In tables of an older version, a worker's role could write any name."""
+    """Without the tables' own check, a worker's role could write any name."""
 
     @pytest.fixture
     def forged(self, own: Project) -> Project:

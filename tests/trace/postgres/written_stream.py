@@ -37,7 +37,7 @@ def write(store: PostgresTraceStore, lines: Sequence[bytes], stream: str = STREA
 
 
 def allow_any_row(database: Database) -> None:
-    """Remove the checks of rows, which tables of an older version did not have."""
+    """Remove the checks of rows, as the owner of the tables can."""
     query = """
     ALTER TABLE streams
         DROP CONSTRAINT IF EXISTS streams_name, DROP CONSTRAINT IF EXISTS streams_values;

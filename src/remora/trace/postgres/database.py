@@ -131,13 +131,10 @@ class Database:
         row = connection.execute("SELECT version, store FROM info").fetchone()
         version, store = row or (None, None)
         if version != VERSION:
-            is_older = version is not None and version < VERSION
             raise DatabaseError(
                 f"the tables in {self.address} have version {version}, "
                 f"but this version of Remora uses version {VERSION}",
-                hint="as the owner of the tables, upgrade them with `remora database init`"
-                if is_older
-                else "use the same version of Remora on all machines",
+                hint="use the same version of Remora on all machines, or another database",
             )
         return str(store)
 

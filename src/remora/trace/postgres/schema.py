@@ -8,13 +8,24 @@ from psycopg import Connection, sql
 from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
 
 SCHEMA = "remora"
-VERSION = 4
+VERSION = 1
 _MONTHS_AHEAD = 12
 _LOCK = 0x52454D4F5241
 """Advisory lock that is held while tables are created."""
+STREAM_NAME = "^(traces|runs)/[a-z0-9][a-z0-9._-]{0,63}$"
+"""Regular expression of PostgreSQL for the names of streams: a folder, and a valid ID.
+
+Readers copy streams to files of these names."""
+MAX_OBJECT = 256 << 20
+"""Maximum bytes of an object in the database."""
+_SIZE = f"CASE kind WHEN 'blobs' THEN {MAX_COMPRESSED_CONTENT} ELSE {MAX_OBJECT} END"
+_FIRST_DAY = "(extract(day FROM month) = 1) IS TRUE"
 
 # Each month has its own partitions, so expired months are dropped and no row is ever deleted.
-_TABLES = """
+# Workers write these rows, so their values are checked. `updated` is not indexed, because each
+# append would change the index. Limits of model servers are only worth something while requests are
+# sent, so they need no log.
+_TABLES = f"""
 CREATE TABLE info (
     version int NOT NULL,
     store uuid NOT NULL DEFAULT gen_random_uuid()
@@ -22,7 +33,7 @@ CREATE TABLE info (
 CREATE TABLE streams (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     project text NOT NULL,
-    name text NOT NULL,                       -- traces/AGENT or runs/RUN
+    name text NOT NULL CONSTRAINT streams_name CHECK (name COLLATE "C" ~ '{STREAM_NAME}'),
     month date NOT NULL DEFAULT date_trunc('month', now() AT TIME ZONE 'UTC'),
     epoch bigint NOT NULL DEFAULT 0,          -- number of claims
     next_seq int NOT NULL DEFAULT 0,
@@ -38,9 +49,28 @@ CREATE TABLE streams (
     status text,                              -- of agent_end
     bytes bigint NOT NULL DEFAULT 0,
     updated timestamptz NOT NULL DEFAULT now(),
-    UNIQUE (project, name)
+    ended timestamptz,                        -- time of agent_end
+    UNIQUE (project, name),
+    CONSTRAINT streams_values CHECK (
+        next_seq >= 0 AND turn >= 0 AND bytes >= 0 AND octet_length(head) = 64
+        AND epoch BETWEEN 0 AND 1e15 AND deaths BETWEEN 0 AND 1e9
+        AND octet_length(owner) <= 10000 AND octet_length(run_id) <= 10000
+        AND octet_length(operation) <= 10000 AND octet_length(node_id) <= 100000
+        AND octet_length(status) <= 10000
+        AND updated BETWEEN '2000-01-01' AND '9000-01-01'
+        AND ended BETWEEN '2000-01-01' AND '9000-01-01'
+        AND lease_until BETWEEN '2000-01-01' AND '9000-01-01'
+    )
 ) WITH (fillfactor = 70);
 CREATE INDEX streams_of_run ON streams (run_id);
+CREATE INDEX streams_ended ON streams (run_id, ended) WHERE ended IS NOT NULL;
+CREATE FUNCTION keep_facts() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    NEW.run_id := coalesce(OLD.run_id, NEW.run_id);
+    IF NEW.next_seq <> OLD.next_seq THEN NEW.updated := clock_timestamp(); END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER keep_facts BEFORE UPDATE OF next_seq, run_id ON streams
+    FOR EACH ROW EXECUTE FUNCTION keep_facts();
 CREATE TABLE expired (                        -- streams that were removed
     project text NOT NULL,
     name text NOT NULL,
@@ -50,23 +80,23 @@ CREATE TABLE expired (                        -- streams that were removed
 );
 CREATE TABLE events (
     stream bigint NOT NULL,
-    seq int NOT NULL,                         -- number of the first line
-    month date NOT NULL,
+    seq int NOT NULL CONSTRAINT events_seq CHECK (seq >= 0), -- number of the first line
+    month date NOT NULL CONSTRAINT events_month CHECK ({_FIRST_DAY}),
     lines bytea NOT NULL,                     -- of one append, compressed together
     PRIMARY KEY (month, stream, seq)
 ) PARTITION BY RANGE (month);
 CREATE TABLE contents (
     digest bytea NOT NULL,
-    month date NOT NULL DEFAULT date_trunc('month', now() AT TIME ZONE 'UTC'),
+    month date NOT NULL DEFAULT date_trunc('month', now() AT TIME ZONE 'UTC')
+        CONSTRAINT contents_month CHECK ({_FIRST_DAY}),
     kind text NOT NULL,                       -- blobs or objects
     content bytea NOT NULL,
-    PRIMARY KEY (month, kind, digest)
+    PRIMARY KEY (month, kind, digest),
+    CONSTRAINT contents_digest CHECK (digest = sha256(content)),
+    CONSTRAINT contents_size CHECK (octet_length(content) <= {_SIZE})
 ) PARTITION BY RANGE (month);
 CREATE TABLE events_later PARTITION OF events DEFAULT;
 CREATE TABLE contents_later PARTITION OF contents DEFAULT;
-"""
-# Limits of model servers are only worth something while requests are sent, so they need no log.
-_MODEL_TABLES = """
 CREATE UNLOGGED TABLE model_servers (
     server text PRIMARY KEY,
     tokens float NOT NULL,                    -- that may be used now; below 0: used in advance
@@ -81,62 +111,6 @@ CREATE UNLOGGED TABLE model_slots (           -- of requests in flight
     taken_until timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (server, number)
 ) WITH (fillfactor = 50);
-"""
-# `updated` is not indexed, because each append would change the index.
-_ENDED = """
-ALTER TABLE streams ADD COLUMN ended timestamptz;    -- time of agent_end
-UPDATE streams SET ended = updated WHERE closed;
-CREATE INDEX streams_ended ON streams (run_id, ended) WHERE ended IS NOT NULL;
-"""
-STREAM_NAME = "^(traces|runs)/[a-z0-9][a-z0-9._-]{0,63}$"
-"""Regular expression of PostgreSQL for the names of streams: a folder, and a valid ID.
-
-Readers copy streams to files of these names."""
-MAX_OBJECT = 256 << 20
-"""Maximum bytes of an object in the database."""
-# Workers write these columns and contents. Rows from before are kept, and readers check them, too,
-# except that the partitions of later months must be able to take over their rows.
-_CHECKS = """
-ALTER TABLE streams
-    ADD CONSTRAINT streams_name CHECK (name COLLATE "C" ~ '{name}') NOT VALID,
-    ADD CONSTRAINT streams_values CHECK (
-        next_seq >= 0 AND turn >= 0 AND bytes >= 0 AND octet_length(head) = 64
-        AND epoch BETWEEN 0 AND 1e15 AND deaths BETWEEN 0 AND 1e9
-        AND octet_length(owner) <= 10000 AND octet_length(run_id) <= 10000
-        AND octet_length(operation) <= 10000 AND octet_length(node_id) <= 100000
-        AND octet_length(status) <= 10000
-        AND updated BETWEEN '2000-01-01' AND '9000-01-01'
-        AND ended BETWEEN '2000-01-01' AND '9000-01-01'
-        AND lease_until BETWEEN '2000-01-01' AND '9000-01-01'
-    ) NOT VALID;
-DELETE FROM contents WHERE month >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
-    AND NOT (digest = sha256(content) AND {size} AND {first});
-DELETE FROM events WHERE month >= date_trunc('month', now() AT TIME ZONE 'UTC')::date
-    AND NOT (seq >= 0 AND {first});
-ALTER TABLE contents
-    ADD CONSTRAINT contents_digest CHECK (digest = sha256(content)) NOT VALID,
-    ADD CONSTRAINT contents_size CHECK ({size}) NOT VALID,
-    ADD CONSTRAINT contents_month CHECK ({first}) NOT VALID;
-ALTER TABLE events
-    ADD CONSTRAINT events_seq CHECK (seq >= 0) NOT VALID,
-    ADD CONSTRAINT events_month CHECK ({first}) NOT VALID;
-CREATE FUNCTION keep_facts() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    NEW.run_id := coalesce(OLD.run_id, NEW.run_id);
-    IF NEW.next_seq <> OLD.next_seq THEN NEW.updated := clock_timestamp(); END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER keep_facts BEFORE UPDATE OF next_seq, run_id ON streams
-    FOR EACH ROW EXECUTE FUNCTION keep_facts();
-""".replace("{name}", STREAM_NAME)
-_SIZE = f"CASE kind WHEN 'blobs' THEN {MAX_COMPRESSED_CONTENT} ELSE {MAX_OBJECT} END"
-_CHECKS = _CHECKS.replace("{size}", f"octet_length(content) <= {_SIZE}")
-_CHECKS = _CHECKS.replace("{first}", "(extract(day FROM month) = 1) IS TRUE")
-_UPGRADES = {1: _MODEL_TABLES, 2: _ENDED, 3: _CHECKS}
-"""Statements that turn a version into the next one."""
-_WORKERS = """
-SELECT DISTINCT grantee FROM information_schema.role_table_grants
-WHERE table_schema = 'remora' AND table_name = 'events' AND privilege_type = 'INSERT'
-    AND grantee NOT IN (grantor, 'PUBLIC')
 """
 _PARTITIONED = ("events", "contents")
 _CREATE_PARTITION = """
@@ -155,7 +129,6 @@ GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
 GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id, operation, node_id, turn,
     status, bytes, ended) ON streams TO {role};
-REVOKE UPDATE (updated) ON streams FROM {role};
 GRANT INSERT, UPDATE ON model_servers, model_slots TO {role};
 """
 
@@ -168,7 +141,7 @@ def is_installed(connection: Connection[Any]) -> bool:
 def install(connection: Connection[Any]) -> None:
     """Create the tables that are missing, and the partitions of the next year.
 
-    Workers of an older version get the rights on its new tables. Raises psycopg.Error if the role may not create them.
+    Raises psycopg.Error if the role may not create them.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -176,7 +149,7 @@ def install(connection: Connection[Any]) -> None:
             connection.execute("CREATE SCHEMA IF NOT EXISTS remora")
             connection.execute("SET LOCAL search_path TO remora")
             connection.execute(_TABLES)
-            connection.execute("INSERT INTO info (version) VALUES (1)")
+            connection.execute("INSERT INTO info (version) VALUES (%s)", [VERSION])
             if _has_lz4(connection):
                 for table, column in (("events", "lines"), ("contents", "content")):
                     connection.execute(
@@ -185,26 +158,7 @@ def install(connection: Connection[Any]) -> None:
                         )
                     )
         connection.execute("SET LOCAL search_path TO remora")
-        _upgrade(connection)
         add_partitions(connection)
-
-
-def version_in(connection: Connection[Any]) -> int | None:
-    """Return the version of the tables. Call it in their schema."""
-    row = connection.execute("SELECT version FROM info").fetchone()
-    return None if row is None else int(row[0])
-
-
-def _upgrade(connection: Connection[Any]) -> None:
-    version = version_in(connection)
-    if version not in _UPGRADES:
-        return
-    while version in _UPGRADES:
-        connection.execute(_UPGRADES[version])
-        version += 1
-    connection.execute("UPDATE info SET version = %s", [version])
-    for (role,) in connection.execute(_WORKERS).fetchall():
-        connection.execute(sql.SQL(_WORKER_RIGHTS).format(role=sql.Identifier(role)))
 
 
 def add_partitions(connection: Connection[Any]) -> None:
