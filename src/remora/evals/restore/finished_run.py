@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from remora.code.edit.text import decode
 from remora.errors import HostError, ModelError
 from remora.evals.restore.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
@@ -16,7 +17,6 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.review import accept
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import read_events

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from remora.code.edit.text import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError, RemoraError
 from remora.evals.restore.arms import Arm
@@ -23,7 +24,6 @@ from remora.operations.restorer import Restorer, Slot, key_of
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.text import count
-from remora.tools.host.text_lines import Text, decode
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 _PROGRAMS = ("ruff", "ty", "mypy")

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import DefinitionNode, find_definitions
@@ -20,7 +22,6 @@ from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.docstring.literal_source import DocstringLiteral, read_literal
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Item, ParsedDocstring, Section
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 from remora.operations.restorer import Restored, Slot, Texts
 
 SUMMARY, _RETURNS = "summary", "returns"

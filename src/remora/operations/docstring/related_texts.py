@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from remora.code.edit.comments import is_for_tool
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
@@ -22,9 +23,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
-_NOT_A_COMMENT = re.compile(
-    r"#(?:!| *(?:-\*-|noqa|type:|pragma|pylint|mypy|fmt:|ruff:|TODO|FIXME|XXX|HACK|remora:|[-=#*]{3}))"
-)
+_NOT_PROSE = re.compile(r"# *(?:TODO|FIXME|XXX|HACK|[-=#*]{3})")
 _MAIN_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
@@ -296,7 +295,9 @@ def _sentence(lines: Sequence[str]) -> str:
     stripped = [line.strip() for line in lines if line.strip()]
     if not stripped or not all(line.startswith("#") for line in stripped):
         return ""
-    if any(_NOT_A_COMMENT.match(line) for line in stripped) or _LEGAL.search(" ".join(stripped)):
+    if any(is_for_tool(line) or _NOT_PROSE.match(line) for line in stripped):
+        return ""
+    if _LEGAL.search(" ".join(stripped)):
         return ""
     text = " ".join(line.lstrip("#: ").strip() for line in stripped).strip()
     first = re.split(r"(?<=[a-z0-9)`][.!?])\s+(?=[A-Z`])", text)[0]

@@ -3,8 +3,9 @@
 import ast
 from collections.abc import Collection, Sequence
 
-from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
+from remora.code.edit.parsed_text import ParsedText
 
 
 def with_added_imports_moved(before: str, after: str, width: int) -> str:

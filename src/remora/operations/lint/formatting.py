@@ -7,6 +7,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import takewhile
 
+from remora.code.edit.comments import is_for_tool
+from remora.code.edit.text import Text, split_lines
 from remora.errors import HostError
 from remora.operations.lint.visual_indent import with_aligned_lines
 from remora.tools.host.ruff.ruff_process import format_text, is_formatted
@@ -18,11 +20,9 @@ from remora.tools.host.style_config import (
     habitual_width,
     sets_width,
 )
-from remora.tools.host.text_lines import Text, split_lines
 from remora.tools.tree import ToolTree
 
 _BLANK_LINES = re.compile(r"(?m)(?:^[ \t]*\r?\n){2,}")
-_FOR_TOOLS = re.compile(r"\s*#\s*(?:pragma:|noqa\b|type:\s*ignore|pylint:|nosec\b)")
 _ENCODING = re.compile(r"#.*coding[:=]")
 
 
@@ -93,7 +93,7 @@ def without_orphaned_comments(before: str, after: str) -> str:
         return after
     known = {line.strip() for line in split_lines(before)}
     lines = split_lines(after, keepends=True)
-    left = [line for line in lines if line.strip() in known or not _FOR_TOOLS.match(line)]
+    left = [line for line in lines if line.strip() in known or not is_for_tool(line)]
     if left and left[0].strip() == "#" and _ENCODING.match(before):
         del left[0]
     return "".join(left)

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.ids import split_node_key
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 from remora.operations.restorer import Restored, Restorer, Slot, Texts
 
 _CODE = "B904"

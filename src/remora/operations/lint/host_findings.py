@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from remora.code.edit.text import decode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.code.syntax.source import parse_text
@@ -15,7 +16,6 @@ from remora.operations.lint.recipes.exceptions import UNCHAINED, has_no_habit
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import check_text
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 

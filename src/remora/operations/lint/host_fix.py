@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+from remora.code.edit.text import decode, split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
@@ -33,14 +34,12 @@ from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED
 from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.host.ruff.node_findings import describe_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
 from remora.tools.host.ruff.rule_choice import user_selects
-from remora.tools.host.ruff.text_edits import edits_of
-from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20

@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import takewhile
 
+from remora.code.edit.comments import is_for_tool
+from remora.code.edit.text import split_lines
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.code.syntax.source import parse_text
@@ -19,7 +21,6 @@ from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.rule_choice import SelectedRules
 from remora.tools.host.ruff.shared_ruff import once_for_base
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
@@ -30,8 +31,8 @@ _GENERATED = re.compile(
 )
 _UNUSED_IMPORT = "F401"
 _REPEATED = "F811"
-_REASON = re.compile(r"#\s*(?!noqa\b|pragma:|type:|pylint:|nosec\b|isort:|pyright:)\w+ \w+")
-"""A comment of two or more words that is not for a tool."""
+_WORDS = re.compile(r"#\s*\w+ \w+[^#]*")
+"""A comment of two or more words."""
 _UNSORTED_IMPORTS = "I001"
 _NEEDED_ORDER = re.compile(
     r"#.*\b(?:order\b.*\b(?:important|matters|counts)|(?:important|specific|correct|this) order|"
@@ -325,7 +326,8 @@ def _is_explained(finding: Finding, body: str) -> bool:
     """Return True if a comment of an unused or repeated import says what it is for."""
     if finding["code"] not in (_UNUSED_IMPORT, _REPEATED):
         return False
-    return _REASON.search(_lines(body)[finding["line"] - 1]) is not None
+    comments = _WORDS.findall(_lines(body)[finding["line"] - 1])
+    return not all(map(is_for_tool, comments))
 
 
 def _is_in_fallback(finding: Finding, body: str) -> bool:

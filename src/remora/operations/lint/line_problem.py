@@ -4,9 +4,9 @@ import ast
 from collections import Counter
 from typing import Any
 
+from remora.code.edit.text import decode, lines_of
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.tools.host.text_lines import decode, lines_of
 from remora.tools.tree import ToolTree
 
 

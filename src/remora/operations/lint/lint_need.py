@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from remora.code.edit.text import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
@@ -18,7 +19,6 @@ from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
 from remora.tools.host.ruff.ruff_session import RuffStoppedError
 from remora.tools.host.ruff.rule_choice import rule_choice
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _SMALL = 64 * 1024

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 
+from remora.code.edit.text import split_lines
 from remora.operations.lint.used_imports import bound_names
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.text_lines import split_lines
 
 _UNDEFINED = re.compile(r"Undefined name `(\w+)`")
 

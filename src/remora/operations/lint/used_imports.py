@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
+from remora.code.edit.text import split_lines
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
@@ -14,7 +15,6 @@ from remora.errors import HostError
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.shared_ruff import once_for_base
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)

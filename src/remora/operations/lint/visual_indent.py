@@ -9,8 +9,8 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from remora.code.edit.text import split_lines
 from remora.tools.host.style_config import TEXT_TOKENS
-from remora.tools.host.text_lines import split_lines
 
 
 class _Bracket(NamedTuple):

@@ -5,8 +5,8 @@ from collections import Counter
 
 from msgspec.structs import replace
 
+from remora.code.edit.imports import imported_names
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import imported_names
 from remora.operations.test.cases.drafts import Draft
 
 _FUNCTIONS = frozenset({"eq_", "assert_equal", "assert_equals"})

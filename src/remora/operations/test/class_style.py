@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
+from remora.code.edit.imports import Imported, imported_names
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.source_blocks import used_names
 
 Form = Literal["function", "class", "unittest"]

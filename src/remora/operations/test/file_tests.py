@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from remora.code.edit.text import decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at
@@ -20,7 +21,6 @@ from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.insert.shared_fixtures import fixtures_in
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.source_blocks import tests_of, used_names
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")

@@ -4,6 +4,7 @@ import ast
 
 from msgspec.structs import replace
 
+from remora.code.edit.text import decode
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -18,7 +19,6 @@ from remora.operations.test.new_files import new_files
 from remora.operations.test.public_names import public_modules
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 400

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 from remora.operations.restorer import Restored, Restorer, Slot, SlotKey, Texts, key_of
 from remora.operations.test.function_context import target_at
 from remora.operations.test.missing_tests import (

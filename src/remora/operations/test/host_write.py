@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.text import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import names_in, with_alias
 from remora.operations.test.cases.case import Case, is_valid_case
@@ -29,7 +30,6 @@ from remora.operations.test.target_function import TargetFunction
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
-from remora.tools.host.text_lines import Text, decode
 from remora.tools.tree import ToolTree
 
 """Part of the message if a lint rule refuses a test."""

@@ -9,9 +9,9 @@ from typing import Literal
 
 import msgspec
 
+from remora.code.edit.imports import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import Imported, imported_names
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.new_files import GENERIC, NewFiles, new_path, new_stems
 from remora.operations.test.target_function import TargetFunction, class_named, import_name

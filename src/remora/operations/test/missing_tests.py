@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from remora.code.edit.imports import imported_names
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.import_edits import imported_names
 from remora.operations.test.cases.hollow_cases import is_hollow_call
 from remora.operations.test.function_context import test_files
 from remora.operations.test.host_probe import ProjectTexts

@@ -4,8 +4,8 @@ import ast
 import textwrap
 from collections.abc import Collection, Iterable, Mapping
 
+from remora.code.edit.text import split_lines
 from remora.code.syntax.source import parse_text
-from remora.tools.host.text_lines import split_lines
 
 
 def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:

@@ -5,12 +5,12 @@ import io
 import tokenize
 from collections.abc import Mapping
 
+from remora.code.edit.imports import is_type_checking
+from remora.code.edit.text import decode
 from remora.errors import HostError
-from remora.operations.import_edits import is_type_checking
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.parsed_text import ParsedText
 from remora.operations.restorer import (
     Choice,
     Restored,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from remora.code.edit.text import decode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
@@ -17,7 +18,6 @@ from remora.operations.types.source.slots import RETURN, Slot, SourceText, find_
 from remora.operations.types.source.terms import without_none
 from remora.operations.types.writing.clean_file import without_findings
 from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
-from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"

@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+from remora.code.edit.text import decode
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
@@ -24,7 +25,6 @@ from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
-from remora.tools.host.text_lines import decode
 from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 

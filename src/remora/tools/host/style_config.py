@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
+from remora.code.edit.text import split_lines
 from remora.errors import HostError
 from remora.tools.host.command_options import command_width, option_width
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 DEFAULT_WIDTH = 88

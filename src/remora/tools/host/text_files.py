@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from remora.errors import HostError
-from remora.text import clip, count
-from remora.tools.host.text_lines import (
+from remora.code.edit.text import (
     Line,
     decode,
     lines_of,
     newline_of,
     with_newline,
 )
+from remora.errors import HostError
+from remora.text import clip, count
 from remora.tools.tree import ToolTree
 
 LIST_LIMIT = 10_000

@@ -1,5 +1,6 @@
 """Recipe for RUF002 and RUF003: plain characters for typographic ones in docstrings and comments."""
 
+from remora.code.edit.edits import Edit
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -7,7 +8,6 @@ from remora.operations.lint.recipes.base import (
     same_tree_but_docstrings,
 )
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _PLAIN = {
     "\N{LEFT SINGLE QUOTATION MARK}": "'",

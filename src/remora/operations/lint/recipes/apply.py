@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.errors import HostError
 from remora.operations.lint.recipes.base import (
     PythonSource,
@@ -17,7 +18,6 @@ from remora.operations.lint.recipes.imports import import_edits
 from remora.operations.lint.reverting import causes_elsewhere
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import comparison_key, new_findings
-from remora.tools.host.ruff.text_edits import Edit, apply_edits, overlap
 
 Settled = tuple[bytes, list[Finding]]
 Settle = Callable[[str], Settled]
@@ -88,7 +88,7 @@ class _Trial:
             each
             for each, own in _placed(self.source, proposals)
             if not lines.isdisjoint(own)
-            or any(causes(self.source.body[e.start : e.stop], e.content) for e in each.fix.edits)
+            or any(causes(self.source.body[e.start : e.end], e.text) for e in each.fix.edits)
         ]
 
     def _lasting(self, proposals: Sequence[Proposal], found: list[Finding]) -> list[Finding]:
@@ -117,9 +117,9 @@ def _placed(
     lines: dict[Edit, tuple[int, int]] = {}
     for edit in sorted(edits):
         first = bisect_right(source.lines, edit.start, key=lambda line: line.start) + moved
-        added = edit.content.count("\n")
+        added = edit.text.count("\n")
         lines[edit] = (first, first + added)
-        moved += added - source.body.count("\n", edit.start, edit.stop)
+        moved += added - source.body.count("\n", edit.start, edit.end)
     for one in proposals:
         places = [lines[edit] for edit in one.fix.edits]
         yield one, range(min(each[0] for each in places), max(each[1] for each in places) + 1)

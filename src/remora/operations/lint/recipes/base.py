@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar, cast
 
+from remora.code.edit.edits import Edit
+from remora.code.edit.text import Line, lines_of, newline_of, offset
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
-from remora.tools.host.text_lines import Line, lines_of, newline_of, offset
 
 T = TypeVar("T")
 _CONTINUED = re.compile(r"\"\"\"|'''|\\\r?\n")

@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Iterator
 from copy import deepcopy
 
+from remora.code.edit.edits import Edit
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.operations.lint.recipes.base import (
     PythonSource,
@@ -15,7 +16,6 @@ from remora.operations.lint.recipes.base import (
 )
 from remora.operations.lint.recipes.imports import is_free
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _SUBSCRIPTED = 9
 """Minor version of the first Python 3 in which `list` can be subscripted."""
@@ -55,7 +55,7 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
             edit = Edit(start, stop, f"ClassVar[{source.body[start:stop]}]")
         case _:
             return None
-    added = len(edit.content) - (edit.stop - edit.start)
+    added = len(edit.text) - (edit.end - edit.start)
     edits = (edit, *_moved_lines(source, value, added))
     return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
 

@@ -4,6 +4,8 @@ import ast
 import re
 import textwrap
 
+from remora.code.edit.comments import is_for_tool
+from remora.code.edit.edits import Edit
 from remora.code.syntax.source import parse_text
 from remora.operations.lint.recipes.base import (
     PythonSource,
@@ -11,12 +13,11 @@ from remora.operations.lint.recipes.base import (
     RecipeFix,
     same_docstring_words,
 )
-from remora.operations.lint.recipes.directives import is_directive
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _COMMENT = re.compile(r"(\s*)(#+:?\s*)(.*)")
 _ITEM = re.compile(r"(?:[-*+•]|\d+[.)]|:\w[^:]*:|@\w+[^:]*:|\w[\w, *]*(?:\([^)]*\))?\s?:)\s+")
+_FIXED = re.compile(r"#\s*(?:TODO\s*\(?http|https?://|!|:)", re.IGNORECASE)
 _BULLETS = "-*+•0123456789"
 _LITERAL = re.compile(r"\s*(?:>>>|\.\.\.(?:\s|$)|\||\+[-=]|\.\. |[-=~^\"'`#*+]{3,}\s*$|\$ |%)")
 
@@ -37,7 +38,7 @@ def wrap_long_line(source: PythonSource, finding: Finding) -> RecipeFix | None:
 
 def _wrap_comment(source: PythonSource, number: int) -> RecipeFix | None:
     shape = _COMMENT.fullmatch(source.line(number))
-    if shape is None or is_directive(shape[0]) or _looks_like_code(shape[3]):
+    if shape is None or _stays(shape[0]) or _looks_like_code(shape[3]):
         return None
     indent, mark, words = shape[1], shape[2] if shape[2][-1] == " " else shape[2] + " ", shape[3]
     item = _ITEM.match(words)
@@ -50,12 +51,17 @@ def _wrap_comment(source: PythonSource, number: int) -> RecipeFix | None:
     return _replace_lines(source, number, last, wrapped)
 
 
+def _stays(comment: str) -> bool:
+    """Return True if a tool reads a comment, or if it is a link or documents an attribute."""
+    return is_for_tool(comment) or _FIXED.match(comment.lstrip()) is not None
+
+
 def _continuation(source: PythonSource, number: int, prefix: str) -> str | None:
     """Return the words of a comment line that continues the sentence of the line above."""
     if number > len(source.lines):
         return None
     text = source.line(number)
-    if not text.startswith(prefix) or is_directive(text):
+    if not text.startswith(prefix) or _stays(text):
         return None
     words = text[len(prefix) :]
     goes_on = bool(words) and (words[0].islower() or words[0] in "(`'\"")
@@ -143,7 +149,7 @@ def _move_comment(source: PythonSource, number: int) -> RecipeFix | None:
     if at is None:
         return None
     code, comment = text[:at].rstrip(), text[at:].strip()
-    if is_directive(comment) or len(code) > source.width or source.starts_in_string(number):
+    if _stays(comment) or len(code) > source.width or source.starts_in_string(number):
         return None
     indent = text[: len(text) - len(text.lstrip())]
     above = source.line(number - 1).strip() if number > 1 else ""

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from remora.code.edit.edits import Edit
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -18,7 +19,6 @@ from remora.operations.lint.recipes.summary import (
     opening,
 )
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _WORD = re.compile(r"[A-Za-z]+(?=[\s.,]|$)")
 _MOOD_CHANGES = re.compile(r"(?:,|;|\band\b|\bor\b|\bthen\b)\s+(?:\w+ly\s+)?([a-z]+s)\b")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 
+from remora.code.edit.edits import Edit
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -15,7 +16,6 @@ from remora.operations.lint.recipes.base import (
     dump,
 )
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 UNCHAINED = "B904"
 _NAMES = ("err", "error", "exc", "e", "ex", "exception")

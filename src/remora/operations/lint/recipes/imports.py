@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 
+from remora.code.edit.edits import Edit
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -14,7 +15,6 @@ from remora.operations.lint.recipes.base import (
     docstring_of,
 )
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _TYPING = ("typing", "typing_extensions")
 

@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Iterator, Sequence
 
+from remora.code.edit.edits import Edit
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -14,7 +15,6 @@ from remora.operations.lint.recipes.base import (
 )
 from remora.operations.word_forms import singular
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _CONVERSION = re.compile(
     r"(?:strip|lstrip|rstrip|decode|encode|lower|upper|replace|split|rsplit|splitlines|partition|"

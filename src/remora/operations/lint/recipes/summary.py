@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from remora.code.edit.edits import Edit
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -13,7 +14,6 @@ from remora.operations.lint.recipes.base import (
     same_docstring_words,
 )
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.text_edits import Edit
 
 _SENTENCE = re.compile(r"[.!?](?:['\"`)\]]*)(?=\s|$)")
 _ABBREVIATION = re.compile(

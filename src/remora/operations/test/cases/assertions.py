@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from remora.code.edit.imports import Imported
+from remora.code.edit.text import split_lines
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import Imported
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
-from remora.tools.host.text_lines import split_lines
 
 _DIGITS = 6
 _INVISIBLE = re.compile(

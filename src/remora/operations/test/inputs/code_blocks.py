@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from remora.code.edit.text import split_lines
 from remora.code.syntax.source import parse_text
-from remora.tools.host.text_lines import split_lines
 
 _PARSER = doctest.DocTestParser()
 _FENCE = re.compile(

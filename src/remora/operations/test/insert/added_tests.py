@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from remora.code.edit.edits import apply_edits
+from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
+from remora.code.edit.parsed_text import ParsedText
+from remora.code.edit.text import split_lines
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
-from remora.operations.parsed_text import ParsedText, apply_edits
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.insert.shared_fixtures import fixtures_in
@@ -20,7 +22,6 @@ from remora.operations.test.source_blocks import (
     with_block,
     without_tests,
 )
-from remora.tools.host.text_lines import split_lines
 
 _WIDEST = 120
 """Longest line of imports, also in projects that do not limit the length of lines."""

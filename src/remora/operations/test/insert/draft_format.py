@@ -4,12 +4,12 @@ import textwrap
 
 from msgspec.structs import replace
 
+from remora.code.edit.text import split_lines
 from remora.errors import HostError
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.insert_location import InsertLocation
 from remora.tools.host.ruff.ruff_process import format_text
 from remora.tools.host.style_config import black_options, width_of
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _USUAL = 4

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from remora.code.edit.text import split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.tools.host.ruff.ruff_process import check_text, fix_text
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 NO_PACKAGE = "INP001"

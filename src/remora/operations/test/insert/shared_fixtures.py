@@ -5,8 +5,9 @@ import builtins
 import keyword
 from collections.abc import Collection, Iterator, Sequence
 
-from remora.operations.import_edits import Imported, ImportStyle, import_edits, imported_names
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
+from remora.code.edit.parsed_text import ParsedText
 from remora.operations.test.class_style import snake_case
 from remora.operations.test.inputs.call_input import bound_names, free_names, last_name
 

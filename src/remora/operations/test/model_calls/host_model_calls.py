@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from remora.code.edit.text import decode, split_lines
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.test.function_context import target_at
@@ -19,7 +20,6 @@ from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.runner.trials import try_calls
 from remora.operations.test.target_function import TargetFunction
-from remora.tools.host.text_lines import decode, split_lines
 from remora.tools.tree import ToolTree
 
 _MOST_LINES = 60

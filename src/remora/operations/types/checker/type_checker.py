@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from remora.code.edit.text import split_lines
 from remora.errors import HostError, UsageError, install_extra
 from remora.rmtree import try_remove_tree
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
-from remora.tools.host.text_lines import split_lines
 from remora.tools.kept_answers import KeptAnswers
 from remora.workspaces.rooted_files import RootedFiles
 

@@ -4,10 +4,11 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.imports import is_type_checking
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
-from remora.operations.import_edits import is_type_checking
-from remora.operations.parsed_text import Edit, ParsedText, apply_edits
 
 _Import = ast.Import | ast.ImportFrom
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -9,9 +9,10 @@ from typing import Literal
 
 import msgspec
 
+from remora.code.edit.edits import Edit
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.hidden_uses import marked_regions
-from remora.operations.parsed_text import Edit, ParsedText
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kind = Literal["parameter", "args", "kwargs", "return"]

@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
+from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, parameters_of
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.ruff.new_findings import new_findings, new_lines, suspects
 from remora.tools.host.ruff.ruff_process import (
     check_text,
@@ -17,7 +18,6 @@ from remora.tools.host.ruff.ruff_process import (
     format_text,
     with_sorted_imports,
 )
-from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
 

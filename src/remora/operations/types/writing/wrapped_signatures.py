@@ -4,7 +4,7 @@ import ast
 import tokenize
 from collections.abc import Iterator
 
-from remora.operations.parsed_text import Edit, apply_edits
+from remora.code.edit.edits import Edit, apply_edits
 from remora.operations.types.source.slots import FunctionNode, SourceText
 
 _INDENT = 4

@@ -4,6 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from remora.code.edit.edits import Edit
+from remora.code.edit.text import Line, lines_of, offset
+
 Finding = dict[str, Any]
 
 _NO_CODE = "invalid-syntax"
@@ -48,3 +51,21 @@ def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
         "message": fix["message"] or "",
         "edits": [{**_range(edit), "content": edit["content"]} for edit in fix["edits"]],
     }
+
+
+def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) -> tuple[Edit, ...]:
+    """Return the edits of a fix, sorted by position.
+
+    Raises HostError if a position is outside the file.
+    """
+    lines = lines_of(body) if lines is None else lines
+    return tuple(
+        sorted(
+            Edit(
+                offset(body, lines, edit["line"], edit["column"]),
+                offset(body, lines, edit["end_line"], edit["end_column"]),
+                edit["content"],
+            )
+            for edit in fix["edits"]
+        )
+    )

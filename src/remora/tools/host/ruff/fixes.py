@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from remora.code.edit.edits import Edit, apply_edits, overlap
+from remora.code.edit.text import Text, decode, lines_of
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.ruff.new_findings import lasting_new_finding
 from remora.tools.host.ruff.ruff_process import check_file
-from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
-from remora.tools.host.text_lines import Text, decode, lines_of
 from remora.tools.tree import ToolTree
 
 _SOURCES = (".py", ".pyi")

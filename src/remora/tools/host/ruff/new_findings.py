@@ -5,13 +5,13 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import Any
 
+from remora.code.edit.text import split_lines
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.node_findings import fix_within
 from remora.tools.host.ruff.ruff_process import check_text
-from remora.tools.host.text_lines import split_lines
 from remora.tools.tree import ToolTree
 
 _QUOTING = {"D401", "D403"}

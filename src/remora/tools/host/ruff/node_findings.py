@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from remora.code.edit.edits import Edit, overlap
+from remora.code.edit.text import (
+    decode,
+    lines_of,
+)
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.errors import HostError
 from remora.ids import MODULE, escape_path, node_key
 from remora.text import clip
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.ruff.ruff_process import check_file
-from remora.tools.host.ruff.text_edits import Edit, edits_of, overlap
-from remora.tools.host.text_lines import (
-    decode,
-    lines_of,
-)
 from remora.tools.tree import ToolTree
 
 _MESSAGE_LIMIT = 90

@@ -2,8 +2,9 @@
 
 import pytest
 
-from remora.operations.import_edits import Imported, ImportStyle, import_edits
-from remora.operations.parsed_text import ParsedText, apply_edits
+from remora.code.edit.edits import apply_edits
+from remora.code.edit.imports import Imported, ImportStyle, import_edits
+from remora.code.edit.parsed_text import ParsedText
 
 PYTEST = Imported("pytest", "", "pytest")
 GIVEN = Imported("hypothesis", "given", "given")

@@ -1,20 +1,10 @@
-"""Texts of files with their syntax tree, and edits of them."""
+"""Texts of files with their syntax tree, and offsets for its positions."""
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterable
-from typing import NamedTuple
 
+from remora.code.edit.text import split_lines
 from remora.code.syntax.source import parse_text
-from remora.tools.host.text_lines import split_lines
-
-
-class Edit(NamedTuple):
-    """Replaces the text between two character offsets of a file."""
-
-    start: int
-    end: int
-    text: str
 
 
 class ParsedText:
@@ -56,12 +46,3 @@ class ParsedText:
 
     def start_of_line(self, line: int) -> int:
         return self._starts[line - 1]
-
-
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with edits that do not overlap. Edits at one offset keep their order."""
-    parts, last = [], 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
-        parts += [text[last : edit.start], edit.text]
-        last = edit.end
-    return "".join([*parts, text[last:]])

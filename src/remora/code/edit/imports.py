@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from remora.code.edit.edits import Edit
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.hidden_uses import marked_regions
-from remora.operations.parsed_text import Edit, ParsedText
 
 CHECKING = "TYPE_CHECKING"
 _FUTURE, _STANDARD, _OTHER, _OWN = range(4)

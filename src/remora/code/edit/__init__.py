@@ -1,0 +1,1 @@
+"""Edits of Python source: lines, positions, edits, imports and comments for tools."""

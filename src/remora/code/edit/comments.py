@@ -1,0 +1,18 @@
+"""Comments that tools read, whose place and text have a meaning."""
+
+import re
+
+_FOR_TOOL = re.compile(
+    r"#(?:!|\s*(?:"
+    r"(?:noqa|nosec|pragma|nosemgrep|nosonar|noinspection|skipcq|sourcery|lgtm)\b|"
+    r"(?:type|pylint|pyright|mypy|ruff|isort|flake8|fmt|yapf|doctest|cython|codespell|cspell|"
+    r"typos|pytype|coverage|remora|vim?|ex):|"
+    r"pyre-|language=|(?:end)?region\b|-\*-|(?:file)?(?:en)?coding[:=]|"
+    r"[\w-]+:\s*(?:ignore|disable|enable|skip|off|on)(?:\s*(?:$|[=\[:(,])|-\w)))",
+    re.IGNORECASE,
+)
+
+
+def is_for_tool(comment: str) -> bool:
+    """Return True if a comment, which starts with `#`, is read by a tool and not only by people."""
+    return _FOR_TOOL.match(comment.lstrip()) is not None

@@ -1,0 +1,45 @@
+"""Edits of a text, by offsets of its characters."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    """Replaces the characters from `start` up to `end` with `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
+    """Return True if two fixes change the same characters or insert at the same position.
+
+    Identical fixes do not overlap, because applying either of them applies both. For the same
+    reason, two fixes may add the same import.
+    """
+    shared = set(one) & set(other)
+    if shared == set(one) == set(other):
+        return False
+    imports = {edit for edit in shared if edit.start == edit.end and "import " in edit.text}
+    return any(
+        _edits_touch(a, b) for a in one for b in other if a not in imports or b not in imports
+    )
+
+
+def _edits_touch(a: Edit, b: Edit) -> bool:
+    if a.start == a.end or b.start == b.end:  # an insertion overlaps what it touches
+        return a.start <= b.end and b.start <= a.end
+    return a.start < b.end and b.start < a.end
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with edits that do not overlap. Edits at one offset keep their order.
+
+    An edit that occurs several times is applied only once.
+    """
+    parts, last = [], 0
+    for edit in sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end)):
+        parts += [text[last : edit.start], edit.text]
+        last = edit.end
+    return "".join([*parts, text[last:]])
