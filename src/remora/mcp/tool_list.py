@@ -6,6 +6,7 @@ its answer means, and nothing else.
 
 from typing import Any, NamedTuple
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.mcp.answer_page import MAX_PAGE
 from remora.runs.records.results import STATUSES
 
@@ -108,15 +109,16 @@ TRACE_PACKET = ToolSpec(
     },
     ("agent",),
 )
+_OPERATIONS = [each.name for each in BUILT_IN.all]
 ANALYZE = ToolSpec(
     "analyze",
-    "Run Remora's agents (lint, docstring, test, types) on private copies and list their verified "
+    f"Run Remora's agents ({', '.join(_OPERATIONS)}) on private copies and list their verified "
     "changes. Files stay as they are until a person accepts. Call it after editing Python files.",
     {
         "paths": {"type": "array", "items": {"type": "string"}},
         "operations": {
             "type": "array",
-            "items": {"enum": ["lint", "docstring", "test", "types"]},
+            "items": {"enum": _OPERATIONS},
         },
         "changed": {"type": "string", "description": "only symbols that differ from this git rev"},
         "max_time": {

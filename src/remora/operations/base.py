@@ -195,6 +195,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `finding`. `asks_writers` is true if jobs ask models that can write, and `decides_by_rules` is
     true if no embedded model is started to choose between candidates. `offers_choices` is true if
     jobs have complete candidates, between which a model chooses where it is measured to help.
+
+    `more_rules` and `strengthened` say what the options `--select` and `--strengthen` do for the
+    operation. They are shown where a plan has little work.
     """
 
     name: str
@@ -212,6 +215,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     asks_writers: bool = False
     decides_by_rules: bool = False
     offers_choices: bool = False
+    more_rules: str = ""
+    strengthened: str = ""
 
 
 class Operations:

@@ -77,7 +77,7 @@ def map_of_project(
         nodes,
         unknown=(
             *(() if with_findings is not None else ("findings",)),
-            *(() if found.reached is not None else ("tests",)),
+            *(() if found.reached is not None else ("untested",)),
         ),
         note=_note(len(found.nodes) - len(own), with_findings, found.reached),
         href=href,
@@ -144,10 +144,10 @@ def _with_debts(
         is_nested = f"node:{path}:{qualname.rpartition('.')[0]}" in functions
         lacks: dict[Debt, bool] = {
             "findings": findings is not None and node.key in findings,
-            "types": is_function and not node.has_type_hints,
-            "docstring": node.docstring is None
+            "unannotated": is_function and not node.has_type_hints,
+            "undocumented": node.docstring is None
             and (path in with_public if qualname == MODULE else _is_public(node) and not is_nested),
-            "tests": is_function
+            "untested": is_function
             and reached is not None
             and node.key not in reached
             and not is_nested

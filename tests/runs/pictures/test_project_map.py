@@ -35,7 +35,7 @@ def file(path: str, *sizes: int, debts: tuple[Debt, ...] = ()) -> list[MapNode]:
 
 
 PROJECT = [
-    *file("src/shop/cart.py", 40, 30, debts=("types", "tests")),
+    *file("src/shop/cart.py", 40, 30, debts=("unannotated", "untested")),
     *file("src/shop/tax.py", 20),
     *file("src/shop/api/http.py", 80, debts=DEBTS),
     *file("setup.py", 5),
@@ -102,7 +102,7 @@ def test_the_table_begins_with_the_file_that_lacks_most() -> None:
 
 
 def test_what_is_not_known_is_said_and_not_counted() -> None:
-    unknown: tuple[Debt, ...] = ("tests",)
+    unknown: tuple[Debt, ...] = ("untested",)
     picture = project_map(PROJECT, unknown=unknown, note="Two are missing.")
     assert texts(picture, "desc")[0].endswith(
         "Not shown: which functions tests reach. Two are missing."

@@ -173,20 +173,27 @@ def about(seconds: float) -> str:
 def _next_step(prepared: PreparedRun) -> str:
     """Return the options with which there may be something to do."""
     plan, request = prepared.plan, prepared.request
+    operations = [each for each in prepared.project.operations.all if each.name in plan.operations]
     unsafe, steps = plan.findings_left.get(NEEDS_UNSAFE, 0), list[str]()
-    written = sum(reasons.get(NEEDS_WRITER, 0) for reasons in plan.left.values())
     if unsafe:
         steps.append(f"`--unsafe-fixes` fixes {count(unsafe, 'finding')}")
-    elif plan.findings_left or plan.operations == ("lint",):
-        steps.append("`--select RULES` checks other rules")
-    if written:
-        steps.append(f"`--model URL` lets a model server write {count(written, 'docstring')}")
+    elif plan.findings_left or len(operations) == 1:
+        steps += [f"`--select RULES` {each.more_rules}" for each in operations if each.more_rules]
+    for each in operations:
+        if written := plan.left.get(each.name, {}).get(NEEDS_WRITER, 0):
+            what = count(written, each.unit or each.name)
+            steps.append(f"`--model URL` lets a model server write {what}")
     if without_fix := plan.findings_left.get(NO_FIX, 0):
         findings = count(without_fix, "finding")
         steps.append(f"`--model URL` lets a model server try {findings} without a fix")
-    if "test" in plan.operations and not request.strengthen:
-        steps.append("`--strengthen` looks for faults that existing tests miss")
-    others = [f"`-o {name}`" for name in ("test", "types") if name not in plan.operations]
+    if not request.strengthen:
+        more = (each.strengthened for each in operations if each.strengthened)
+        steps += [f"`--strengthen` {does}" for does in more]
+    others = [
+        f"`-o {each.name}`"
+        for each in prepared.project.operations.all
+        if not each.by_default and each not in operations
+    ]
     if not steps and others:
         steps.append(f"{' or '.join(others)} runs another operation")
     return "to do more: " + "; ".join(steps) if steps else ""

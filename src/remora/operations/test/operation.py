@@ -122,6 +122,7 @@ TEST = Operation(
     unit_seconds=3.0,
     asks_writers=True,
     decides_by_rules=True,
+    strengthened="looks for faults that existing tests miss",
     load=_load,
     totals=Totals(
         key="tests", measure=_measure, phrase=_phrase, measurement_text=_measurement_text

@@ -145,9 +145,9 @@ def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
 
 
 def selected_rules_of(config: Config) -> Sequence[str]:
-    """Return the ruff rules that the user selects for lint, and for the checks of all operations."""
-    settings = config.operations.get("lint")
-    return getattr(settings, "select", None) or ()
+    """Return the ruff rules that the user selects, also for the checks of other operations."""
+    found = (getattr(settings, "select", None) for settings in config.operations.values())
+    return next(filter(None, found), ())
 
 
 def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:

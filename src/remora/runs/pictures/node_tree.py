@@ -9,8 +9,8 @@ import msgspec
 from remora.code.file_facts import NodeType
 from remora.ids import MODULE, node_key
 
-Debt = Literal["findings", "types", "docstring", "tests"]
-DEBTS: tuple[Debt, ...] = ("findings", "types", "docstring", "tests")
+Debt = Literal["findings", "unannotated", "undocumented", "untested"]
+DEBTS: tuple[Debt, ...] = ("findings", "unannotated", "undocumented", "untested")
 """What a node can lack: a clean linter, annotations, a docstring, and a test that reaches it."""
 
 

@@ -25,17 +25,22 @@ _LEAST_AREA = 170.0
 _LABEL, _LINE = 15.0, 13.0
 """Heights of the label of a frame, and of a line of text."""
 _MOST_ROWS = 100
-_LETTERS: dict[Debt, str] = {"findings": "F", "types": "T", "docstring": "D", "tests": "U"}
+_LETTERS: dict[Debt, str] = {
+    "findings": "F",
+    "unannotated": "T",
+    "undocumented": "D",
+    "untested": "U",
+}
 _WORDS: dict[Debt, str] = {
     "findings": "findings",
-    "types": "missing types",
-    "docstring": "missing docstring",
-    "tests": "no test",
+    "unannotated": "missing types",
+    "undocumented": "missing docstring",
+    "untested": "no test",
 }
 _QUESTIONS: dict[Debt, str] = {
     **_WORDS,
     "findings": "which functions have findings",
-    "tests": "which functions tests reach",
+    "untested": "which functions tests reach",
 }
 _LEVELS = ("no problem", "one kind of problem", "two kinds", "three kinds", "all four kinds")
 

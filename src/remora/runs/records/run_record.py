@@ -62,7 +62,7 @@ def check_continuable(run_id: str, start: RunStart) -> None:
 def recorded_selectors(start: RunStart) -> list[str]:
     """Return the ruff rules that the user selected for a run."""
     operations = start.config.get("operations") or {}
-    return list((operations.get("lint") or {}).get("select") or ())
+    return [rule for each in operations.values() for rule in (each or {}).get("select") or ()]
 
 
 def read_record(project: ProjectRecords, run_id: str) -> RunRecord:

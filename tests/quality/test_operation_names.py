@@ -1,0 +1,43 @@
+"""Only the folder of an operation and the list of built-in operations know an operation by name."""
+
+import ast
+from pathlib import Path
+
+import remora
+from remora.bootstrap.operations import BUILT_IN
+
+_SOURCE = Path(remora.__file__).parent
+_OTHER_MEANINGS = {
+    "agents/inputs/node_facts.py": "the docstring of a node",
+    "cli/app/command_list.py": "a name that is mistaken for a command",
+    "cli/hub/observe.py": "a number of tests",
+    "code/pytest_model/caller_search.py": "the role of a function for pytest",
+    "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
+    "code/callgraph/rules/fixture_parameters.py": "how the names of tests begin",
+    "hub/index_check.py": "the docstring of a node",
+    "hub/lookup/not_found.py": "a folder, and a word",
+    "hub/observe/observation_reader.py": "a kind of record",
+    "hub/observe/pytest_plugin.py": "a kind of record",
+    "hub/observe/value_types.py": "how the names of tests begin",
+    "hub/store/observed_rows.py": "a column",
+    "pictures/call_neighbourhood.py": "a kind of function",
+    "tools/host/python_outline.py": "the docstring of a node",
+    "tools/host/ruff/rule_choice.py": "a table of ruff's settings",
+    "tools/host/style_config.py": "a table of ruff's settings",
+}
+"""What the same words mean in modules that are not about operations, by the ends of their paths."""
+
+
+def test_no_other_module_names_an_operation() -> None:
+    names = {operation.name for operation in BUILT_IN.all}
+    own = tuple(operation.folder for operation in BUILT_IN.all)
+    found = [
+        path
+        for path in _SOURCE.rglob("*.py")
+        if not any(path.is_relative_to(folder) for folder in own)
+        and any(
+            isinstance(node, ast.Constant) and node.value in names
+            for node in ast.walk(ast.parse(path.read_bytes()))
+        )
+    ]
+    assert [path for path in found if not str(path).endswith(tuple(_OTHER_MEANINGS))] == []
