@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.trace.redact.planted_2026_11 import LOWER, MAKERS, in_teams_address, teams_webhook
+from tests.trace.redact.planted_services import LOWER, MAKERS, in_teams_address, teams_webhook
 
 ALNUM = string.ascii_letters + string.digits
 WIDE = ALNUM + "_-"

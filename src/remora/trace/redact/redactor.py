@@ -12,7 +12,6 @@ from remora.trace.redact.by_context import BY_CONTEXT
 from remora.trace.redact.by_format import BY_FORMAT
 from remora.trace.redact.environment_secrets import environment_secrets
 from remora.trace.redact.escaped import unescape
-from remora.trace.redact.formats_2026_11 import SHAPES_2026_11
 from remora.trace.redact.found_spans import (
     Finding,
     mask,
@@ -34,10 +33,10 @@ from remora.trace.redact.rule import (
     pattern_set,
 )
 
-BUILTIN: tuple[Rule, ...] = BY_FORMAT + SHAPES_2026_11 + BY_CONTEXT
+BUILTIN: tuple[Rule, ...] = BY_FORMAT + BY_CONTEXT
 """Most specific first: if two rules find the same secret, the first is recorded."""
 
-VERSION = "redact/4"
+VERSION = "redact/1"
 """Version of the built-in rules; raise it whenever the matches of a rule change."""
 
 _T = TypeVar("_T")

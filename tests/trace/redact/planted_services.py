@@ -1,4 +1,4 @@
-"""Makers for the kinds of the rule table of 2026-11: a prefix in two halves, letters, a count."""
+"""Makers for the kinds of services in the rule table: a prefix in two halves, letters, a count."""
 
 import random
 import string
