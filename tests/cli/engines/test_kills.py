@@ -67,7 +67,8 @@ class Rounds:
         self._server = server
         self._engine = engine
         self._heads: set[tuple[str, int, str]] = set()
-        self._at_home = self._change_sets(company.remora(*LINT)["run_id"])
+        self._home = company.remora(*LINT)["run_id"]
+        self._at_home = self._change_sets(self._home)
 
     def run_all(self, kind: str, number: int, seed: str) -> int:
         """Run rounds, and return how many of them hit a running job."""
@@ -166,10 +167,29 @@ class Rounds:
             for node, lines in self.company.rows(last_lines)
         }
 
+    def _steps(self, run: str, node: str) -> str:
+        """Return the events of a job, without their times and hashes, one per line."""
+        query = (
+            "SELECT lines FROM events JOIN streams ON streams.id = stream WHERE run_id = "
+            f"'{run}' AND node_id = '{node}' AND starts_with(name, 'traces/') ORDER BY name, seq"
+        )
+        events = [
+            json.loads(line)
+            for (lines,) in self.company.rows(query)
+            for line in bytes(lines).splitlines()
+        ]
+        return "\n".join(f"{e['turn']} {e['type']} {json.dumps(e['data'])}" for e in events)
+
     def _check(self) -> None:
         self.company.check_streams()
         (run,) = self.company.rows("SELECT max(run_id) FROM streams")
-        assert self._change_sets(run[0]) == self._at_home
+        changed = self._change_sets(run[0])
+        different = [node for node in self._at_home if changed.get(node) != self._at_home[node]]
+        assert changed == self._at_home, "\n".join(
+            f"{node} in {run_id}:\n{self._steps(run_id, node)}"
+            for node in different
+            for run_id in (self._home, run[0])
+        )
         assert not self.company.rows(RUNNING)
         streams = {
             name: [json.loads(line) for line in bytes(lines).splitlines()]
