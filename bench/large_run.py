@@ -41,7 +41,7 @@ from remora.memory.events import AgentEnd
 from remora.runs.records.agent_stream import agent_emitter
 
 async def end(self, job):
-    with agent_emitter(self._run.project, job) as emitter:
+    with agent_emitter(self._run.prepared.project, job) as emitter:
         emitter.emit(AgentEnd(status="no_change", stop_reason="no_change"), turn=0)
 
 shard_worker._ShardJobs._work = end

@@ -18,6 +18,7 @@ from remora.pym.specs import (
     input_spec,
 )
 from remora.pym.top_level_statements import Statement, top_level_statements
+from remora.python_text import parse
 
 ANY_STUB = "remora_any"
 ANY_TYPE_STUB = "remora_any_type"
@@ -112,7 +113,7 @@ class _DeclarationReader:
 
     def _statement(self, span: Statement) -> ast.stmt:
         try:
-            body = ast.parse(span.text).body
+            body = parse(span.text).body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = span.first + (getattr(error, "lineno", 0) or 1) - 1
             detail = getattr(error, "msg", None) or str(error)
@@ -174,6 +175,6 @@ def _docstring(spans: list[Statement]) -> str:
     if not spans or not _DOCSTRING.match(spans[0].text):
         return ""
     try:
-        return ast.get_docstring(ast.parse(spans[0].text)) or ""
+        return ast.get_docstring(parse(spans[0].text)) or ""
     except (SyntaxError, ValueError):
         return ""

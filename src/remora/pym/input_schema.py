@@ -3,6 +3,8 @@
 import ast
 from typing import Any
 
+from remora.python_text import parse
+
 Schema = dict[str, Any]
 
 _SCALARS: dict[str, Schema] = {
@@ -43,7 +45,7 @@ def _constant(value: object) -> Schema:
         return {"type": "null"}
     if isinstance(value, str):  # a quoted annotation
         try:
-            return annotation_schema(ast.parse(value, mode="eval").body)
+            return annotation_schema(parse(value, "eval").body)
         except SyntaxError:
             return {}
     return {}

@@ -12,17 +12,21 @@ from typing import Protocol
 from tests.cli.engines.company import SLOW, Company
 from tests.cli.engines.ray_nodes import RayCluster, RayNode
 
+MAY_WRITE = "may-write"
+"""A file in the folder of the state. Without it, a successor does not append its first event."""
 # gives a worker that was replaced time to write, before its successor's first append
-LATE = """
+LATE = f"""
+import os
 import time
 from remora.trace.postgres.store import PostgresTraceStore
 
 claim = PostgresTraceStore.claim
+may_write = os.environ["XDG_STATE_HOME"] + "/{MAY_WRITE}"
 
 def late(self, stream):
     claimed = claim(self, stream)
-    if claimed.deaths:
-        time.sleep(2)
+    while claimed.deaths and not os.path.exists(may_write):
+        time.sleep(0.05)
     return claimed
 
 PostgresTraceStore.claim = late

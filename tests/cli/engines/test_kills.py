@@ -20,7 +20,7 @@ import pytest
 
 from tests.cli.engines.company import Company
 from tests.cli.engines.conformance import BEGUN, LINT
-from tests.cli.engines.killed_workers import LATE, QueueWorkers, RayWorkers, Workers
+from tests.cli.engines.killed_workers import LATE, MAY_WRITE, QueueWorkers, RayWorkers, Workers
 from tests.postgres_server import PostgresServer, required_server
 
 ROUNDS = int(os.environ.get("REMORA_KILL_ROUNDS", "10"))
@@ -67,8 +67,10 @@ class Rounds:
         self._server = server
         self._engine = engine
         self._heads: set[tuple[str, int, str]] = set()
+        self._may_write = Path(company.environ["XDG_STATE_HOME"]) / MAY_WRITE
         self._home = company.remora(*LINT)["run_id"]
         self._at_home = self._change_sets(self._home)
+        self._may_write.touch()
 
     def run_all(self, kind: str, number: int, seed: str) -> int:
         """Run rounds, and return how many of them hit a running job."""
@@ -113,6 +115,7 @@ class Rounds:
             self._server.start()
             return is_hit
         if kind == "stop":
+            self._may_write.unlink()
             self.workers.stop()
         else:
             self.workers.kill(kind)
@@ -143,6 +146,7 @@ class Rounds:
             for name, count, head in before:
                 assert now[name] == (count, head), f"a replaced worker wrote to {name}"
             time.sleep(0.05)
+        self._may_write.touch()
 
     def _wait(self, driver: "subprocess.Popen[bytes]") -> None:
         end = time.monotonic() + 240

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode
 from remora.code.syntax.source import parse_text
 from remora.code.syntax.statement_rows import StatementRows
+from remora.python_text import parse
 
 _MAX_DEPTH = 150
 _MAX_REMOVED_LINES = 50
@@ -176,7 +177,7 @@ class _Recovery:
         """Return a definition that has only a name, for a header that does not parse."""
         keyword, name = self.rows.header(head) or ("def", "")
         inside = "" if keyword == "class" else "(_)"
-        node = ast.parse(f"{keyword} {name}{inside}: pass").body[0]
+        node = parse(f"{keyword} {name}{inside}: pass").body[0]
         position = self._placeholder(_Piece(head, head + 1))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.args.args = [ast.copy_location(ast.arg(UNKNOWN_PARAMETER), position)]

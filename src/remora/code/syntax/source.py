@@ -3,18 +3,15 @@
 import ast
 import codecs
 import re
-import threading
 import tokenize
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 import msgspec
 
 from remora.code.syntax.parse_cost import why_not_parsed
+from remora.python_text import parse, without_warnings
 
-# catch_warnings changes process-wide state, which two threads could leave changed
-_WARNINGS_LOCK = threading.Lock()
 _SMALL_SOURCE = 100_000  # characters; the tree of such a source always fits into memory
 _TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
 _NEWLINE, _RETURN = b"\n\r"
@@ -152,8 +149,7 @@ def compile_error(source: Source | Unreadable) -> str | None:
     if isinstance(source, Unreadable):
         return source.detail
     try:
-        with _WARNINGS_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with without_warnings():
             compile(source.tree, "<source>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return printable(f"line {error.lineno}: {error.msg}")
@@ -202,9 +198,7 @@ def _parse(text: str) -> ast.Module:
     if refused := why_not_parsed(text):
         raise _RefusedError(refused)
     try:
-        with _WARNINGS_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        return parse(text)
     except SyntaxError as error:
         raise _RefusedError(error.msg, error.lineno) from error
     except (RecursionError, MemoryError, SystemError) as error:

@@ -4,7 +4,6 @@ The records come from a process that ran project code, and are not trusted. Inva
 dropped. Records of files that have changed since the run are dropped, too.
 """
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from remora.hub.observed_links import (
 )
 from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import escape_path, node_key
+from remora.python_text import literal
 from remora.workspaces.rooted_files import RootedFiles
 
 _LIMIT = 1 << 28
@@ -336,7 +336,7 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
 def _is_usable(example: Mapping[str, str], has_secret: Callable[[object], bool]) -> bool:
     """Return True if all values are literals and none of them contains a secret."""
     try:
-        values = {name: ast.literal_eval(text) for name, text in example.items()}
+        values = {name: literal(text) for name, text in example.items()}
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return False
     return not has_secret(values)

@@ -1,12 +1,13 @@
 """Docstring literals, with their prefix, quotes and the source between the quotes."""
 
-import ast
 import io
 import re
 import tokenize
 from collections.abc import Sequence
 
 import msgspec
+
+from remora.python_text import literal
 
 _SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
@@ -44,7 +45,7 @@ def _lines_match(found: DocstringLiteral, value: str) -> bool:
     if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
         return False
     try:
-        read = [ast.literal_eval(f"{found.quotes}{line} {found.quotes}")[:-1] for line in lines]
+        read = [literal(f"{found.quotes}{line} {found.quotes}")[:-1] for line in lines]
     except (SyntaxError, ValueError):
         return False
     return read == value.split("\n")

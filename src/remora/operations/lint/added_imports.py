@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
+from remora.python_text import parse
 
 
 def with_added_imports_moved(before: str, after: str, width: int) -> str:
@@ -17,7 +18,7 @@ def with_added_imports_moved(before: str, after: str, width: int) -> str:
     if "\r" in after:
         return after
     source = ParsedText(after)
-    known = set(imported_names(ast.parse(before)))
+    known = set(imported_names(parse(before)))
     added = [
         node
         for node in source.tree.body
@@ -49,7 +50,7 @@ def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
 
 def _is_used_too_early(text: str, names: Collection[str]) -> bool:
     """Return True if a name is used above its import, for example in code between the imports."""
-    tree = ast.parse(text)
+    tree = parse(text)
     imported = {
         name.bound: node.lineno
         for node in reversed(tree.body)

@@ -11,6 +11,7 @@ from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 
@@ -33,7 +34,7 @@ def annotations_added(submission: Submission) -> str:
     before, after = submission.files.get(submission.path, (None, None))
     if before is None or after is None:
         return f"{submission.path} was not changed"
-    added = len(_annotations(ast.parse(after))) - len(_annotations(ast.parse(before)))
+    added = len(_annotations(parse(after))) - len(_annotations(parse(before)))
     return "" if added > 0 else "no annotation was added"
 
 
@@ -62,7 +63,7 @@ def _new_diagnostic(place: ToolTree, files: Mapping[str, tuple[bytes | None, byt
 
 
 def _difference(before: bytes, after: bytes) -> str:
-    trees = ast.parse(before), ast.parse(after)
+    trees = parse(before), parse(after)
     kept, found = map(_annotations, trees)
     if any(found.get(key) != text for key, text in kept.items()):
         return "an annotation that was there has changed"

@@ -34,6 +34,7 @@ from remora.operations.types.source.terms import (
     union,
 )
 from remora.operations.types.types_need import why_left_out
+from remora.python_text import parse
 
 _FIELDS = re.compile("dataclass|attr|define|frozen|NamedTuple|TypedDict|Protocol|Model|Struct")
 _Place = tuple[int, str]
@@ -101,7 +102,7 @@ def compare_annotations(slots: Sequence[Slot], _hidden: Texts, after: Texts) -> 
 def _compared(slot: Slot, written: ast.expr | None, aliases: Mapping[str, str]) -> Restored:
     if written is None:
         return Restored(outcome="left")
-    text, people = ast.unparse(written), ast.unparse(ast.parse(f"({slot.text})", mode="eval"))
+    text, people = ast.unparse(written), ast.unparse(parse(f"({slot.text})", "eval"))
     if text == people:
         return Restored(outcome="exact", text=text)
     equal = _is_equal(canonical(text), canonical(people), aliases)

@@ -18,6 +18,7 @@ from remora.code.ir.model import (
     VARARGS,
     Parameter,
 )
+from remora.python_text import parse
 
 _DEEPEST = 12
 _LONGEST = 300
@@ -73,7 +74,7 @@ def _quoted_annotation(text: str, names: set[str], depth: int) -> Any:
     if len(text) > _LONGEST or not _PLAIN.fullmatch(text):
         return None
     try:
-        node = ast.parse(text, mode="eval").body
+        node = parse(text, "eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return _annotation_term(node, names, depth + 1)

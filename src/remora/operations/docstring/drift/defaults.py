@@ -7,6 +7,7 @@ from typing import Any
 
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import Item
+from remora.python_text import literal
 
 _NUMBER = r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _VALUE = (
@@ -120,7 +121,7 @@ def _is_float(default: ast.expr) -> bool:
 
 def _literal(text: str) -> Any:
     try:
-        return ast.literal_eval(text)
+        return literal(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return _NOTHING
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from remora.code.edit.text import split_lines
 from remora.operations.types.source.project_index import File, Function
 from remora.operations.types.source.slots import SourceText
+from remora.python_text import parse
 
 _NARROWING = frozenset(
     [
@@ -138,7 +139,7 @@ def _has_its_place(source: SourceText, value: ast.expr) -> bool:
     """
     text = source.text[source.start(value) : source.end(value)]
     with suppress(SyntaxError, ValueError):
-        there = ast.parse(text, mode="eval").body
+        there = parse(text, "eval").body
         return "\n" not in text and ast.dump(there) == ast.dump(value)
     return False
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from remora.errors import HostError
 from remora.operations.types.source.slots import RETURN
 from remora.operations.types.source.terms import members_of, term_of
+from remora.python_text import parse
 
 _HEAD = re.compile(r"^(?:async\s+)?(?:def\s+)?[\w.]*\s*(?=\(|->)")
 _TAIL = re.compile(r"(?::\s*)?(?:\.\.\.)?$")
@@ -24,7 +25,7 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
     text = _TAIL.sub("", _HEAD.sub("", signature.strip().strip("`").strip(), count=1).strip())
     text = f"(){text}" if text.startswith("->") else text
     try:
-        (node,) = ast.parse(f"def f{text}: ...").body
+        (node,) = parse(f"def f{text}: ...").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         node = None
     if not isinstance(node, ast.FunctionDef):
@@ -55,7 +56,7 @@ def _type_of(node: ast.expr, owners: Collection[str]) -> ast.expr:
     """
     match node:
         case ast.Constant(value=str(text)):
-            return _type_of(ast.parse(text.strip(), mode="eval").body, owners)
+            return _type_of(parse(text.strip(), "eval").body, owners)
         case ast.Constant(value=None) | ast.Constant(value=builtins.Ellipsis):
             return node
         case ast.BinOp(left, ast.BitOr(), right):

@@ -9,6 +9,8 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 
+from remora.python_text import parse
+
 UNKNOWN = "Unknown"
 _ALIASES = {
     "List": "list",
@@ -46,7 +48,7 @@ _UNPARSABLE = re.compile(r"->|@|\bdef |bound method|Overload\[|<|\bTop\[|\bBotto
 def canonical(annotation: str) -> str:
     """Return the canonical form of an annotation's source text, or an empty string."""
     try:
-        return term_of(ast.parse(annotation.strip(), mode="eval").body)
+        return term_of(parse(annotation.strip(), "eval").body)
     except (SyntaxError, ValueError, RecursionError):
         return ""
 
@@ -55,7 +57,7 @@ def term_of(node: ast.expr) -> str:
     """Return the canonical form of an annotation. Raises ValueError if it is not a type."""
     match node:
         case ast.Constant(value=str(text)):
-            return term_of(ast.parse(text.strip(), mode="eval").body)
+            return term_of(parse(text.strip(), "eval").body)
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return _ALIASES.get(name, name)
         case ast.BinOp(op=ast.BitOr()):
@@ -136,7 +138,7 @@ def arguments_of(term: str) -> list[str]:
 
 def names_in(term: str) -> Iterator[str]:
     """Yield the names that a type refers to."""
-    for node in ast.walk(ast.parse(term, mode="eval")):
+    for node in ast.walk(parse(term, "eval")):
         if isinstance(node, ast.Name):
             yield node.id
 
@@ -167,7 +169,7 @@ def _member(text: str) -> str:
     if _UNPARSABLE.search(re.sub(r"\"[^\"]*\"", "", inner)):
         return UNKNOWN
     try:
-        return _widened(ast.parse(inner, mode="eval").body)
+        return _widened(parse(inner, "eval").body)
     except (SyntaxError, ValueError, RecursionError):
         return UNKNOWN
 

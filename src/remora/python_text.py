@@ -1,0 +1,36 @@
+"""Parsing and compiling of Python text, in one thread at a time."""
+
+import ast
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, overload
+
+# Before 3.11.8 and 3.12.2, CPython counts the depth of a new tree for all threads together, so that
+# `ast.parse` in two threads can raise SystemError (its issue 106905). Besides, `catch_warnings`
+# changes process-wide state.
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Hide Python's warnings about the text that is parsed or compiled in the block."""
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@overload
+def parse(text: str | bytes, mode: Literal["exec"] = "exec") -> ast.Module: ...
+@overload
+def parse(text: str | bytes, mode: Literal["eval"]) -> ast.Expression: ...
+def parse(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
+    """Like `ast.parse`, without warnings."""
+    with without_warnings():
+        return ast.parse(text, mode=mode)
+
+
+def literal(text: str) -> Any:
+    """Like `ast.literal_eval` of a text."""
+    return ast.literal_eval(parse(text.lstrip(" \t"), "eval"))
