@@ -36,6 +36,8 @@ def refund(price: int, condition: str, postage: int = 0) -> int:
 
     >>> refund(2000, "opened")
     1800
+    >>> refund(2000, "worn", postage=1500)
+    0
 
     Args:
         price: What was paid for the article, in cents.
