@@ -37,11 +37,8 @@ MODULES = [
     *(http.client, http.cookies, imaplib, json.decoder, logging.config, netrc, pathlib, random),
     *(secrets, smtplib, ssl, tokenize, urllib.request, base64, uuid),
 ]
-EXAMPLES = "named_values.py"  # passwords to try a function with
 OWN = sorted(
-    path
-    for path in Path(remora.__file__).parent.rglob("*.py")
-    if "redact" not in path.parts and path.name != EXAMPLES
+    path for path in Path(remora.__file__).parent.rglob("*.py") if "redact" not in path.parts
 )
 
 
