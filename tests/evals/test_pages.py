@@ -8,7 +8,7 @@ from remora.evals.eval_setting import RECORDED, EvalSetting
 from remora.evals.pages.decisions_page import decisions_page
 from remora.evals.pages.memory_page import memory_page
 from remora.evals.question_report import Question, QuestionReport
-from tests.runs.pictures.drawn import HOSTILE
+from tests.pictures.drawn import HOSTILE
 
 SEEN = ToolCounts(
     calls=4, values=10, given=2, covered=8, remembered=4, tokens=4000, most_tokens=1300,

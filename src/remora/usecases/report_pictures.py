@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from markupsafe import Markup
+
 from remora.bootstrap.invocation import Invocation
 from remora.code.file_facts import NodeFacts
 from remora.code.folders import is_vendored
@@ -12,13 +14,12 @@ from remora.hub.file_limits import FileRules
 from remora.hub.process.hub_paths import hub_paths
 from remora.ids import MODULE, split_node_key
 from remora.operations.base import is_lint_code
-from remora.runs.pictures.markup import Markup
-from remora.runs.pictures.node_tree import Debt, MapNode
-from remora.runs.pictures.project_map import project_map
-from remora.runs.pictures.run_times import read_job_times
-from remora.runs.pictures.timeline import timeline
+from remora.pictures.node_tree import Debt, MapNode
+from remora.pictures.project_map import project_map
+from remora.pictures.timeline import timeline
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView
+from remora.runs.records.run_times import read_job_times
 from remora.runs.report.remaining_findings import findings_left
 from remora.text import count
 

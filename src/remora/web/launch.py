@@ -5,11 +5,12 @@ import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from socket import socket
 from tempfile import TemporaryDirectory
 from threading import Thread
+
+from markupsafe import escape
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError

@@ -2,16 +2,14 @@
 
 from urllib.parse import quote
 
-import markupsafe
 from starlette.requests import Request
 from starlette.responses import Response
 
-from remora.runs.pictures.markup import Markup
-from remora.runs.pictures.picture_style import PICTURE_STYLE
-from remora.runs.pictures.run_times import read_job_times
-from remora.runs.pictures.timeline import timeline
+from remora.pictures.picture_style import PICTURE_STYLE
+from remora.pictures.timeline import timeline
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run
+from remora.runs.records.run_times import read_job_times
 from remora.usecases.report_pictures import map_of_project
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
@@ -24,9 +22,7 @@ def timeline_page(records: Records, request: Request) -> Response:
     run = run_named(trace, request.path_params["run"])
     times = read_job_times(trace, run)
     drawn = timeline(times, href=lambda time: PageLinks().agent(time.agent_id))
-    return page(
-        "picture.html", run=run, title="Timeline", drawn=as_html(drawn), nothing="No job has begun."
-    )
+    return page("picture.html", run=run, title="Timeline", drawn=drawn, nothing="No job has begun.")
 
 
 def map_page(records: Records, request: Request) -> Response:
@@ -38,7 +34,7 @@ def map_page(records: Records, request: Request) -> Response:
         "picture.html",
         run=view.run_id,
         title="Project map",
-        drawn=as_html(drawn),
+        drawn=drawn,
         nothing="There is nothing to draw. Run `remora hub index` to build the index.",
     )
 
@@ -51,8 +47,3 @@ def picture_style(_records: Records, _request: Request) -> Response:
 def node_address(key: str) -> str:
     """Return the address of a node's page."""
     return f"/nodes/{quote(key)}"
-
-
-def as_html(drawn: Markup) -> markupsafe.Markup:
-    """Return a picture for a template, which must not escape it again."""
-    return markupsafe.Markup(drawn)  # noqa: S704 (it was escaped when it was drawn)

@@ -22,7 +22,6 @@ from remora.runs.records.name_lookup import run_named
 from remora.trace.trace_folder import TraceFolder
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
-from remora.web.picture_pages import as_html
 
 _MOST = 500
 """Questions in the table. The pictures show all of them."""
@@ -40,7 +39,7 @@ def questions_page(records: Records, request: Request) -> Response:
         run=run,
         text=EXPLANATION if questions or problems else NO_QUESTIONS,
         totals=totals_text(document["totals"]),
-        pictures=[as_html(each) for each in decision_pictures(questions)] if questions else [],
+        pictures=decision_pictures(questions) if questions else [],
         heads=HEADS,
         rows=[(each, question_row(each)) for each in questions[:_MOST]],
         left=max(len(questions) - _MOST, 0),

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser import opened_page, started_browser
 from tests.cli.conftest import Remora, lint_project, user_without_weights, write
-from tests.runs.pictures.drawn import assert_harmless, boxes, texts
+from tests.pictures.drawn import assert_harmless, boxes, texts
 
 
 @pytest.fixture(scope="module")

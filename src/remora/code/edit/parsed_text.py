@@ -3,7 +3,7 @@
 import ast
 from bisect import bisect_left
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 
 

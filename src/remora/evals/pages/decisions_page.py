@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from remora.evals.pages.evaluation_page import EvaluationPage, Section, html_page, table
 from remora.evals.restore.scores import wilson_interval
 from remora.ids import display_name
-from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
-from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.figure import Frame
-from remora.runs.pictures.interval import Estimate
-from remora.runs.pictures.markup import Markup
+from remora.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
+from remora.pictures.dot_rows import Arm, Measure, dot_rows
+from remora.pictures.figure import Frame
+from remora.pictures.interval import Estimate
 from remora.text import count
 
 NO_QUESTIONS = "No model was asked, because rules decided everything."

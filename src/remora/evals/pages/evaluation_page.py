@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.markup import Markup, element, joined
-from remora.runs.pictures.picture_style import PICTURE_STYLE
+from markupsafe import Markup
+
+from remora.pictures.markup import element, joined
+from remora.pictures.picture_style import PICTURE_STYLE
 from remora.runs.report.page_style import STYLE
 
 # no scripts, images or fonts: even an unescaped name could not load anything

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from remora.evals.pages.evaluation_page import EvaluationPage, Section, folded, html_page, table
-from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid
-from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.figure import Frame
-from remora.runs.pictures.interval import Estimate, exact, number_text, share_text
-from remora.runs.pictures.markup import Markup
+from remora.pictures.count_grid import Cell, Column, Row, count_grid
+from remora.pictures.dot_rows import Arm, Measure, dot_rows
+from remora.pictures.figure import Frame
+from remora.pictures.interval import Estimate, exact, number_text, share_text
 from remora.text import count
 
 _EXPLANATION = (

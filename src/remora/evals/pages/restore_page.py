@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from remora.evals.pages.evaluation_page import (
     EvaluationPage,
     Section,
@@ -13,12 +15,11 @@ from remora.evals.pages.evaluation_page import (
 )
 from remora.evals.restore.phrases import HEAD, details, heading, row
 from remora.evals.restore.scores import wilson_interval
-from remora.runs.pictures.count_grid import Column, count_grid, counted_row
-from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.figure import Frame
-from remora.runs.pictures.interval import Estimate
-from remora.runs.pictures.markup import Markup
-from remora.runs.pictures.share_curves import Axes, Curve, CurvePoint, share_curves
+from remora.pictures.count_grid import Column, count_grid, counted_row
+from remora.pictures.dot_rows import Arm, Measure, dot_rows
+from remora.pictures.figure import Frame
+from remora.pictures.interval import Estimate
+from remora.pictures.share_curves import Axes, Curve, CurvePoint, share_curves
 
 _EXPLANATION = (
     "Precision is the share of the written parts that mean what people wrote; coverage is the share "

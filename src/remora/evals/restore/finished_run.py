@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.code.edit.text import decode
+from remora.code.edit.text_lines import decode
 from remora.errors import HostError, ModelError
 from remora.evals.restore.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path

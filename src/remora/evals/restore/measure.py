@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from remora.code.edit.text import Text, decode
+from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError, RemoraError
 from remora.evals.restore.arms import Arm

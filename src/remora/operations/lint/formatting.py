@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from remora.code.edit.comments import is_for_tool
-from remora.code.edit.text import Text, split_lines
+from remora.code.edit.text_lines import Text, split_lines
 from remora.errors import HostError
 from remora.operations.lint.visual_indent import with_aligned_lines
 from remora.tools.host.ruff.ruff_process import format_text, is_formatted

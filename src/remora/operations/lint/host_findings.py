@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from remora.code.edit.text import decode
+from remora.code.edit.text_lines import decode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.code.syntax.source import parse_text

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from remora.code.edit.text import decode, split_lines
+from remora.code.edit.text_lines import decode, split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from remora.code.edit.comments import is_for_tool
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.code.syntax.source import parse_text

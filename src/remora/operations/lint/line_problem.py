@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from typing import Any
 
-from remora.code.edit.text import decode, lines_of
+from remora.code.edit.text_lines import decode, lines_of
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.tree import ToolTree

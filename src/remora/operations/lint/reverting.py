@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.operations.lint.used_imports import bound_names
 from remora.tools.host.ruff.finding import Finding
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text

@@ -9,7 +9,7 @@ from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.tools.host.style_config import TEXT_TOKENS
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from remora.code.edit.text import decode
+from remora.code.edit.text_lines import decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at

@@ -4,7 +4,7 @@ import ast
 
 from msgspec.structs import replace
 
-from remora.code.edit.text import decode
+from remora.code.edit.text_lines import decode
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError

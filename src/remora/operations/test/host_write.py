@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.code.edit.imports import Imported, imported_names
-from remora.code.edit.text import Text, decode
+from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.assert_functions import with_file_assertions

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import FunctionNode, default_values, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 from remora.operations.test.state_changes import changed_parameters, changes_state

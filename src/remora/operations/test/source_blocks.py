@@ -4,7 +4,7 @@ import ast
 import textwrap
 from collections.abc import Collection, Iterable, Mapping
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 
 

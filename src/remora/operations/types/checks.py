@@ -6,7 +6,7 @@ import tokenize
 from collections.abc import Mapping
 
 from remora.code.edit.imports import is_type_checking
-from remora.code.edit.text import decode
+from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for

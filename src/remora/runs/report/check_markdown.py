@@ -1,13 +1,13 @@
 """The problems of a check in Markdown, for a comment on a pull request."""
 
-import html
 from collections.abc import Iterator, Sequence
 
+from remora.pictures.markup import escaped
 from remora.runs.report.check_document import changes_of, failures_of
 from remora.runs.report.markdown import MAX_DIFFS, code, diff_block, escape_markdown, folded
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import Report
-from remora.text import count, escape_line
+from remora.text import count
 
 _MOST = 50
 """Maximum number of problems that are listed."""
@@ -59,7 +59,7 @@ def _diffs(report: Report) -> Iterator[str]:
             continue
         room -= len(diff)
         name = ":".join(filter(None, (change.path, change.name)))
-        title = f"{change.operation}: diff of <code>{html.escape(escape_line(name))}</code>"
+        title = f"{change.operation}: diff of <code>{escaped(name)}</code>"
         yield from folded(title, diff_block(diff))
     if left_out:
         yield f"\n{count(left_out, 'more diff')} in `remora.patch`"

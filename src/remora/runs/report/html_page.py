@@ -1,10 +1,11 @@
 """Run reports as self-contained HTML pages."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
-from remora.runs.pictures.markup import Markup
-from remora.runs.pictures.picture_style import PICTURE_STYLE
+from markupsafe import Markup
+
+from remora.pictures.markup import escaped
+from remora.pictures.picture_style import PICTURE_STYLE
 from remora.runs.report.page_style import STYLE
 from remora.runs.report.report_layout import (
     JobRow,
@@ -12,7 +13,7 @@ from remora.runs.report.report_layout import (
     layout,
 )
 from remora.runs.report.report_model import Report
-from remora.text import count, escape_line
+from remora.text import count
 
 _CLASSES = {
     **dict.fromkeys(("submitted", "accepted"), "good"),
@@ -33,24 +34,24 @@ def html_page(report: Report, pictures: Sequence[Markup] = ()) -> str:
 
 def _lines(report: Report, parts: Layout, pictures: Sequence[Markup]) -> Iterator[str]:
     style = STYLE + PICTURE_STYLE if pictures else STYLE
-    name = _text(report.project)
+    name = escaped(report.project)
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{name}: {_text(parts.headline)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>"
+    yield f"<title>{name}: {escaped(parts.headline)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>"
     yield f"<h1>{name}: {parts.pending}</h1>"
-    yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(parts.run)}</p>'
+    yield f'<p class="dim">Run <code>{escaped(report.run_id)}</code> · {escaped(parts.run)}</p>'
     yield '<ul class="numbers">'
-    yield from (f"<li><b>{number}</b>{_text(what)}</li>" for number, what in parts.numbers)
+    yield from (f"<li><b>{number}</b>{escaped(what)}</li>" for number, what in parts.numbers)
     yield "</ul>"
     yield from pictures
-    yield f"<h2>Jobs</h2>\n<p>{_text(parts.totals)}</p>"
-    yield from (f"<p>{_text(detail)}.</p>" for detail in parts.details)
+    yield f"<h2>Jobs</h2>\n<p>{escaped(parts.totals)}</p>"
+    yield from (f"<p>{escaped(detail)}.</p>" for detail in parts.details)
     yield from map(_job, parts.jobs)
     yield from _remaining(parts)
     yield "</main>\n<footer><p>Verify this record with <code>remora trace verify</code>. "
-    yield f"Its head is <code>{_text(parts.head)}</code>. "
-    yield f"Remora {_text(report.version)}.</p></footer>\n</body>\n</html>"
+    yield f"Its head is <code>{escaped(parts.head)}</code>. "
+    yield f"Remora {escaped(report.version)}.</p></footer>\n</body>\n</html>"
 
 
 def _job(row: JobRow) -> str:
@@ -73,12 +74,12 @@ def _summary(row: JobRow) -> str:
         ("what", what),
         *(("why", reason) for reason in row.reasons),
     ]
-    return "".join(f'<span class="{kind}">{_text(text)}</span>' for kind, text in spans)
+    return "".join(f'<span class="{kind}">{escaped(text)}</span>' for kind, text in spans)
 
 
 def _diff_line(line: str) -> str:
     kind = next((name for mark, name in _MARKS.items() if line.startswith(mark)), "")
-    return f'<span class="{kind}">{_text(line) or " "}</span>'
+    return f'<span class="{kind}">{escaped(line) or " "}</span>'
 
 
 def _remaining(parts: Layout) -> Iterator[str]:
@@ -86,9 +87,5 @@ def _remaining(parts: Layout) -> Iterator[str]:
     if rows:
         yield "<h2>Remaining</h2>\n<table><tr><th>where</th><th>rule</th><th>what</th></tr>"
         for row in rows:
-            yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>"
+            yield "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>"
         yield "</table>"
-
-
-def _text(text: str) -> str:
-    return escape(escape_line(text))

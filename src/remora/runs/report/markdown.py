@@ -1,9 +1,9 @@
 """Run reports in Markdown for pull requests, with collapsed details."""
 
-import html
 import re
 from collections.abc import Iterator
 
+from remora.pictures.markup import escaped
 from remora.runs.report.report_layout import (
     JobRow,
     Layout,
@@ -85,7 +85,7 @@ def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
             left_out += 1
             continue
         room -= len(row.diff)
-        title = f"diff of <code>{html.escape(escape_line(row.name))}</code>"
+        title = f"diff of <code>{escaped(row.name)}</code>"
         yield from folded(title, diff_block(row.diff))
     if left_out:
         diffs = "diff is" if left_out == 1 else "diffs are"

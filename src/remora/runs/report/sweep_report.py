@@ -1,16 +1,16 @@
 """Report of a sweep: what each repository lacked before, and what is left."""
 
 from collections.abc import Callable, Iterator, Mapping
-from html import escape
 
 import msgspec
 
 from remora.operations.base import Totals
+from remora.pictures.markup import escaped
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import phrases_of, totals_by_operation
 from remora.runs.report.markdown import escape_markdown
 from remora.runs.report.page_style import STYLE
-from remora.text import count, escape_line, plural
+from remora.text import count, plural
 
 
 class Debt(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,27 +111,27 @@ def _page_lines(report: SweepReport) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{_html(_headline(report))}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{_html(_headline(report))}</h1>"
-    yield f'<p class="dim">Run <code>{_html(report.run_id)}</code></p>'
+    yield f"<title>{escaped(_headline(report))}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
+    yield f"<h1>{escaped(_headline(report))}</h1>"
+    yield f'<p class="dim">Run <code>{escaped(report.run_id)}</code></p>'
     yield '<ul class="numbers">'
     for debt in report.totals:
         done = debt.before - debt.after
-        yield f"<li><b>{done:,} of {debt.before:,}</b>{_html(debt.what)} resolved</li>"
+        yield f"<li><b>{done:,} of {debt.before:,}</b>{escaped(debt.what)} resolved</li>"
     yield "</ul>\n<h2>Repositories</h2>"
     yield '<p class="dim">Before → after all verified changes.</p>\n<table>'
     heads = ("repository", *report.kinds, "to review", "accepted")
-    yield "<tr>" + "".join(f"<th>{_html(head)}</th>" for head in heads) + "</tr>"
+    yield "<tr>" + "".join(f"<th>{escaped(head)}</th>" for head in heads) + "</tr>"
     for one in report.repositories:
         yield _page_row(report, one)
-    yield f"</table>\n<footer><p>Remora {_html(report.version)}.</p></footer>\n</body>\n</html>"
+    yield f"</table>\n<footer><p>Remora {escaped(report.version)}.</p></footer>\n</body>\n</html>"
 
 
 def _page_row(report: SweepReport, one: RepositoryReport) -> str:
     known = {debt.what: debt for debt in one.debts}
-    cells = [f'<td class="name">{_html(one.name)}</td>']
+    cells = [f'<td class="name">{escaped(one.name)}</td>']
     if one.error:
-        cells.append(f'<td class="bad" colspan="{len(report.kinds) + 2}">{_html(one.error)}</td>')
+        cells.append(f'<td class="bad" colspan="{len(report.kinds) + 2}">{escaped(one.error)}</td>')
         return f"<tr>{''.join(cells)}</tr>"
     for kind in report.kinds:
         debt = known.get(kind)
@@ -168,10 +168,6 @@ def _headline(report: SweepReport) -> str:
 def _verdicts(report: SweepReport) -> tuple[int, int]:
     ones = report.repositories
     return sum(one.pending for one in ones), sum(one.accepted for one in ones)
-
-
-def _html(text: str) -> str:
-    return escape(escape_line(text))
 
 
 def _json(report: SweepReport) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
 from remora.tools.host.command_options import command_width, option_width
 from remora.tools.tree import ToolTree

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from remora.code.edit.text import (
+from remora.code.edit.text_lines import (
     Line,
     decode,
     lines_of,

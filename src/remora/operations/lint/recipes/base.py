@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from remora.code.edit.edits import Edit
-from remora.code.edit.text import Line, lines_of, newline_of, offset
+from remora.code.edit.text_lines import Line, lines_of, newline_of, offset
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 
 _PARSER = doctest.DocTestParser()

@@ -9,7 +9,7 @@ import msgspec
 from remora.code.edit.edits import apply_edits
 from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.drafts import Draft

@@ -4,7 +4,7 @@ import textwrap
 
 from msgspec.structs import replace
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.insert_location import InsertLocation

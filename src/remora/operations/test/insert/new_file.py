@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.insert.tolerated_findings import tolerated_rules

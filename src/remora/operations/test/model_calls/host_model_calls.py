@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.code.edit.text import decode, split_lines
+from remora.code.edit.text_lines import decode, split_lines
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.test.function_context import target_at

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError, UsageError, install_extra
 from remora.rmtree import try_remove_tree
 from remora.sandbox.confinement import Confinement

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.operations.types.source.project_index import File, Function
 from remora.operations.types.source.slots import SourceText
 from remora.python_text import parse

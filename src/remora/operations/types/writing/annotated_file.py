@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.imports import Imported, ImportStyle, import_edits
-from remora.code.edit.text import newline_of, with_newline
+from remora.code.edit.text_lines import newline_of, with_newline
 from remora.operations.types.source.project_index import File
 from remora.operations.types.source.slots import AnnotationEdits, Slot
 from remora.operations.types.writing.annotation_names import FileNames, Import

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.code.edit.edits import Edit
-from remora.code.edit.text import Line, lines_of, offset
+from remora.code.edit.text_lines import Line, lines_of, offset
 
 Finding = dict[str, Any]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
-from remora.code.edit.text import Text, decode, lines_of
+from remora.code.edit.text_lines import Text, decode, lines_of
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding, edits_of

@@ -5,7 +5,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import Any
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.ids import escape_path, node_key

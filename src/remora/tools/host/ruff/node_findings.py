@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.code.edit.edits import Edit, overlap
-from remora.code.edit.text import (
+from remora.code.edit.text_lines import (
     decode,
     lines_of,
 )

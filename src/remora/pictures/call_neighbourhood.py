@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from markupsafe import Markup
+
 from remora.code.links import Edge
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.ids import display_name, split_node_key
-from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
-from remora.runs.pictures.markup import Markup, element, link
+from remora.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
+from remora.pictures.markup import element, link
 from remora.text import count
 
 _MOST = 12

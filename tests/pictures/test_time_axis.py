@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.pictures.time_axis import duration_text, make_axis, tick_step, ticks
+from remora.pictures.time_axis import duration_text, make_axis, tick_step, ticks
 
 LEFT, RIGHT = 34.0, 894.0
 TIMES = st.lists(

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, figure
-from remora.runs.pictures.interval import Estimate, exact, share_text
-from remora.runs.pictures.markup import Markup, element
+from markupsafe import Markup
+
+from remora.pictures.figure import WIDTH, Frame, Key, Table, figure
+from remora.pictures.interval import Estimate, exact, share_text
+from remora.pictures.markup import element
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 66.0, WIDTH - 16.0, 12.0, 300.0
 _HEIGHT = _BOTTOM + 42

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
-from remora.runs.pictures.markup import Markup, element
+from markupsafe import Markup
+
+from remora.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
+from remora.pictures.markup import element
 
 _NAMES, _GAP = 240.0, 6.0
 _TOP, _ROW, _BOX, _BAR = 24.0, 34.0, 27.0, 6.0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.pictures.treemap import Rect, treemap
+from remora.pictures.treemap import Rect, treemap
 
 SIZES = st.lists(st.integers(1, 5000), min_size=1, max_size=80).map(
     lambda sizes: sorted(sizes, reverse=True)

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.markup import Markup, element, joined
+from markupsafe import Markup
+
+from remora.pictures.markup import element, joined
 
 WIDTH = 900
 """Width of every drawing in its own units, which are about a pixel on a page."""

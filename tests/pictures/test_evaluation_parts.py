@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
-from remora.runs.pictures.dot_rows import Arm, Measure, dot_rows
-from remora.runs.pictures.figure import WIDTH, Frame
-from remora.runs.pictures.interval import Estimate, exact, share_text
-from remora.runs.pictures.share_curves import Axes, Curve, CurvePoint, share_curves
-from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
+from remora.pictures.count_grid import Cell, Column, Row, count_grid, counted_row
+from remora.pictures.dot_rows import Arm, Measure, dot_rows
+from remora.pictures.figure import WIDTH, Frame
+from remora.pictures.interval import Estimate, exact, share_text
+from remora.pictures.share_curves import Axes, Curve, CurvePoint, share_curves
+from tests.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 
 SHARE = st.floats(0, 1)
 ESTIMATE = st.lists(SHARE, min_size=3, max_size=3).map(

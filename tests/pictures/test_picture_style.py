@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from remora.runs.pictures.picture_style import PICTURE_STYLE
+from remora.pictures.picture_style import PICTURE_STYLE
 
 COLOURS = {
     name: both

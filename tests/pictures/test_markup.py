@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.pictures.markup import element, joined, link
+from remora.pictures.markup import element, joined, link
 from remora.text import escape_line
-from tests.runs.pictures.drawn import HOSTILE, parsed
+from tests.pictures.drawn import HOSTILE, parsed
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cn"]) | st.sampled_from("<>&\"'\x00\u202e"))
 

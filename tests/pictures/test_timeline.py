@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from remora.runs.pictures.lanes import lanes_of
-from remora.runs.pictures.run_times import JobTime, Span
-from remora.runs.pictures.timeline import timeline
-from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
+from remora.pictures.job_time import JobTime, Span
+from remora.pictures.lanes import lanes_of
+from remora.pictures.timeline import timeline
+from tests.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 
 START = 1.79e9
 STATES = (

@@ -8,11 +8,12 @@ import pytest
 
 from remora.agents.job import Job
 from remora.memory.events import Event, ModelRequest, RunStart
-from remora.runs.pictures.run_times import ACTIVITIES, JobTime, read_job_times
-from remora.runs.pictures.timeline import timeline
+from remora.pictures.job_time import ACTIVITIES, JobTime
+from remora.pictures.timeline import timeline
 from remora.runs.records.run_stream import open_run
+from remora.runs.records.run_times import read_job_times
+from tests.pictures.drawn import assert_harmless, texts
 from tests.runs.conftest import ONE_BY_ONE, SHOP, Desk, Watching, ticking
-from tests.runs.pictures.drawn import assert_harmless, texts
 
 
 class Stopped(BaseException):

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from remora.ids import display_name
-from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
-from remora.runs.pictures.lanes import Bar, bars_of, lanes_of
-from remora.runs.pictures.markup import Markup, element, link
-from remora.runs.pictures.run_times import ACTIVITIES, Activity, JobTime
-from remora.runs.pictures.time_axis import Axis, duration_text, make_axis, ticks
+from remora.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
+from remora.pictures.job_time import ACTIVITIES, Activity, JobTime
+from remora.pictures.lanes import Bar, bars_of, lanes_of
+from remora.pictures.markup import element, link
+from remora.pictures.time_axis import Axis, duration_text, make_axis, ticks
 from remora.text import count
 
 _STATES = {

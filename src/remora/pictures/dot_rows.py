@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.figure import WIDTH, Frame, Table, clipped, figure
-from remora.runs.pictures.interval import Estimate, exact, number_text, share_text
-from remora.runs.pictures.markup import Markup, element
+from markupsafe import Markup
+
+from remora.pictures.figure import WIDTH, Frame, Table, clipped, figure
+from remora.pictures.interval import Estimate, exact, number_text, share_text
+from remora.pictures.markup import element
 
 _NAMES, _GAP = 240.0, 30.0
 _TOP, _ROW = 40.0, 40.0

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from markupsafe import Markup
+
 from remora.ids import MODULE, display_name
-from remora.runs.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
-from remora.runs.pictures.markup import Markup, element, link
-from remora.runs.pictures.node_tree import (
+from remora.pictures.figure import WIDTH, Frame, Key, Table, clipped, figure
+from remora.pictures.markup import element, link
+from remora.pictures.node_tree import (
     DEBTS,
     Branch,
     Debt,
@@ -16,7 +18,7 @@ from remora.runs.pictures.node_tree import (
     leaves_of,
     project_tree,
 )
-from remora.runs.pictures.treemap import Rect, treemap
+from remora.pictures.treemap import Rect, treemap
 from remora.text import count
 
 _HEIGHT = 560.0

@@ -2,7 +2,7 @@
 
 import ast
 
-from remora.code.edit.text import split_lines
+from remora.code.edit.text_lines import split_lines
 
 
 def test_line_numbers_are_those_of_the_syntax_tree() -> None:

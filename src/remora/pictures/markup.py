@@ -2,17 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from html import escape
+
+from markupsafe import Markup, escape
 
 from remora.text import escape_line
 
 _INNER_LINK = re.compile(r"/(?![/\\])[!-~]*|[#?][!-~]*")
-
-
-class Markup(str):
-    """Text that is already HTML. Every other string is escaped where an element is made."""
-
-    __slots__ = ()
 
 
 def element(name: str, *content: str, **attributes: str | float | None) -> Markup:
@@ -26,13 +21,13 @@ def element(name: str, *content: str, **attributes: str | float | None) -> Marku
         for key, value in attributes.items()
         if value is not None
     )
-    inner = "".join(map(_content, content))
-    return Markup(f"<{name}{shown}>{inner}</{name}>")
+    inner = joined(content)
+    return Markup(f"<{name}{shown}>{inner}</{name}>")  # noqa: S704 (escaped)
 
 
 def joined(parts: Iterable[str]) -> Markup:
     """Return the parts one after another."""
-    return Markup("".join(map(_content, parts)))
+    return Markup("").join(map(escaped, parts))
 
 
 def link(href: str, *content: str) -> Markup:
@@ -45,11 +40,12 @@ def link(href: str, *content: str) -> Markup:
     return element("a", *content, href=href)
 
 
-def _content(text: str) -> str:
-    return text if isinstance(text, Markup) else escape(escape_line(text), quote=False)
+def escaped(text: str) -> Markup:
+    """Return a text as HTML, in a single line. HTML is returned as it is."""
+    return text if isinstance(text, Markup) else escape(escape_line(text))
 
 
 def _value(value: str | float) -> str:
     if isinstance(value, str):
-        return escape(escape_line(value))
+        return escaped(value)
     return f"{value:.1f}".removesuffix(".0")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.ids import MODULE
-from remora.runs.pictures.node_tree import (
+from remora.pictures.node_tree import (
     DEBTS,
     Debt,
     MapNode,
@@ -14,8 +14,8 @@ from remora.runs.pictures.node_tree import (
     own_lines,
     project_tree,
 )
-from remora.runs.pictures.project_map import project_map
-from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, parsed, texts
+from remora.pictures.project_map import project_map
+from tests.pictures.drawn import HOSTILE, assert_harmless, boxes, parsed, texts
 
 
 def node(path: str, qualname: str, lines: int, *debts: Debt) -> MapNode:

@@ -4,8 +4,8 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remora.runs.pictures.run_times import JobTime
-from remora.runs.pictures.time_axis import Axis
+from remora.pictures.job_time import JobTime
+from remora.pictures.time_axis import Axis
 
 
 class Bar(NamedTuple):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.code.links import TIERS, Edge
-from remora.runs.pictures.call_neighbourhood import call_neighbourhood
-from tests.runs.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
+from remora.pictures.call_neighbourhood import call_neighbourhood
+from tests.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 
 KEY = "node:src/shop/cart.py:Cart.total"
 NEIGHBOURS = st.lists(
