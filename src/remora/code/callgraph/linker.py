@@ -34,8 +34,6 @@ from remora.ids import node_key, split_node_key
 
 _MAX_CACHED_SITES = 3_000  # call sites whose targets are cached
 EdgeLines = dict[str, tuple[int, set[int]]]
-
-
 """Maps each node key to its tier and lines."""
 
 

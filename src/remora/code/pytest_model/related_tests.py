@@ -15,8 +15,6 @@ from remora.ids import MODULE, split_node_key
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 DEPTH = 10
-
-
 """Maximum number of calls between a test and a node."""
 
 

@@ -21,24 +21,12 @@ from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 
 THREAD_NAME = "remora-hub-lane"
-
-
 """Prefix of the thread names."""
-
-
 MAX_THREADS = 3
 ANSWER_LIMIT_S = 10.0
-
-
 """Seconds to wait for an answer. Its thread then continues, and takes no other question."""
-
-
 GIVE_UP_S = 20.0
-
-
 """Seconds after which a computation stops. Until then, an equal question shares it."""
-
-
 _PATIENCE_S = 1.0
 _TRIES = 3  # attempts at an answer; if files keep changing, the last attempt is returned as it is
 # These limits determine how much memory the daemon uses in addition to its idle memory. On the

@@ -18,6 +18,7 @@ from remora.hub.server.socket_listener import is_ours
 from remora.hub.sources.source_answer import Busy, SourceAnswer
 
 _MAX_ANSWER_BYTES = 1 << 26
+"""Maximum bytes of an answer line."""
 _PART = 1 << 16
 
 
@@ -179,9 +180,6 @@ def _decode_result(request: Request, result: msgspec.Raw) -> Any:
     if isinstance(request, GetNode):
         return protocol.decode_node(result)
     return msgspec.json.decode(result)
-
-
-"""Maximum bytes of an answer line."""
 
 
 async def _connect(place: Path) -> DaemonConnection | None:

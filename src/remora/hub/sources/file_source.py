@@ -18,11 +18,7 @@ from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.ids import split_node_key, unescape_path
 
 SECONDS_PER_BYTE = 1e-6
-
-
 """Maximum seconds to read and analyze one byte: twice the time measured on a slow machine."""
-
-
 _MAX_CACHED = 256 * 1024
 
 

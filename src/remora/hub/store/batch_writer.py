@@ -14,17 +14,9 @@ from remora.hub.store.file_rows import NODE_COLUMNS, StoredValues, node_values, 
 from remora.hub.store.uids import Identities, RecentNodes
 
 LOGGED_AT_ONCE = 10_000
-
-
 """Maximum keys logged per transaction. A longer list is not useful and is not logged."""
-
-
 LOGGED = 50_000
-
-
 """Approximate maximum number of keys in the log; older keys are deleted."""
-
-
 _BETWEEN_COUNTS = 16
 _COLUMNS = NODE_COLUMNS.split(", ")
 _PUT_NODE = (

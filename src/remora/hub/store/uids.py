@@ -11,6 +11,7 @@ from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.node_identity import Identity, NewNode, follow
 
 _RECENT_S = 60
+"""Seconds to remember a new node. A move may be reported in two parts, the new path first."""
 _MAX_NODES = 20_000
 
 
@@ -39,11 +40,7 @@ class RecentNodes:
 
 
 REMEMBER_S = 30 * 24 * 3600
-
-
 """Seconds to remember a vanished node."""
-
-
 _AT_ONCE = 5000  # values in one SQLite query
 _BYTES = 16
 
@@ -227,6 +224,3 @@ def _select(
     while portion := list(islice(remaining, _AT_ONCE)):
         marks = ",".join("?" * len(portion))
         yield from connection.execute(f"{sql}({marks}){condition}", portion)
-
-
-"""Seconds to remember a new node. A move may be reported in two parts, the new path first."""

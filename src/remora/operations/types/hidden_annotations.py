@@ -37,7 +37,9 @@ from remora.operations.types.types_need import why_left_out
 from remora.python_text import parse
 
 _FIELDS = re.compile("dataclass|attr|define|frozen|NamedTuple|TypedDict|Protocol|Model|Struct")
+"""Classes whose annotations are fields."""
 _Place = tuple[int, str]
+"""Number of a function in its file, and name of a parameter or `return`."""
 _ARGUMENTS = {
     **dict.fromkeys(("list", "set", "frozenset", "deque", "type", "Iterable", "Iterator"), "Any"),
     **dict.fromkeys(("Sequence", "Collection", "Set", "Awaitable", "AsyncIterator"), "Any"),
@@ -47,9 +49,12 @@ _ARGUMENTS = {
     "tuple": "Any, ...",
     "Callable": "..., Any",
 }
+"""The arguments of a type that is written without them."""
 _NARROWER = {"float": {"int"}, "complex": {"int", "float"}}
+"""Types that a number type includes."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _MOST_ALIASES = 5
+"""How often an alias in the meaning of an alias is replaced."""
 _PARAMETER = "parameter "
 
 
@@ -134,15 +139,6 @@ RESTORER = Restorer(
 )
 
 
-"""The arguments of a type that is written without them."""
-
-
-"""Types that a number type includes."""
-
-
-"""How often an alias in the meaning of an alias is replaced."""
-
-
 def _aliases_in(texts: Iterable[str]) -> dict[str, str]:
     """Return the type aliases that files define, by name. Those with several meanings are left out.
 
@@ -189,12 +185,6 @@ def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
         return term
     inner = (each if each.startswith("[") else _plain(each, aliases) for each in arguments)
     return f"{head_of(term)}[{', '.join(inner)}]"
-
-
-"""Classes whose annotations are fields."""
-
-
-"""Number of a function in its file, and name of a parameter or `return`."""
 
 
 def written_annotations(source: SourceText) -> dict[_Place, ast.expr]:

@@ -21,14 +21,8 @@ from remora.tools.host.ruff.rule_codes import rule_codes
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")
-
-
 """A code, or the name of what an operation other than lint corrects: `missing annotation`."""
-
-
 _PYLINT = "PL"
-
-
 """Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`.
 
 All other rules have the letters of `--rule`.
@@ -167,8 +161,6 @@ CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
     "verified": _is_verified,
     "docstring-only": _is_docstring_only,
 }
-
-
 """Conditions of `--if`.
 
 The names are values of a command-line option. `docstring-only` compares files, so that it works for

@@ -35,6 +35,7 @@ _TEXT_NAMES = {
     "MatchMapping": ("rest", "write"),
     "MatchClass": ("kwd_attrs", "keyword"),
 }
+"""Maps each node type that stores a name as a string to the attribute and the kind of reference."""
 REFERENCE_LIMIT = 5000
 _KINDS = (".py", ".pyi")
 _EVERYWHERE = ("**/*.py", "**/*.pyi")
@@ -66,9 +67,6 @@ def _python_files(place: ToolTree, pattern: str | None) -> list[str]:
     patterns = _EVERYWHERE if pattern is None else (pattern,)
     paths = {path for each in patterns for path in list_files(place, each)}
     return sorted(path for path in paths if path.endswith(_KINDS))
-
-
-"""Maps each node type that stores a name as a string to the attribute and the kind of reference."""
 
 
 class _Reference(msgspec.Struct, frozen=True, kw_only=True):

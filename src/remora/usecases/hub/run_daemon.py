@@ -35,13 +35,12 @@ from remora.usecases.hub.start_daemon import READY
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
 MAX_BYTES = 1 << 20
+"""Maximum bytes of the log file; one older file is kept."""
 _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 _RESTARTED = "REMORA_HUB_RESTARTED"
 _QUIET = "REMORA_HUB_QUIET"  # for tests, which use a shorter time
 _DESCRIPTORS = 8192
 _SWITCH_S = 0.001
-
-
 """Thread switch interval in seconds: bounds how long a cached answer waits for a computation."""
 
 
@@ -143,9 +142,6 @@ def _allow_many_descriptors() -> None:
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-"""Maximum bytes of the log file; one older file is kept."""
 
 
 class _PrivateFile(RotatingFileHandler):
