@@ -10,8 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from remora.exports.export_counts import ExportCounts
-from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.markdown_transcript import escaped, markdown
+from remora.exports.formats import ExportOptions, escaped, export_chunks, markdown
 from remora.exports.run_bundles import bundle_of_agent
 from remora.memory.events import AgentEnd, Event, ModelResponse, Payload
 from remora.trace.read.reader import read_events

@@ -13,8 +13,8 @@ import pytest
 from remora.errors import NotFound, UsageError
 from remora.trace.content.line_format import line_hash
 from remora.web.share import share_file, stream_copy
+from remora.web.share.agent_part import by_importance, listed_rows
 from remora.web.share.share_file import share_agent, share_run
-from remora.web.share.turn_choice import by_importance, listed_rows
 from remora.web.turn_rows import TurnRow
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of

@@ -3,7 +3,7 @@
 import pytest
 
 from remora.errors import StreamLocked
-from remora.worker.owner_wait import OwnerWait
+from remora.worker.shard_worker import OwnerWait
 
 ERROR = StreamLocked("traces/lint-1 is being written by process 7 on vm")
 

@@ -1,5 +1,6 @@
 """Formats of `trace export` that produce a stream of bytes."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,6 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
-from remora.exports.markdown_transcript import escaped, markdown
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.otlp import request_documents
 from remora.exports.otel.span import Span
@@ -19,10 +19,50 @@ from remora.exports.training.functiongemma_rows import functiongemma_rows
 from remora.exports.training.preference_pairs import score_rows, verdict_rows
 from remora.exports.training.sft_rows import Row, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
+from remora.text import escape_line
 from remora.trace.blobs import may_contain_reference, resolved_data
 from remora.trace.read.reader import decode_part, read_events, read_lines
-from remora.trace.read.transcript import transcript
+from remora.trace.read.transcript import Quotation, event_parts, transcript
 from remora.trace.trace_folder import TraceFolder
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")
+_HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+_FENCES = re.compile(r"`{3,}")
+
+
+def markdown(events: Iterable[Event]) -> Iterator[str]:
+    """Yield the lines of the transcript, without newlines.
+
+    Each turn has a heading. Remarks are paragraphs, and quotations are fenced.
+    """
+    turn = 0
+    for event in events:
+        if event.turn != turn:
+            turn = event.turn
+            yield f"## Turn {turn}"
+            yield ""
+        for part in event_parts(event):
+            yield from _fenced(part) if isinstance(part, Quotation) else (escaped(part.strip()), "")
+
+
+def escaped(text: str) -> str:
+    """Return `text` as one line of Markdown that is displayed literally."""
+    shown = escape_line(text).replace("\t", " ")
+    return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
+
+
+def _fenced(quoted: Quotation) -> Iterator[str]:
+    """Yield a quotation as a code block. Its fence is longer than any fence in the text."""
+    lines = [escape_line(line) for line in quoted.text.split("\n")]
+    longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
+    fence = "`" * (longest + 1)
+    yield f"{escaped(quoted.title)}:"
+    yield ""
+    yield f"{fence}text"
+    yield from lines
+    yield fence
+    yield ""
+
 
 Format = Literal[
     "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,6 +19,7 @@ from starlette.types import ASGIApp
 from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
+from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.shared_hub import SharedHub
 from remora.web.agent_page import (
     agent_page,
@@ -37,7 +40,22 @@ from remora.web.questions_page import questions_page
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
-from remora.web.verified_badge import badge_page, badge_part
+
+
+def _badge_part(records: Records, request: Request) -> Response:
+    """Return the badge of an agent's or a run's stream, from all its bytes."""
+    return page("badge.html", **_verified(records, request.path_params["stream"]))
+
+
+def _badge_page(records: Records, request: Request) -> Response:
+    """Return the badge as a page, for browsers without scripts."""
+    return page("verified.html", **_verified(records, request.path_params["stream"]))
+
+
+def _verified(records: Records, name: str) -> dict[str, Any]:
+    report = verify_all(records.project().trace, name).streams[0]
+    return {"report": report, "checked": datetime.now(UTC).isoformat()}
+
 
 _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
@@ -52,12 +70,11 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/agents/{agent}/turns/{turn:number}": turn_part,
     "/agents/{agent}/turns/{turn:number}/prompt": prompt_file,
     "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,
-    "/streams/{stream}": badge_page,
-    "/streams/{stream}/badge": badge_part,
+    "/streams/{stream}": _badge_page,
+    "/streams/{stream}/badge": _badge_part,
     "/compare": compare_page,
 }
 """Pages and parts of pages by path. Each is computed in a thread."""
-
 _EDIT = "/runs/{run}/review/{agent}/edit"
 
 

@@ -6,8 +6,10 @@ import shutil
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
+from psycopg import Connection
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.open_project import model_status
@@ -19,8 +21,18 @@ from remora.files.git import git_output
 from remora.runs.execution.shard_task import code_digest
 from remora.sandbox.isolation import best_level
 from remora.trace.postgres.database import Database
-from remora.trace.postgres.role_rights import RoleRights, role_rights
 
+_ROLE = "SELECT current_user, has_table_privilege('events', 'INSERT')"
+# a partition has rights of its own
+_RIGHTS = """
+SELECT DISTINCT verb FROM pg_class
+JOIN pg_namespace ON pg_namespace.oid = relnamespace,
+    unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS verb
+WHERE nspname = current_schema() AND relkind IN ('r', 'p') AND relname ~ '^(events|contents)'
+    AND (has_table_privilege(pg_class.oid, verb)
+        OR verb = 'UPDATE' AND has_any_column_privilege(pg_class.oid, 'UPDATE'))
+ORDER BY verb
+"""
 _NOWHERE = Path("/")
 _LONGEST = 300
 """Characters of an error: a report must fit into a notification."""
@@ -81,7 +93,7 @@ def _with_database(report: WorkerReport, dsn: str) -> WorkerReport:
         database = Database(dsn, patience_s=0)
         try:
             ahead = database.measure().ahead_s
-            rights: RoleRights = database.run(role_rights)
+            rights: _RoleRights = database.run(_role_rights)
         finally:
             database.close()
     except RemoraError as error:
@@ -94,3 +106,21 @@ def _with_database(report: WorkerReport, dsn: str) -> WorkerReport:
         changes=rights.changes,
         clock_ahead_s=round(ahead, 3),
     )
+
+
+class _RoleRights(NamedTuple):
+    """A role, whether it may append events, and what it could do to events that are stored."""
+
+    role: str
+    may_append: bool
+    changes: tuple[str, ...]
+
+
+def _role_rights(connection: Connection[Any]) -> _RoleRights:
+    """Return the rights of the connection's role. Call it in the schema of the tables.
+
+    Raises psycopg.Error if there are no tables or the role may not see them.
+    """
+    role, may_append = connection.execute(_ROLE).fetchone() or ("", False)
+    changes = tuple(row[0] for row in connection.execute(_RIGHTS).fetchall())
+    return _RoleRights(str(role), bool(may_append), changes)

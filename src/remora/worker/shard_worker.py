@@ -1,9 +1,11 @@
 """Runs the jobs of a shard in a worker."""
 
 import asyncio
+import logging
 import os
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -44,8 +46,10 @@ from remora.usecases.analyze.recorded_settings import recorded_config, recorded_
 from remora.usecases.analyze.resume_run import connect_models, models_named_by
 from remora.usecases.hub.fact_source import fact_source
 from remora.usecases.hub.observed_values import observed_values
-from remora.worker.owner_wait import OwnerWait
 
+_log = logging.getLogger("remora.worker")
+_LOGGED_AFTER_S = 60.0
+_PATIENCE_S = 1800.0
 _LOCKED_PAUSE_S = 1.0
 
 
@@ -224,3 +228,31 @@ def _has_ended(row: AgentRow | None) -> bool:
 
 def _is_suspect(row: AgentRow | None) -> bool:
     return row is not None and (row.is_claimed or row.deaths > 0)
+
+
+class OwnerWait:
+    """A wait that is over if the owner of a stream appends nothing for half an hour.
+
+    The owner may be in a long step, for which its process renews the lease. It may also be a thread
+    that hangs. A wait without events is logged once.
+    """
+
+    def __init__(
+        self, count_events: Callable[[], int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._count_events = count_events
+        self._clock = clock
+        self._count = -1
+        self._since = 0.0
+        self._is_logged = False
+
+    def is_over(self, error: StreamLocked) -> bool:
+        """Look at the stream that cannot be claimed because of `error`."""
+        count, now = self._count_events(), self._clock()
+        if count != self._count:
+            self._count, self._since = count, now
+        seconds = now - self._since
+        if seconds > _LOGGED_AFTER_S and not self._is_logged:
+            self._is_logged = True
+            _log.warning("waiting since %d s: %s", seconds, error.message)
+        return seconds > _PATIENCE_S

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.cli.app.editor import open_in_editor
+from remora.cli.review.edit_files import open_in_editor
 from remora.errors import OutsideError
 
 

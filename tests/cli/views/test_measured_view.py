@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from remora.cli.views.measured_view import measured_lines
+from remora.cli.agents.model import measured_lines
 
 FIGURES = {
     "slots": 50, "written": 40, "right": 31, "gain": 0.62, "gain_ci95": [0.5, 0.7],

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from remora.usecases.watch.git_lock import GitLock
+from remora.usecases.watch.watch_project import GitLock
 
 
 def test_a_lock_that_stays_is_reported_once_with_its_path(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import click
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
-from remora.cli.views.measured_view import measured_lines
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.models.provider import ModelStatus
@@ -106,3 +105,26 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     yield f"context   {document['context'] or 'unknown'}"
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
     yield f"supports  {able or 'unknown'}"
+
+
+def measured_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each operation that may ask the model, from `model status --json`."""
+    for operation, found in document["measured"].items():
+        yield escape_line(f"{operation:<9} {_figures(operation, found)}")
+
+
+def _figures(operation: str, found: Mapping[str, Any] | None) -> str:
+    command = f"`remora eval restore -o {operation} --arm rules --arm configured`"
+    if found is None:
+        return f"not measured; run {command}"
+    text = f"{found['right']} of {count(found['written'], 'written text')} right"
+    text += f", of {found['slots']} hidden on {found['date']}"
+    if found["gain"] is None:
+        return f"{text}; not compared with rules: run {command}"
+    text += f"; {found['gain'] * 100:+.0f} percentage points against rules"
+    if found["gain_ci95"] is not None:
+        low, high = (end * 100 for end in found["gain_ci95"])
+        text += f" ({low:+.0f} to {high:+.0f})"
+    return (
+        f"{text}: {'better than rules' if found['helps'] else 'not shown to be better than rules'}"
+    )

@@ -1,10 +1,11 @@
 """Opens the files that a change set proposes in the user's editor."""
 
+import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from remora.cli.app.editor import open_in_editor
 from remora.errors import OutsideError
 from remora.runs.review.edited_files import is_editable, with_edited_content
 from remora.workspaces.apply.transaction import FilePatch
@@ -34,3 +35,18 @@ def _edited(file: FilePatch, folder: Path, environ: Mapping[str, str]) -> FilePa
     except OSError as error:
         raise OutsideError(f"the edited copy of {file.path} cannot be read: {error}") from error
     return with_edited_content(file, after)
+
+
+def open_in_editor(path: Path, environ: Mapping[str, str]) -> None:
+    """Open `path` in `$VISUAL`, `$EDITOR` or vi, and wait for the editor to exit.
+
+    No shell is used, because the file name is untrusted. Raises OutsideError if the editor fails.
+    """
+    editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+    hint = "set VISUAL or EDITOR to an editor command"
+    try:
+        done = subprocess.run([*shlex.split(editor), path], check=False)
+    except (OSError, ValueError) as error:
+        raise OutsideError(f"{editor} could not be started: {error}", hint=hint) from error
+    if done.returncode != 0:
+        raise OutsideError(f"{editor} exited with code {done.returncode}", hint=hint)

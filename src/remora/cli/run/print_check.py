@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from remora.bootstrap.open_trace import require_extra
 from remora.cli.app.invocation import invocation_of
@@ -18,18 +19,19 @@ from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
-from remora.errors import ConfigError, ModelError
+from remora.errors import ConfigError, DiskError, ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.runs.report.check_document import changes_of, failures_of
+from remora.runs.report.check_document import changes_of, check_document, failures_of
+from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.github import annotations
 from remora.runs.report.problems import problems_text
+from remora.runs.report.report_formats import as_json
 from remora.runs.report.sarif import sarif
 from remora.text import count, escape_line
 from remora.usecases.check.check_files import CheckResult, check_files
-from remora.usecases.check.check_reports import document_of, write_check_reports
 
 _MOST_PATHS = 5
 """Maximum number of paths in the command to run next. Without any, it selects the whole project."""
@@ -66,9 +68,9 @@ def run_check(
         read_records=None if page is None else page.make,
     )
     if output.reports is not None and page is not None:
-        write_check_reports(output.reports, result, page.html)
+        _write_check_reports(output.reports, result, page.html)
     if options.json:
-        print_json(document_of(result))
+        print_json(_document_of(result))
     elif output.form == "sarif":
         print_json(sarif(result.report, result.problems))
     else:
@@ -182,3 +184,33 @@ def _exit_code(result: CheckResult) -> int:
     if jobs_exit_code(result.view.jobs) == ModelError.exit_code:
         return ModelError.exit_code
     return 1 if result.problems or failures_of(result.report) else 0
+
+
+def _document_of(result: CheckResult) -> dict[str, Any]:
+    """Return the document of `check --json`."""
+    found = check_document(result.root, result.report, result.problems, result.nodes)
+    document: dict[str, Any] = msgspec.to_builtins(found)
+    return document
+
+
+def _write_check_reports(folder: Path, result: CheckResult, share_file: str | None) -> None:
+    """Write remora.json, remora.sarif, remora.md, remora.patch and remora.html to a folder.
+
+    The last one is the share file of the run, and is not written without one. Raises DiskError if
+    a file cannot be written.
+    """
+    report, problems = result.report, result.problems
+    texts = {
+        "remora.json": as_json(_document_of(result)),
+        "remora.sarif": as_json(sarif(report, problems)),
+        "remora.md": check_markdown(report, problems, result.nodes),
+        "remora.patch": result.patch,
+    }
+    if share_file is not None:
+        texts["remora.html"] = share_file
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise DiskError(f"{error.filename or folder}: {error.strerror}") from error

@@ -1,8 +1,9 @@
 """Hides what people wrote in private copies of a project, and lets each arm restore it."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -15,7 +16,6 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError, RemoraError
 from remora.evals.restore.arms import Arm
 from remora.evals.restore.finished_run import CopyRun, Hidden, arm_result
-from remora.evals.restore.sample import sample_slots
 from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
 from remora.evals.restore.work_folder import ArmFolder, locked, work_folder
 from remora.files.patterns import IgnoreRules
@@ -26,6 +26,8 @@ from remora.runs.project import Project
 from remora.text import count
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
+_PER_FILE = 4
+"""More files give narrower intervals, and take longer."""
 _PROGRAMS = ("ruff", "ty", "mypy")
 
 
@@ -233,3 +235,37 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def sample_slots(
+    slots: Iterable[Slot], number: int, seed: int, *, alone: bool = False
+) -> list[Slot]:
+    """Return at most `number` slots in file order, spread evenly over files.
+
+    There are about four slots per file, or more if the project has few files. With `alone`, no two
+    slots belong to the same definition.
+    """
+    chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    by_path: dict[str, list[Slot]] = defaultdict(list)
+    for slot in sorted(slots):
+        by_path[slot.path].append(slot)
+    files = list(by_path.values())
+    chance.shuffle(files)
+    for each in files:
+        chance.shuffle(each)
+        if alone:
+            each[:] = {slot.number: slot for slot in each}.values()
+    taken = _enough(files, number)
+    rounds = range(max(map(len, taken), default=0))
+    in_turn = [each[turn] for turn in rounds for each in taken if turn < len(each)]
+    return sorted(in_turn[:number])
+
+
+def _enough(files: Sequence[Sequence[Slot]], number: int) -> Sequence[Sequence[Slot]]:
+    """Return the first files that together have enough slots, but not only a few large ones."""
+    total = 0
+    for index, file in enumerate(files):
+        if total >= number and index * _PER_FILE >= number:
+            return files[:index]
+        total += len(file)
+    return files

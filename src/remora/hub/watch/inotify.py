@@ -12,10 +12,10 @@ from remora.hub.members.members import Members
 from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
 from remora.hub.watch.mount_types import MountTable
-from remora.hub.watch.sentinel import Sentinel
 from remora.hub.watch.watch_table import WatchedFolders, WatchesExhausted
 from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind
 
+_NAME = "marker"
 _APPEARED = inotify_syscalls.CREATE | inotify_syscalls.MOVED_TO | inotify_syscalls.ATTRIB
 _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_syscalls.UNMOUNT
 
@@ -47,7 +47,7 @@ class InotifyWatcher:
             self._mounts = _table_of_mounts()
             self._identity = self._look_at_root()
             self._folders = WatchedFolders(self._kernel, self._root)
-            self._marker = Sentinel(marker, self._kernel)
+            self._marker = _Sentinel(marker, self._kernel)
             self._watch_all()
         except BaseException:
             self.close()
@@ -260,3 +260,45 @@ def _table_of_mounts() -> MountTable | None:
         return MountTable()
     except OSError:  # no /proc
         return None
+
+
+class _Sentinel:
+    """A watched private folder that contains a file to touch.
+
+    Once a change to this file is reported, all earlier changes have been reported.
+    """
+
+    def __init__(self, folder: Path, kernel: Inotify) -> None:
+        self._folder = folder
+        self._file = str(folder / _NAME)
+        self._kernel = kernel
+        self.watch = -1
+        """Number of the folder's inotify watch."""
+        self._prepare()
+
+    def touch(self) -> bool:
+        """Touch the file to queue an event after all earlier events. Returns False on failure."""
+        try:
+            os.utime(self._file)
+        except OSError:
+            return self._prepare()
+        return True
+
+    def lost(self) -> None:
+        """Record that the folder was removed and is no longer watched."""
+        self.watch = -1
+
+    def _prepare(self) -> bool:
+        """Create the folder and the file if they are missing, watch the folder, and touch the file.
+
+        Returns False on failure.
+        """
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.watch = self._kernel.watch(str(self._folder))
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(self._file, flags, 0o600))
+            os.utime(self._file)
+        except OSError:
+            return False
+        return True

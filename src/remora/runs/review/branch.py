@@ -3,7 +3,7 @@
 The user's files are not changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from remora.files.git import git_output
 from remora.ids import display_name
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.findings import fixed
@@ -38,7 +39,6 @@ from remora.runs.review.review import (
     record_conflict,
     select_changes,
 )
-from remora.workspaces.apply.git_attributes import altered_on_commit
 from remora.workspaces.apply.git_branch import (
     Branch,
     is_unchanged,
@@ -50,6 +50,9 @@ from remora.workspaces.apply.git_branch import (
 from remora.workspaces.apply.journal import JournalFolder
 from remora.workspaces.apply.transaction import FileConflict, FilePatch, prepare_changes
 from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
+
+_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
+_OFF = ("unspecified", "unset")
 
 
 class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,7 +158,7 @@ def _commit_one(
 
 def _altered(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[FileConflict]:
     paths = [patch.path for patch in patches]
-    return [FileConflict(path=p, detail=why) for p, why in altered_on_commit(project.root, paths)]
+    return [FileConflict(path=p, detail=why) for p, why in _altered_on_commit(project.root, paths)]
 
 
 def _tree(project: ProjectRecords, branch: Branch) -> Tree:
@@ -177,3 +180,31 @@ def _message(job: JobView) -> str:
     fixes = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
     lines = [subject, "", f"Fixes {fixes}."] if fixes else [subject]
     return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)
+
+
+def _altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the files that git would convert on commit, and the reason for each.
+
+    Files in which git would only convert line endings are skipped. Clean filters are not run.
+    Raises OutsideError if git fails.
+    """
+    if not paths:
+        return
+    words = ("check-attr", "-z", "--stdin", *_ATTRIBUTES)
+    query = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+    fields = git_output(root, *words, stdin=query).split(b"\0")[:-1]
+    for at in range(0, len(fields), 3):
+        path, name, value = (p.decode("utf-8", "surrogateescape") for p in fields[at : at + 3])
+        if value in _OFF or (name == "filter" and not _runs(root, value)):
+            continue
+        attribute = name if value == "set" else f"{name}={value}"
+        yield path, f"git converts it on commit ({attribute}), which Remora does not do"
+
+
+def _runs(root: Path, driver: str) -> bool:
+    """Return True if the filter is configured. Git ignores other filters."""
+    keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
+        "utf-8", "replace"
+    )
+    names = {f"filter.{driver}.clean", f"filter.{driver}.process"}
+    return not names.isdisjoint(keys.splitlines())

@@ -2,21 +2,27 @@
 
 import functools
 import io
+import re
 import tokenize
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
-from remora.tools.host.command_options import command_width, option_width
 from remora.tools.tree import ToolTree
 
+_FILES = ("tox.ini", "Makefile", "makefile", "noxfile.py", "setup.cfg", "pyproject.toml")
+_WORKFLOWS = ".github/workflows/*.y*ml"
+_OPTION = re.compile(r"(?<![\w-])(?:--line-length|--max-line-length|-l)[= \"',]*(\d+)")
+_JOINED = re.compile(r"\\\r?\n")
+_REPORTS_ONLY = "--exit-zero"
 DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _HABITUAL = (79, 120)
@@ -85,8 +91,8 @@ def _formatter_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
         return DEFAULT_WIDTH
     words = _hook_arguments(place, "black")
     if words is None:
-        return command_width(place, "black")
-    return option_width(" ".join(words)) or DEFAULT_WIDTH
+        return _command_width(place, "black")
+    return _option_width(" ".join(words)) or DEFAULT_WIDTH
 
 
 def _set_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
@@ -105,8 +111,8 @@ def sets_width(place: ToolTree, path: str) -> bool:
     """Return True if the project sets a line length for ruff, Black, flake8 or pycodestyle."""
     return (
         _set_width(place, path) is not None
-        or option_width(" ".join(_hook_arguments(place, "black") or ())) is not None
-        or command_width(place, "black") is not None
+        or _option_width(" ".join(_hook_arguments(place, "black") or ())) is not None
+        or _command_width(place, "black") is not None
         or _flake8_width(place) is not None
     )
 
@@ -152,7 +158,7 @@ def black_options(place: ToolTree, path: str) -> list[str] | None:
     words = _hook_arguments(place, "black")
     if words is None:
         return None
-    hook_width = option_width(" ".join(words))
+    hook_width = _option_width(" ".join(words))
     options = ["--line-length", str(hook_width)] if hook_width else []
     preserve = not {"-S", "--skip-string-normalization"}.isdisjoint(words)
     return options + ["--config", 'format.quote-style="preserve"'] * preserve
@@ -187,7 +193,7 @@ def _flake8_width(place: ToolTree) -> int | None:
             if length.isdecimal():
                 return int(length)
     words = _hook_arguments(place, "flake8") or []
-    return option_width(" ".join(words)) or command_width(place, "flake8")
+    return _option_width(" ".join(words)) or _command_width(place, "flake8")
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -213,3 +219,31 @@ def _read(place: ToolTree, path: str) -> dict[str, Any]:
         return tomllib.loads(place.read(path).decode("utf-8-sig"))
     except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         return {}  # ruff reports the error
+
+
+def _option_width(arguments: str) -> int | None:
+    """Return the line length in the arguments of Black or flake8, or None."""
+    found = _OPTION.search(arguments)
+    return None if found is None else int(found[1])
+
+
+def _command_width(place: ToolTree, tool: str) -> int | None:
+    """Return the line length that a command of the project passes to Black or flake8, or None.
+
+    Commands that never fail do not count: a generated workflow of GitHub contains one.
+    """
+    used = _tool(tool)
+    for path in (*_FILES, *place.files.glob(_WORKFLOWS, look=place.left)):
+        for line in _JOINED.sub(" ", place.text_or_empty(path)).splitlines():
+            command = used.search(line)
+            if command is None or _REPORTS_ONLY in line or line.lstrip().startswith("#"):
+                continue
+            width = _option_width(line[command.end() :])
+            if width is not None:
+                return width
+    return None
+
+
+@lru_cache(maxsize=8)
+def _tool(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w./-]){name}(?![\w.-])")

@@ -20,10 +20,10 @@ from remora.trace.redact.found_spans import (
     widen_to_characters,
 )
 from remora.trace.redact.heuristics import MIN_LENGTH
-from remora.trace.redact.known_values import KnownValues
 from remora.trace.redact.nested_values import is_header, redact_nested
 from remora.trace.redact.placeholder import placeholder
 from remora.trace.redact.rule import (
+    Matcher,
     Rule,
     Span,
     UserRule,
@@ -33,12 +33,12 @@ from remora.trace.redact.rule import (
     pattern_set,
 )
 
+_MAX_OVERLAPS = 4
+_RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
 BUILTIN: tuple[Rule, ...] = BY_FORMAT + BY_CONTEXT
 """Most specific first: if two rules find the same secret, the first is recorded."""
-
 VERSION = "redact/1"
 """Version of the built-in rules; raise it whenever the matches of a rule change."""
-
 _T = TypeVar("_T")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _MARKS = re.compile(rb"<secret:([a-z0-9-]+):[0-9a-f]{12}>")
@@ -70,7 +70,7 @@ class Redactor:
         self._names = frozenset(names | set(known.values()))
         fixed = "".join(f"<secret:{name}:" for name in sorted(self._names)) + "<secret:"
         secrets = {secret: name for secret, name in known.items() if secret not in fixed}
-        self._literals = KnownValues(secrets)
+        self._literals = _KnownValues(secrets)
         needs = [rule.needs for rule in rules]
         self._needs = pattern_set((*needs, *([self._literals.pattern] if secrets else [])))
         self.version = _version(rules, own, sorted(set(secrets.values())))
@@ -208,3 +208,44 @@ def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str
         parts += [(rule.name, rule.pattern) for rule in rules]
     digest = hashlib.sha256(repr((parts, variables)).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{VERSION}+{digest[:8]}"
+
+
+class _KnownValues:
+    """Known secret values and the names of their rules."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        encoded: dict[bytes, str] = {}
+        for secret, rule in secrets.items():
+            encoded.setdefault(secret.encode("utf-8", "surrogatepass"), rule)
+            # the original bytes of a variable that is not UTF-8
+            encoded.setdefault(secret.encode("utf-8", "surrogateescape"), rule)
+        self._rules = encoded
+        self.pattern = "|".join("".join(f"\\x{byte:02x}" for byte in value) for value in encoded)
+        self._matcher: Matcher | None = None
+        if encoded:
+            self._matcher = compile_pattern(self.pattern, longest=True)
+
+    def found(self, data: bytes) -> Iterator[Finding]:
+        """Yield all occurrences from left to right.
+
+        If several values start at the same offset, only the longest is used. If two values overlap,
+        the finding is extended to the next blank or quote, so that no part of a secret remains.
+        """
+        match = self._search(data, 0)
+        while match is not None:
+            start, end = match
+            rule = self._rules[data[start:end]]
+            match, looks = self._search(data, start + 1), 0
+            while match is not None and match.start < end:
+                looks += 1
+                if match.end > end or looks == _MAX_OVERLAPS:
+                    run = _RUN.match(data, max(end, match.end))
+                    end = run.end() if run else end
+                    match = self._search(data, end)
+                else:
+                    match = self._search(data, match.start + 1)
+            yield Finding(start, end, rule)
+
+    def _search(self, data: bytes, at: int) -> Span | None:
+        match = self._matcher.search(data, at) if self._matcher else None
+        return Span(*match.span()) if match else None

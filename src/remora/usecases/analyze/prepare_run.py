@@ -13,9 +13,10 @@ from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import may_run_at_planning, python_for_some
-from remora.errors import UsageError
+from remora.errors import RemoraError, UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
+from remora.hub.process.hub_paths import hub_paths
 from remora.models.embedded import weights
 from remora.models.model_settings import addresses_in
 from remora.models.provider import used_provider
@@ -52,7 +53,6 @@ from remora.usecases.analyze.execute_plan import listeners_for
 from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source
 from remora.usecases.hub.observed_values import observed_values
-from remora.usecases.hub.reached_nodes import nodes_reached_by_tests
 from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
@@ -99,7 +99,7 @@ def prepare(
         observed = observed_values(invocation, project, agents)
         provider = used_provider(config.model, cache=invocation.folders.cache)
         shared = {
-            "reached_by_tests": nodes_reached_by_tests(invocation, project),
+            "reached_by_tests": _nodes_reached_by_tests(invocation, project),
             "observed": observed,
             "python": python,
             "may_run": may_run_at_planning(invocation, project, agents),
@@ -268,3 +268,24 @@ def _estimate_from_rates(
 def _busy(workers: int | None, jobs: int) -> int | None:
     """Return the number of workers that get a shard, or None if it is unknown."""
     return None if workers is None else min(workers, ceil(jobs / shard_size(jobs)))
+
+
+def _nodes_reached_by_tests(invocation: Invocation, project: Project) -> frozenset[str]:
+    """Return the keys of the nodes that `remora hub observe` saw tests enter.
+
+    The set is empty if the Hub has no database, or is disabled.
+    """
+    if project.config.hub.enabled is False:
+        return frozenset()
+    from remora.hub.store.reader import open_snapshot
+
+    try:
+        view = open_snapshot(hub_paths(invocation.folders, project.root).db)
+        if view is None:
+            return frozenset()
+        try:
+            return frozenset(test.node for test in view.observation().tests)
+        finally:
+            view.close()
+    except RemoraError:
+        return frozenset()

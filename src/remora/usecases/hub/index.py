@@ -1,16 +1,20 @@
 """Updates the Hub's index through the running daemon, or in this process if there is no daemon."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError
+from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
+from remora.hub.file_reader import open_reader
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
 from remora.hub.index_check import IndexCheck, verify
@@ -26,13 +30,42 @@ from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.usecases.hub.index_writer import indexer_of, store_or_daemon
-from remora.usecases.hub.large_files import LargeFiles, large_files
 from remora.usecases.hub.target import HubTarget, hub_paths_of
+
+
+class _LargeFiles:
+    """Analyzes large files one at a time.
+
+    A file whose analysis needs too much memory is stored without nodes and reported.
+    """
+
+    def __init__(
+        self, root: Path, indexer: Indexer, pool: AnalysisPool, runner: asyncio.Runner
+    ) -> None:
+        self._root = root
+        self._indexer = indexer
+        self._pool = pool
+        self._runner = runner
+
+    def refresh(self, path: str, source: UpdateSource) -> Refreshed:
+        """Analyze the file at the raw path `path` and store the result.
+
+        Raises DiskError if the result cannot be stored.
+        """
+        try:
+            with open_reader(self._root, self._indexer.file_limit) as reader:
+                content = reader.read(path)
+        except OSError:
+            content = None
+        if content is None or content.skipped:  # the file changed: find the reason
+            return self._indexer.refresh([path], source=source)
+        facts = self._runner.run(self._pool.analyze(path, content.data))
+        return self._indexer.supply(path, content.file_hash, facts, source=source)
+
 
 _AT_ONCE = 100
 _LOOK_S = 0.1
 _ANSWER_S = 60.0
-
 _Found = TypeVar("_Found")
 Progress = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
@@ -172,7 +205,7 @@ def _refreshed(
     indexer = indexer_of(places, store, _members(invocation, places), ScriptedAnalysis())
     changed: set[str] = set()
     errors: dict[str, str] = {}
-    with large_files(places.root, indexer, environment(invocation.environ)) as large:
+    with _large_files(places.root, indexer, environment(invocation.environ)) as large:
         for done in _passes(indexer, large, store, progress):
             changed.update(done.changed)
             errors.update(done.errors)
@@ -180,7 +213,7 @@ def _refreshed(
 
 
 def _passes(
-    indexer: Indexer, large: LargeFiles, store: HubStore, progress: Progress
+    indexer: Indexer, large: _LargeFiles, store: HubStore, progress: Progress
 ) -> Iterator[Refreshed]:
     """Refresh all changed files. Start again if the database was reset during the refresh."""
     rebuilt = True
@@ -235,3 +268,16 @@ def _caught_up(places: HubPaths) -> int:
             break
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon did not update the index", hint=f"see {places.log}")
+
+
+@contextmanager
+def _large_files(
+    root: Path, indexer: Indexer, environment: Mapping[str, str]
+) -> Iterator[_LargeFiles]:
+    """Provide an analyzer for large files. Its child process is stopped when the block exits."""
+    pool = AnalysisPool(environment)
+    with asyncio.Runner() as runner:
+        try:
+            yield _LargeFiles(root, indexer, pool, runner)
+        finally:
+            runner.run(pool.close())

@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -13,14 +13,16 @@ from remora.bootstrap.open_project import open_project
 from remora.config.user_folders import make_private
 from remora.errors import ConfigError, DiskError, OutsideError, RemoraError, UsageError
 from remora.files.file_lock import try_lock
+from remora.files.git_listing import git_paths
 from remora.runs.planning.changed_nodes import commit_of
 from remora.runs.project import ProjectRecords
 from remora.usecases.analyze.execute_plan import create_records
-from remora.usecases.watch.git_lock import GitLock
 from remora.usecases.watch.hub_changes import HubChanges
 from remora.usecases.watch.watch_pass import PassResult, analyze_changes
 from remora.usecases.watch.watch_settings import WatchSettings
 
+_LONG_S = 30.0
+"""Seconds after which a lock is reported. A git command that was killed leaves its lock behind."""
 _LOOK_S = 5.0
 """Seconds between checks whether the project still exists."""
 _AGAIN_S = 60.0
@@ -172,3 +174,42 @@ def _only_watch(project: ProjectRecords) -> Iterator[None]:
                 hint="use that `remora watch`, or stop it first",
             )
         yield
+
+
+class GitLock:
+    """Tells whether git changes files, such as during a checkout or a step of a rebase.
+
+    `report` is called once for a lock that is held for a long time.
+    """
+
+    def __init__(
+        self, root: Path, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._root = root
+        self._report = report
+        self._clock = clock
+        self._since: float | None = None
+        self._is_reported = False
+
+    def is_held(self) -> bool:
+        """Return True if the lock exists."""
+        lock = self._path()
+        if lock is None or not lock.exists():
+            self._since, self._is_reported = None, False
+            return False
+        now = self._clock()
+        if self._since is None:
+            self._since = now
+        if now - self._since >= _LONG_S and not self._is_reported:
+            self._is_reported = True
+            self._report(
+                f"waiting, because git has locked its index for {_LONG_S:.0f} s; if no git command "
+                f"is running, remove {lock}"
+            )
+        return True
+
+    def _path(self) -> Path | None:
+        with suppress(OutsideError):
+            index = git_paths(self._root).index_file
+            return index.with_name(f"{index.name}.lock")
+        return None

@@ -1,7 +1,8 @@
 """The part of a share file that shows an agent: the rows of its turns, and their tabs as HTML."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from remora.runs.project import Project
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
 from remora.web.share.redacted_records import SharedAgent
-from remora.web.share.turn_choice import by_importance, listed_rows
 from remora.web.tabs.tab_list import TABS
 from remora.web.tabs.tab_values import tab_values
 from remora.web.turn_bars import turn_bars
+from remora.web.turn_rows import TurnRow
 
+_MOST_ROWS = 1_000
+_EDGE = 50
+"""First and last turns that always have a row."""
 _OF_TURN = [tab for name, tab in TABS.items() if name not in ("why", "events")]
 """Tabs that each turn has. The others are the same for all turns, or made from the lines."""
-
 MOST_TURNS = 200
 """Turns of an agent that are shown whole, if they are not too long."""
 
@@ -105,3 +108,36 @@ def _cause(agent: SharedAgent) -> str:
     with suppress(RemoraError):
         return agent.diagnosis.cause.sentence
     return ""
+
+
+def by_importance(rows: Sequence[TurnRow], look_at: int) -> list[int]:
+    """Return the numbers of all turns: the one to look at, the first, the last, the ones around
+    failures, and then the others in order.
+    """
+    places = {row.turn: place for place, row in enumerate(rows)}
+    failed = [place for place, row in enumerate(rows) if row.state in ("error", "damaged")]
+    nearby = chain.from_iterable((place, place - 1, place + 1) for place in failed)
+    first = [places.get(look_at, 0), 0, 1, len(rows) - 1]
+    order = dict.fromkeys(chain(first, nearby, range(len(rows))))
+    return [rows[place].turn for place in order if 0 <= place < len(rows)]
+
+
+def listed_rows(
+    rows: Sequence[TurnRow], important: Iterable[int], most: int = _MOST_ROWS
+) -> Iterator[TurnRow | range]:
+    """Yield the rows to show. Turns without a row are given as a range."""
+    if len(rows) <= most:
+        yield from rows
+        return
+    edges = {row.turn for row in (*rows[:_EDGE], *rows[-_EDGE:])}
+    ordered = chain(edges, (turn for turn in important if turn not in edges))
+    kept = {turn for turn, _ in zip(ordered, range(most), strict=False)}
+    left_out: list[int] = []
+    for row in rows:
+        if row.turn not in kept:
+            left_out.append(row.turn)
+            continue
+        if left_out:
+            yield range(left_out[0], left_out[-1] + 1)
+            left_out = []
+        yield row
