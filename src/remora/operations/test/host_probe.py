@@ -27,6 +27,7 @@ from remora.operations.test.runner.surviving_mutants import Survivors, surviving
 from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, SHARED, why_trivial
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 NO_RESULT = "no call has a result that a test can assert"
@@ -248,7 +249,7 @@ def _is_assertable(subject: TargetFunction, case: Case) -> bool:
 
 def _has_idle_options(case: Case, dead: frozenset[int], faults: list[Mutant]) -> bool:
     """Return True if the call passes options by name, none of which changes the result."""
-    call = ast.parse(case.call, mode="eval").body
+    call = parse(case.call, "eval").body
     words = call.keywords if isinstance(call, ast.Call) else []
     options = {IGNORED.format(word.arg) for word in words}
     tried = {n for n, one in enumerate(faults) if one.what in options}

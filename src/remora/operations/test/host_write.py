@@ -27,6 +27,7 @@ from remora.operations.test.known_imports import with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import parse
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, fix_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
@@ -133,7 +134,7 @@ def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) ->
     if not isinstance(tree, ast.Module) or name not in tests_of(tree):
         return home.test_name
     keywords = [
-        {word.arg for one in ast.walk(ast.parse(case.call)) if isinstance(one, ast.Call) for word in one.keywords}
+        {word.arg for one in ast.walk(parse(case.call)) if isinstance(one, ast.Call) for word in one.keywords}
         for case in cases
     ]  # fmt: skip
     shared = sorted(filter(None, set[str | None].intersection(*keywords))) if keywords else []
@@ -285,7 +286,7 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Imp
 
 def _imports_of(case: Case) -> dict[str, Imported]:
     """Return the imports of a case, and of the exception that it raises, by name."""
-    trees = (ast.parse(each) for each in case.imports)
+    trees = (parse(each) for each in case.imports)
     found = {one.bound.partition(".")[0]: one for tree in trees for one in imported_names(tree)}
     if case.raises and case.origin not in ("builtins", ""):
         found[case.raises] = Imported(case.origin, case.raises, case.raises)

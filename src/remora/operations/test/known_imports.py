@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from remora.code.edit.imports import Imported, imported_names
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
+from remora.python_text import parse
 
 
 class _Renamed(ast.NodeTransformer):
@@ -29,7 +30,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
     def text(self, code: str) -> str:
-        body = ast.parse(code).body  # a text alone in a module would be written as a docstring
+        body = parse(code).body  # a text alone in a module would be written as a docstring
         nodes = [one.value if isinstance(one, ast.Expr) else one for one in body]
         return "\n".join(ast.unparse(self.visit(one)) for one in nodes)
 
@@ -44,7 +45,7 @@ def with_known_imports(case: Case, tree: ast.Module | None) -> Case:
         return case
     own = {_dotted(one): one.bound for one in imported_names(tree) if "." not in one.bound}
     sources = {one.module for one in imported_names(tree) if one.name}
-    needed = [one for text in case.imports for one in imported_names(ast.parse(text))]
+    needed = [one for text in case.imports for one in imported_names(parse(text))]
     plain = [one for one in needed if "." not in one.bound]
     names = {one.bound: own[_dotted(one)] for one in plain if _dotted(one) in own}
     inlined = {
@@ -64,7 +65,7 @@ def with_known_imports(case: Case, tree: ast.Module | None) -> Case:
         claims=tuple((change.text(left), change.text(text)) for left, text in case.claims),
     )
     variables = {
-        name for text in case.setup for one in ast.parse(text).body for name in bound_names(one)
+        name for text in case.setup for one in parse(text).body for name in bound_names(one)
     }
     used = change.used | {*names.values()}
     if variables & used or len(inlined) > 1:

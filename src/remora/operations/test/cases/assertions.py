@@ -17,6 +17,7 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
+from remora.python_text import literal, parse
 
 _DIGITS = 6
 _INVISIBLE = re.compile(
@@ -67,7 +68,7 @@ def _is_new(statement: str, bound: dict[str, str]) -> bool:
 
     `bound` maps names to the statements that bound them. It is updated.
     """
-    tree = ast.parse(statement).body[0]
+    tree = parse(statement).body[0]
     names = bound_names(tree)
     known = all(bound.get(name) == statement for name in names) and bool(names)
     bound.update(dict.fromkeys(names, statement))
@@ -91,7 +92,7 @@ def text_lines(statement: str) -> list[str]:
 
     Return an empty list for other statements and for short texts.
     """
-    match ast.parse(statement).body:
+    match parse(statement).body:
         case [ast.Assign(value=ast.Constant(value=str(text))) as assign] if (
             "\n" in text.rstrip("\n") and len(text) > _LONG_TEXT
         ):
@@ -111,7 +112,7 @@ def text_variable(case: Case) -> str:
     """
     times = Counter(name for each in case.setup for name in _bound_by(each))
     for each in case.setup:
-        match ast.parse(each).body:
+        match parse(each).body:
             case [ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as text)] if (
                 times[name] == 1 and text_lines(each) and ast.unparse(text) == case.value
             ):
@@ -120,7 +121,7 @@ def text_variable(case: Case) -> str:
 
 
 def _bound_by(statement: str) -> set[str]:
-    return set().union(*map(bound_names, ast.parse(statement).body))
+    return set().union(*map(bound_names, parse(statement).body))
 
 
 def _assertions(case: Case, style: Style) -> list[str]:
@@ -171,7 +172,7 @@ def _assertion(call: str, value: str, style: Style, taken: Collection[str] = ())
 
 def _sides(call: str) -> tuple[str, str] | None:
     """Return both sides of `f(x) == g(y)`, or None for another expression."""
-    match ast.parse(call, mode="eval").body:
+    match parse(call, "eval").body:
         case ast.Compare(left, [ast.Eq()], [right]) if isinstance(left, _SIDES) and isinstance(
             right, _SIDES
         ):
@@ -201,7 +202,7 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
 def _truth(call: str, value: str, style: Style) -> str:
     """Return the assertion that an expression is True, False or None."""
     is_true = value == "True"
-    match ast.parse(call, mode="eval").body:
+    match parse(call, "eval").body:
         case ast.Compare(left, [ast.In() | ast.Eq() as op], [right]) if style.unittest and is_true:
             parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
             plain, method = "", type(op).__name__.replace("Eq", "Equal")
@@ -231,7 +232,7 @@ def expected_value(value: str) -> str:
     codes becomes `list(b"...")`, and bytes that are mostly not ASCII become `bytes.fromhex("...")`.
     """
     try:
-        number = ast.literal_eval(value)
+        number = literal(value)
     except (ValueError, SyntaxError):
         return value
     if isinstance(number, bytes) and escapes_of(number) > max(_TEXT, len(number) // 2):
@@ -321,7 +322,7 @@ class _Attribute(ast.NodeTransformer):
 
 def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
     """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
-    variables = {name for each in case.setup for name in bound_names(ast.parse(each).body[0])}
+    variables = {name for each in case.setup for name in bound_names(parse(each).body[0])}
     names = frozenset(
         n for n, one in known.items() if one.module == module and one.name == n
     ).difference(variables)
@@ -331,9 +332,9 @@ def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: st
         if not text:
             return text
         try:
-            tree: ast.AST = ast.parse(text, mode="eval")
+            tree: ast.AST = parse(text, "eval")
         except SyntaxError:
-            tree = ast.parse(text)
+            tree = parse(text)
         return ast.unparse(change.visit(tree))
 
     return replace(

@@ -15,6 +15,7 @@ from remora.operations.test.cases.hollow_cases import (
     repeats_argument,
 )
 from remora.operations.test.inputs.call_input import WRITTEN
+from remora.python_text import parse
 
 MOST_CASES = 4
 _MOST_RAISING = 2
@@ -82,7 +83,7 @@ def _is_example(cases: Sequence[Case], number: int, chosen: Sequence[int]) -> bo
 
 
 def _options(case: Case) -> list[ast.keyword]:
-    call = ast.parse(case.call, mode="eval").body
+    call = parse(case.call, "eval").body
     return call.keywords if isinstance(call, ast.Call) else []
 
 
@@ -186,7 +187,7 @@ def _rank(
 
 def _is_thin(case: Case) -> bool:
     """Return True if the result is a collection with fewer than two items."""
-    parts = [ast.parse(text, mode="eval").body for text in case.values]
+    parts = [parse(text, "eval").body for text in case.values]
     sizes = [len(one.elts) for one in parts if isinstance(one, ast.List | ast.Tuple | ast.Set)]
     sizes += [len(one.keys) for one in parts if isinstance(one, ast.Dict)]
     return bool(sizes) and max(sizes) < 2

@@ -7,6 +7,7 @@ from typing import Any
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.inputs.call_input import ASSERTED, CallInput, bound_names, free_names
+from remora.python_text import literal
 
 _LONGEST = 300
 _ENVIRONMENT_ERRORS = frozenset(
@@ -137,12 +138,12 @@ def canonical_literal(text: str) -> str | None:
     Return None if `text` is not a literal, or if its value, like NaN, is not equal to itself.
     """
     try:
-        value = ast.literal_eval(text)
+        value = literal(text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     written = _literal_source(value)
     try:
-        return written if ast.literal_eval(written) == value else None
+        return written if literal(written) == value else None
     except (ValueError, SyntaxError):
         return None
 

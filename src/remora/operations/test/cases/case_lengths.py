@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from remora.operations.test.cases.assertions import expected_value, text_lines, text_variable
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.parametrize import MOST_COLUMNS
+from remora.python_text import parse
 
 _MOST_VARIABLES = 2
 """Number of cases of a test whose results are assigned to a variable before they are compared."""
@@ -23,7 +24,7 @@ text of several lines."""
 def is_too_long(case: Case) -> bool:
     """Return True for a long result, call or preparation, or a text that no formatter splits."""
     statements = [each for each in case.setup if not text_lines(each)]
-    texts = [part for each in (case.call, *statements) for part in ast.walk(ast.parse(each))]
+    texts = [part for each in (case.call, *statements) for part in ast.walk(parse(each))]
     if any(len(ast.unparse(one)) > _LONGEST_TEXT for one in texts if isinstance(one, ast.Constant)):
         return True
     written = [line for each in case.setup for line in text_lines(each)]
@@ -43,7 +44,7 @@ def repeats_variable(case: Case, chosen: Sequence[Case]) -> bool:
     alike = [one for one in (*chosen, case) if _needs_variable(one)]
     if not _needs_variable(case) or len(alike) <= _MOST_VARIABLES:
         return False
-    calls = [ast.parse(one.call, mode="eval").body for one in alike]
+    calls = [parse(one.call, "eval").body for one in alike]
     passed = {
         name
         for call in calls
@@ -70,7 +71,7 @@ def _height(source: str, before: int = 0) -> int:
     """
     if len(source) + before <= _WIDTH or expected_value(source) != source:
         return 1
-    match ast.parse(source).body:
+    match parse(source).body:
         case [ast.Expr(value=ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts))]:
             items = [ast.unparse(part) for part in parts]
         case [ast.Expr(value=ast.Dict(values=parts))]:

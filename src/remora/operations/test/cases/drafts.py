@@ -13,6 +13,7 @@ from remora.operations.test.cases.surroundings import parameters_of
 from remora.operations.test.class_style import snake_case
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import parse
 
 _ENOUGH = 3
 """Minimum number of similar cases for a parametrized test."""
@@ -96,7 +97,7 @@ def _ending(case: Case) -> str:
 
 
 def _keywords(case: Case) -> dict[str, ast.expr]:
-    call = ast.parse(case.call, mode="eval").body
+    call = parse(case.call, "eval").body
     words = call.keywords if isinstance(call, ast.Call) else []
     return {word.arg: word.value for word in words if word.arg}
 

@@ -12,6 +12,7 @@ from remora.operations.test.cases.assertions import (
 )
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import WRITTEN, CallInput
+from remora.python_text import literal, parse
 
 _LARGE = 10**8
 """Size of an integer beyond which it says nothing to a reader, unless it is round."""
@@ -53,7 +54,7 @@ def is_empty_input(case: Case) -> bool:
 
     Options that are passed by name count if there are no other arguments.
     """
-    call = ast.parse(case.call, mode="eval").body
+    call = parse(case.call, "eval").body
     given = {ast.unparse(one) for one in call.args} if isinstance(call, ast.Call) else set()
     words = given or {*arguments_of(case)}
     return bool(words) and words <= EMPTY_VALUES
@@ -61,7 +62,7 @@ def is_empty_input(case: Case) -> bool:
 
 def is_hollow_call(call: CallInput) -> bool:
     """Return True for a call without arguments that only reads a default, such as `get_size()`."""
-    if call.fixtures or not ast.unparse(ast.parse(call.call)).rpartition(".")[2].startswith("get_"):
+    if call.fixtures or not ast.unparse(parse(call.call)).rpartition(".")[2].startswith("get_"):
         return False
     return not any(map(_call_arguments, (call.call, *call.setup)))
 
@@ -88,7 +89,7 @@ def has_odd_floats(text: str) -> bool:
         return True
     if expected_value(text).startswith("pytest.approx"):
         return False
-    parts = [one.value for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Constant)]
+    parts = [one.value for one in ast.walk(parse(text)) if isinstance(one, ast.Constant)]
     return any(map(is_rounded, parts))
 
 
@@ -126,7 +127,7 @@ def _is_opaque(value: object) -> bool:
 
 
 def _constants(source: str) -> list[object]:
-    return [one.value for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Constant)]
+    return [one.value for one in ast.walk(parse(source)) if isinstance(one, ast.Constant)]
 
 
 def repeats_argument(case: Case, times: int = 1) -> bool:
@@ -136,7 +137,7 @@ def repeats_argument(case: Case, times: int = 1) -> bool:
         part.value
         for text in case.values
         if not isinstance(literal_of(text), str)
-        for part in ast.walk(ast.parse(text))
+        for part in ast.walk(parse(text))
         if isinstance(part, ast.Constant) and isinstance(part.value, str)
     ]
     return any(parts.count(each) >= times for each in given)
@@ -155,7 +156,7 @@ def literal_of(text: str) -> Any:
 def value_of(text: str) -> Any:
     """Return the value of a literal, or None."""
     try:
-        return ast.literal_eval(text)
+        return literal(text)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return None
 
@@ -178,6 +179,6 @@ def arguments_of(case: Case) -> list[str]:
 
 
 def _call_arguments(source: str) -> list[str]:
-    parts = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
+    parts = [one for one in ast.walk(parse(source)) if isinstance(one, ast.Call)]
     words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
     return [ast.unparse(word) for word in words]

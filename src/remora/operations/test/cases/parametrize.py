@@ -12,6 +12,7 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import literal
 
 MOST_COLUMNS = 3
 _RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})
@@ -141,6 +142,6 @@ def _type(texts: list[str]) -> str:
 
 def _value(text: str) -> object:
     try:
-        return ast.literal_eval(text)
+        return literal(text)
     except (ValueError, SyntaxError):
         return object()

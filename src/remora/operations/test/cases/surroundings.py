@@ -9,6 +9,7 @@ from remora.code.pytest_model.pytest_file import is_conftest
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names, free_names
 from remora.operations.test.insert_location import InsertLocation
+from remora.python_text import parse
 
 
 def with_surroundings(case: Case, home: InsertLocation, tree: ast.Module | None) -> Case:
@@ -45,6 +46,6 @@ def _is_usable(fixture: Sequence[str], home: InsertLocation) -> bool:
 def _without(setup: Sequence[str], body: Sequence[str]) -> list[str] | None:
     """Return the other statements, or None if they need what only the body assigns."""
     rest = [one for one in setup if one not in body]
-    inner = {name for one in body[:-1] for name in bound_names(ast.parse(one).body[0])}
-    needed = free_names([ast.parse(one) for one in rest])
+    inner = {name for one in body[:-1] for name in bound_names(parse(one).body[0])}
+    needed = free_names([parse(one) for one in rest])
     return None if inner & needed else rest

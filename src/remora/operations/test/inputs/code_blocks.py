@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
+from remora.python_text import parse
 
 _PARSER = doctest.DocTestParser()
 _FENCE = re.compile(
@@ -46,7 +47,7 @@ def code_in(text: str) -> list[ast.stmt]:
                 if isinstance(tree, ast.Module):
                     found.append((match.start(), tree.body))
     for match in _ASSUMED.finditer(text):
-        found.append((match.start(), ast.parse(match[1]).body))
+        found.append((match.start(), parse(match[1]).body))
     return [one for _, body in sorted(found, key=lambda each: each[0]) for one in body]
 
 

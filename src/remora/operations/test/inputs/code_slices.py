@@ -29,6 +29,7 @@ from remora.operations.test.inputs.shown_values import (
     written_values,
 )
 from remora.operations.test.state_changes import root_name
+from remora.python_text import parse
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
@@ -121,13 +122,13 @@ def _variants(found: CallInput) -> Iterator[CallInput]:
 
     A short example in documentation is kept, except for assignments to attributes.
     """
-    trees = [ast.parse(one).body[0] for one in found.setup]
+    trees = [parse(one).body[0] for one in found.setup]
     extra = [one for one in trees if isinstance(one, ast.Expr) or not bound_names(one)]
     if found.source in ("docstring", "documentation") and len(trees) <= _SHORT_EXAMPLE:
         extra = [one for one in extra if _is_attribute_set(one)]
     for kept in ([], extra[:1]) if len(extra) > 1 else ([],) if extra else ():
         chosen = [one for one in trees if one in kept or one not in extra]
-        call = ast.parse(found.call, mode="eval").body
+        call = parse(found.call, "eval").body
         used = _used(chosen[::-1], call)
         yield replace(found, setup=tuple(ast.unparse(one) for one in reversed(used)))
     yield found
@@ -168,7 +169,7 @@ def _sliced(
 
 def _mentions(found: CallInput, wanted: Wanted) -> bool:
     """Return True if a call or a statement before it uses the function."""
-    nodes = (one for text in (found.call, *found.setup) for one in ast.walk(ast.parse(text)))
+    nodes = (one for text in (found.call, *found.setup) for one in ast.walk(parse(text)))
     return any(isinstance(one, ast.expr) and is_named(one, wanted) for one in nodes)
 
 
@@ -297,14 +298,14 @@ def _without_module_name(found: CallInput, call: ast.expr, wanted: Wanted) -> Ca
     if not isinstance(call, ast.Call):
         return found
     function = call.func
-    imported = {name for each in found.imports for name in bound_names(ast.parse(each).body[0])}
+    imported = {name for each in found.imports for name in bound_names(parse(each).body[0])}
     root = root_name(function)
     is_plain = wanted.by_name and isinstance(function, ast.Attribute) and root in imported
     if not is_plain or not is_named(function, wanted):
         return found
     plain = ast.unparse(ast.Call(ast.Name(wanted.name), call.args, call.keywords))
-    rest = [ast.parse(each) for each in (plain, *found.setup)]
+    rest = [parse(each) for each in (plain, *found.setup)]
     if root in free_names(rest):
         return replace(found, call=plain)
-    kept = tuple(each for each in found.imports if root not in bound_names(ast.parse(each).body[0]))
+    kept = tuple(each for each in found.imports if root not in bound_names(parse(each).body[0]))
     return replace(found, call=plain, imports=kept)

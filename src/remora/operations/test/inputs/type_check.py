@@ -7,6 +7,7 @@ from functools import lru_cache
 from remora.code.syntax.source import parse_text
 from remora.operations.test.inputs.call_input import last_name
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import literal
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "complex": (int, float, complex), "str": (str,),
@@ -59,7 +60,7 @@ def contradicts_return(subject: TargetFunction, value: str) -> bool:
     The result of `is_valid`, for example, must be a bool, and that of `weekday` is not below zero.
     """
     try:
-        result = ast.literal_eval(value)
+        result = literal(value)
     except (ValueError, TypeError, SyntaxError):
         return False
     if isinstance(result, int | float) and result < 0 and _AMOUNT.fullmatch(subject.function.name):

@@ -10,6 +10,7 @@ from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.inputs.type_check import contradicts_return
 from remora.operations.test.runner.trials import TrialResults
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import parse
 
 _MOST_CASES = 8
 _TRIVIAL = EMPTY_VALUES | {"False"}
@@ -26,7 +27,7 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
     """
     if any(map(has_odd_floats, case.values)):
         return "its result has floats that cannot be compared exactly"
-    made = ast.parse(case.call, mode="eval").body
+    made = parse(case.call, "eval").body
     if isinstance(made, ast.Compare) and case.value != "True":
         return "it does not hold"
     is_plain = is_call_of(subject.function.name, made)
@@ -80,7 +81,7 @@ def _is_trivial(case: Case) -> bool:
 
 def _says_little(case: Case) -> bool:
     """Return True for a comparison that nearly all values pass, and for `all(...)`."""
-    match ast.parse(case.call, mode="eval").body:
+    match parse(case.call, "eval").body:
         case ast.Compare(ops=[ast.NotEq() | ast.IsNot() | ast.NotIn()]):
             return True
         case ast.Call(func=ast.Name("all" | "any")):
@@ -90,7 +91,7 @@ def _says_little(case: Case) -> bool:
 
 def _sides(case: Case) -> list[str]:
     """Return the expressions that a case compares with each other."""
-    made = ast.parse(case.call, mode="eval").body
+    made = parse(case.call, "eval").body
     if not isinstance(made, ast.Compare) or _says_little(case):
         return []
     return [ast.unparse(side) for side in (made.left, *made.comparators)]

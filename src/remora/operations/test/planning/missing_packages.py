@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from remora.python_text import literal
 from remora.regular_file import read_regular
 from remora.sandbox.interpreters import ProjectPython
 
@@ -49,7 +50,7 @@ class InstalledPackages:
                 found = _MAPPING.search(_text(file))
                 if found is None:
                     return frozenset()  # the finder may know any package
-                editable += ast.literal_eval(found[1])
+                editable += literal(found[1])
             for file in folder.glob("*.pth"):
                 lines = _text(file).splitlines()
                 folders += [Path(line.rstrip()) for line in lines if line.startswith("/")]

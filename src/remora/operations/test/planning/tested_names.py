@@ -13,6 +13,7 @@ from remora.operations.test.function_context import test_files
 from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.source_blocks import reached_names, used_names
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 COMMON_NAMES = frozenset(
@@ -130,7 +131,7 @@ class _Names(NamedTuple):
 def _names(text: str) -> _Names:
     found = _Names(set(), set(), set())
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return found
     variables = _variables(tree)

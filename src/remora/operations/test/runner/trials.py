@@ -18,6 +18,7 @@ from remora.operations.test.runner.inline_conditions import with_outcomes
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
 from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 _CALL_S = 1.0
@@ -109,7 +110,7 @@ def _is_evidence(subject: TargetFunction, case: Case, ends: Set[str]) -> bool:
     expression would change any expression, so another end is required of those that a model wrote,
     and another value of comparisons.
     """
-    made = ast.parse(case.call, mode="eval").body
+    made = parse(case.call, "eval").body
     if case.source != "writer" or is_call_of(subject.function.name, made):
         return True
     return "value" in ends or ("raised" in ends and not isinstance(made, ast.Compare))
@@ -209,7 +210,7 @@ def header_of(subject: TargetFunction) -> list[int]:
 
 
 def _call(given: CallInput, *, changes: bool) -> dict[str, Any]:
-    statements = [one for each in given.setup for one in ast.parse(each).body]
+    statements = [one for each in given.setup for one in parse(each).body]
     objects = {name for one in statements for name in bound_names(one)}
     return {
         "call": given.call,
