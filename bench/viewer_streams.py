@@ -17,7 +17,7 @@ from remora.bootstrap.open_project import open_project
 from remora.chat import ToolSchema
 from remora.ids import NodeKey, agent_id
 from remora.memory import ContextManager, PacketDelta, apply
-from remora.memory.budget import CURRENT_TRIM, fit
+from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import candidate
 from remora.memory.events import (
@@ -130,9 +130,7 @@ class AgentWriter:
             blobs=project.trace.blobs,
             durability=durability,
         )
-        start = AgentStart(
-            packet=self.memory.packet, tools=TOOLS, renderer="lines/1", trim=CURRENT_TRIM
-        )
+        start = AgentStart(packet=self.memory.packet, tools=TOOLS, renderer="lines/1")
         self.emitter.emit(start, turn=0)
 
     def __enter__(self) -> "AgentWriter":

@@ -193,7 +193,7 @@ class TestReplay:
         ("kind", "old", "new"),
         [
             ("agent_start", b'"fold/1"', b'"fold/9"'),
-            ("agent_start", b'"trim/3"', b'"trim/9"'),
+            ("agent_start", b'"trim/1"', b'"trim/9"'),
         ],
     )
     def test_an_unknown_version_is_reported_and_nothing_is_guessed(

@@ -1,7 +1,4 @@
-"""Records golden streams, once for each version of the format: `python -m tests.golden.record OUT`.
-
-What was recorded and committed is never recorded again: see README.md beside this file.
-"""
+"""Records golden streams: `python -m tests.golden.record OUT`."""
 
 import asyncio
 import json
@@ -159,7 +156,7 @@ def main(out: Path) -> None:
             files={"ruff.toml": RULES},
             strategy="grammar",
             renderer="history/1",
-            model=ScriptedModel([call("read_code"), "no call", call("submit_result")]),
+            model=ScriptedModel(["no call", call("fix_findings", hide_causes=True)]),
         )
         plays = {
             "errors": odd(theatre, limit=1150),

@@ -103,39 +103,39 @@ def fold_extensions(packet: Json, new: Json) -> None:
 # the trim list
 
 
-def trimmed(packet: Json, steps: int, version: str = "trim/3") -> Json:
-    """A copy of `packet` after the first `steps` steps of the list of that version."""
+def trimmed(packet: Json, steps: int) -> Json:
+    """A copy of `packet` after the first `steps` steps of the list."""
     packet = copy.deepcopy(packet)
-    trim = trim_steps(packet, version)
+    trim = trim_steps(packet)
     for _ in range(steps):
         if next(trim, None) is None:
             break
     return packet
 
 
-def trim_steps(packet: Json, version: str = "trim/3") -> Iterator[str]:
+def trim_steps(packet: Json) -> Iterator[str]:
     """Takes one step at each `next`, and yields the name of what went."""
-    for what, count in single_steps(packet, version):
+    for what, count in single_steps(packet):
         if count:
             packet["omitted"][what] = packet["omitted"].get(what, 0) + count
         yield what
 
 
-def single_steps(packet: Json, version: str) -> Iterator[tuple[str, int]]:
+def single_steps(packet: Json) -> Iterator[tuple[str, int]]:
     target = packet["node_id"]
     while len(packet["candidate_actions"]) > 2:
-        # from the second version on, the option to stop stays
+        # the option to stop stays
         going = [
             place
             for place, one in enumerate(packet["candidate_actions"])
-            if version == "trim/1" or one["tool"] != "submit_result"
+            if one["tool"] != "submit_result"
         ]
         packet["candidate_actions"].pop(going[-1] if going else -1)
         yield "candidates", 1
-    yield from excerpt_steps(packet, version)
+    yield from excerpt_steps(packet)
     yield from node_steps(packet, target)
     yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
-    yield from knowledge_steps(packet["knowledge"], halves=version not in ("trim/1", "trim/2"))
+    yield from knowledge_steps(packet["knowledge"])
     yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
     yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
     if drop_node(packet, target):
@@ -156,11 +156,11 @@ def drop_keys(packet: Json, name: str, keys: list[str]) -> Iterator[tuple[str, i
         yield name, 1
 
 
-def knowledge_steps(facts: Json, *, halves: bool) -> Iterator[tuple[str, int]]:
+def knowledge_steps(facts: Json) -> Iterator[tuple[str, int]]:
     before: list[str] = []
     for key in [k for k in facts if k != "feedback"]:
         text = facts[key]["value"]
-        if halves and isinstance(text, str) and len(text) >= 200:
+        if isinstance(text, str) and len(text) >= 200:
             half = text[: len(text) // 2]
             end = max(half.rfind(";"), half.rfind(","))
             facts[key] = {**facts[key], "value": (half[:end] if end > 0 else half) + "…"}
@@ -180,12 +180,10 @@ def node_steps(packet: Json, target: str) -> Iterator[tuple[str, int]]:
             yield "hub_nodes", 1
 
 
-def excerpt_steps(packet: Json, version: str) -> Iterator[tuple[str, int]]:
+def excerpt_steps(packet: Json) -> Iterator[tuple[str, int]]:
     excerpt, last = packet["excerpt"], True
     # texts of candidates go to the end of the excerpt, so it stays
-    ends_at_place = version == "trim/3" and any(
-        "text" in one for one in packet["candidate_actions"]
-    )
+    ends_at_place = any("text" in one for one in packet["candidate_actions"])
     while excerpt is not None and len(lines := excerpt["text"].split("\n")) > 5:
         last = last and not ends_at_place
         excerpt["text"] = "\n".join(lines[:-2] if last else lines[2:])
@@ -255,18 +253,18 @@ class Stream:
 
     def check_packets(self) -> int:
         """Compare every packet that an event names; how many there were."""
-        packet, compared, version = None, 0, ""
+        packet, compared = None, 0
         for number, record in enumerate(self.records, 1):
             data = record["data"]
             if packet is None and record["type"] == "agent_start":
                 rules = data.get("fold", "fold/1"), data.get("trim", "trim/1")
-                if rules[0] != "fold/1" or rules[1] not in ("trim/1", "trim/2", "trim/3"):
+                if rules != ("fold/1", "trim/1"):
                     self.differ(number, f"the rules {rules} are not known here")
                     return compared
-                packet, version = data["packet"], rules[1]
+                packet = data["packet"]
             named = isinstance(data, dict) and data.get("packet_sha256")
             if packet is not None and named:
-                found = sha256(canonical(trimmed(packet, data.get("trim") or 0, version)))
+                found = sha256(canonical(trimmed(packet, data.get("trim") or 0)))
                 if found != named:
                     self.differ(number, f"the packet is {found}, not {named}")
                 compared += 1

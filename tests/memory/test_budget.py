@@ -88,19 +88,11 @@ def test_the_first_n_steps_are_those_of_the_list(n: int) -> None:
     assert trimmed.omitted == omitted
 
 
-@pytest.mark.parametrize(
-    ("version", "kept"),
-    [
-        ("trim/1", ["a", "b"]),
-        ("trim/2", ["a", "submit_result"]),
-        ("trim/3", ["a", "submit_result"]),
-    ],
-)
-def test_the_option_to_stop_is_kept_since_the_second_version(version: str, kept: list[str]) -> None:
+def test_the_option_to_stop_is_kept() -> None:
     tools = ["a", "b", "c", "submit_result"]
     packet = DecisionPacket(candidate_actions=tuple(Candidate(tool=tool) for tool in tools))
-    trimmed = trim(packet, 99, version)
-    assert [one.tool for one in trimmed.candidate_actions] == kept
+    trimmed = trim(packet, 99)
+    assert [one.tool for one in trimmed.candidate_actions] == ["a", "submit_result"]
     assert trimmed.omitted == {"candidates": 2}
 
 
@@ -118,9 +110,7 @@ LONG = ";".join(f"path{n}=value{n},other{n}" for n in range(12))
 HALF = ";".join(f"path{n}=value{n},other{n}" for n in range(6)) + "…"
 
 
-def test_a_long_text_is_halved_before_the_text_in_front_of_it_goes_since_the_third_version() -> (
-    None
-):
+def test_a_long_text_is_halved_before_the_text_in_front_of_it_goes() -> None:
     packet = knowing(old=LONG, feedback=LONG, short="s", new=LONG)
     steps = [remembered(step) for step in trim_steps(packet)]
     assert steps == [
@@ -131,7 +121,6 @@ def test_a_long_text_is_halved_before_the_text_in_front_of_it_goes_since_the_thi
         {"feedback": LONG},
     ]
     assert trim(packet, 5).omitted == {"knowledge": 3}
-    assert [len(remembered(step)) for step in trim_steps(packet, "trim/2")] == [3, 2, 1]
 
 
 @pytest.mark.parametrize(

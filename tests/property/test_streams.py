@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from remora.chat import ToolSchema
 from remora.memory import ContextManager, PacketDelta, apply
-from remora.memory.budget import CURRENT_TRIM, fit, trim
+from remora.memory.budget import fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.decode_values import decode_value
 from remora.memory.delta import with_caps
@@ -140,7 +140,6 @@ class Teller:
             tools=TOOLS,
             renderer="lines/1",
             limit=3000,
-            trim=CURRENT_TRIM,
         )
         self.emit(start)
 

@@ -9,7 +9,7 @@ import pytest
 
 from remora.chat import ToolSchema
 from remora.ids import agent_id
-from remora.memory.budget import CURRENT_TRIM, trim
+from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta, candidate, new_action
 from remora.memory.events import (
@@ -74,9 +74,7 @@ class Recorder:
         self.shown: dict[int, DecisionPacket] = {}
         self.full: dict[int, DecisionPacket] = {}
         self.left: dict[int, dict[str, bytes | None]] = {0: dict(self.files)}
-        self.emit(
-            AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/1", trim=CURRENT_TRIM)
-        )
+        self.emit(AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/1"))
 
     def reopen(self) -> None:
         """Open the stream, or continue it."""

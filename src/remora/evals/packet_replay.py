@@ -48,7 +48,6 @@ class PacketReplay:
         """
         self.packet = first_packet(first)
         self._history: list[Event] = []
-        self._trim = start.trim
         self._renderer = setting.renderer or start.renderer
         self._tools = start.tools
         self._strategy = _strategy(start, self._renderer)
@@ -70,7 +69,7 @@ class PacketReplay:
         recorded setting does not reproduce the recorded packet.
         """
         if self._as_recorded:
-            shown = trim(self.packet, call.trim, self._trim)
+            shown = trim(self.packet, call.trim)
             if call.packet_sha256 and canonical_sha256(shown) != call.packet_sha256:
                 raise StreamDamaged(
                     f"the packet of turn {self.packet.turn} differs from the recorded one",
@@ -82,7 +81,7 @@ class PacketReplay:
             )
         limited = call.decided_by != "rule" or self._fits_rules
         limit = self._limit if limited else _NO_LIMIT
-        return fit(self.packet, limit, self._measure, self._trim)
+        return fit(self.packet, limit, self._measure)
 
     def apply_event(self, event: Event, payload: Payload | None) -> None:
         """Apply an event's delta to the packet.

@@ -1,14 +1,12 @@
 """Trimming of packets to a token budget, step by step.
 
-The least valuable parts are removed first. A stream records the version of these rules, so that
-old streams are trimmed as they were: `trim/2` never removes the candidate that submits. `trim/3`
-halves long knowledge texts before it removes them, and keeps the end of an excerpt if candidates
-have texts that go there.
+The least valuable parts are removed first. A stream names these rules. The candidate that submits
+is never removed, long knowledge texts are halved before they are removed, and the end of an excerpt
+is kept if candidates have texts that go there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -23,8 +21,8 @@ KEEP_ACTIONS = 1
 KEEP_DIAGNOSTICS = 1
 LONG_TEXT = 200
 """Characters from which a text in the knowledge is halved before it is removed."""
-CURRENT_TRIM = "trim/3"
-"""Version of the rules for new streams."""
+TRIM = "trim/1"
+"""Name of these rules in streams."""
 
 
 class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +34,12 @@ class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
     fits: bool
 
 
-def trim(packet: DecisionPacket, n: int, version: str = CURRENT_TRIM) -> DecisionPacket:
+def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
     """Return the packet after the first `n` trim steps.
 
     If there are fewer steps, all of them are applied.
     """
-    for step in islice(trim_steps(packet, version), n):
+    for step in islice(trim_steps(packet), n):
         packet = step
     return packet
 
@@ -50,7 +48,6 @@ def fit(
     packet: DecisionPacket,
     limit: int,
     measure: Callable[[DecisionPacket], int],
-    version: str = CURRENT_TRIM,
 ) -> FittedPacket:
     """Trim a packet until its request has at most `limit` tokens. Use as few steps as possible.
 
@@ -58,21 +55,21 @@ def fit(
     packet exceeds the limit, and the request must not be sent.
     """
     steps, tokens = 0, measure(packet)
-    for step in trim_steps(packet, version):
+    for step in trim_steps(packet):
         if tokens <= limit:
             break
         packet, steps, tokens = step, steps + 1, measure(step)
     return FittedPacket(packet=packet, trim=steps, tokens=tokens, fits=tokens <= limit)
 
 
-def trim_steps(packet: DecisionPacket, version: str = CURRENT_TRIM) -> Iterator[DecisionPacket]:
+def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     """Yield the packet after each trim step, until nothing more can be removed."""
     for kind in (
-        _last_candidates if version == "trim/1" else _last_other_candidates,
-        _excerpt_lines if version in ("trim/1", "trim/2") else _excerpt_lines_before_place,
+        _last_candidates,
+        _excerpt_lines_before_place,
         _other_nodes,
         _actions,
-        _KNOWLEDGE[version],
+        _knowledge,
         _diagnostics,
         _extensions,
         _hub_facts,
@@ -88,11 +85,6 @@ def _omit(packet: DecisionPacket, what: str, count: int = 1) -> dict[str, int]:
 
 def _last_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     while len(packet.candidate_actions) > KEEP_CANDIDATES:
-        yield (packet := _with_candidates(packet, packet.candidate_actions[:-1]))
-
-
-def _last_other_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    while len(packet.candidate_actions) > KEEP_CANDIDATES:
         others = list(packet.candidate_actions)
         places = [n for n, one in enumerate(others) if one.tool != SUBMIT_TOOL]
         del others[places[-1] if places else -1]
@@ -101,10 +93,6 @@ def _last_other_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 
 def _with_candidates(packet: DecisionPacket, kept: tuple[Candidate, ...]) -> DecisionPacket:
     return replace(packet, candidate_actions=kept, omitted=_omit(packet, "candidates"))
-
-
-TRIMS = frozenset({"trim/1", "trim/2", CURRENT_TRIM})
-"""Versions of the rules that streams may name."""
 
 
 def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
@@ -164,12 +152,7 @@ def _actions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         yield packet
 
 
-def _oldest_knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    for key in [key for key in packet.knowledge if key not in PINNED]:
-        yield (packet := _without_key(packet, key))
-
-
-def _halved_then_oldest_knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     """Halve the text of each key before the key in front of it is removed."""
     before: str | None = None
     for key in [key for key in packet.knowledge if key not in PINNED]:
@@ -196,15 +179,6 @@ def _halved(value: Any) -> str | None:
     half = value[: len(value) // 2]
     end = max(half.rfind(";"), half.rfind(","))
     return half[:end] + "…" if end > 0 else half + "…"
-
-
-_KNOWLEDGE: Mapping[str, Callable[[DecisionPacket], Iterator[DecisionPacket]]] = MappingProxyType(
-    {
-        "trim/1": _oldest_knowledge,
-        "trim/2": _oldest_knowledge,
-        CURRENT_TRIM: _halved_then_oldest_knowledge,
-    }
-)
 
 
 def _diagnostics(packet: DecisionPacket) -> Iterator[DecisionPacket]:

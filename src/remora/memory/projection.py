@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from remora.memory.budget import TRIMS
+from remora.memory.budget import TRIM
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
 from remora.memory.event_validation import check_event
@@ -171,13 +171,14 @@ def _merge_extensions(extensions: dict[str, Any], new: dict[str, Any]) -> dict[s
     return merged
 
 
-FOLDS = frozenset({"fold/1"})
+FOLD = "fold/1"
+"""Name of the fold in streams."""
 
 
 def version_problem(fold: str, trim: str) -> str | None:
-    """Return the reason the stream cannot be replayed, or None if both versions are supported."""
-    if fold not in FOLDS:
+    """Return the reason the stream cannot be replayed, or None if both rules are supported."""
+    if fold != FOLD:
         return f"the stream needs {fold[:40]!r}, which is not supported"
-    if trim not in TRIMS:
+    if trim != TRIM:
         return f"the stream needs {trim[:40]!r}, which is not supported"
     return None

@@ -12,7 +12,7 @@ import msgspec
 from remora.agents.job import Job
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import UsageError
-from remora.memory.budget import CURRENT_TRIM, FittedPacket, fit
+from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, error_text, one_line
@@ -102,7 +102,6 @@ class Recording:
                 counter=_COUNTER.name,
                 limit=task.limit,
                 renderer=PACKET_ONLY,
-                trim=CURRENT_TRIM,
                 redaction=redact.version,
             )
         )

@@ -91,7 +91,7 @@ class TestAgentStart:
         assert [tool.name for tool in start.tools] == ["act", "recall", "submit_result"]
         assert start.model["provider"] == "scripted"
         assert (start.model["strategy"], start.model["margin"]) == ("grammar", 1.0)
-        assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/3", "fold/1")
+        assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/1", "fold/1")
         assert (start.counter, start.limit, start.attempt) == ("upper-bound/1", 3000, 1)
         assert start.definition == definition_record(agent)
         assert start.definition["scripts"] == {"act.pym": agent.tools["act"].script.sha256}

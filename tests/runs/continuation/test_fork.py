@@ -1,7 +1,6 @@
 """A fork is what its parent was before a turn's decision; a retry begins again with feedback."""
 
 import hashlib
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,6 @@ from remora.agents.fork_point import fork_point_at
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
 from remora.ids import agent_id
-from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
@@ -414,24 +412,3 @@ def test_rules_of_folding_that_are_not_known_are_not_guessed_at(desk: Desk) -> N
     first_line = replace(events[0], data=msgspec.Raw(msgspec.json.encode(newer)))
     with pytest.raises(StreamError, match="fold/9"):
         fork_point_at([first_line, *events[1:]], 3)
-
-
-def test_a_run_of_an_older_version_can_be_forked(tmp_path: Path) -> None:
-    golden = Path(__file__).parents[2] / "golden" / "v1"
-    desk = Desk(tmp_path)
-    trace = desk.project.trace
-    trace.create()
-    shutil.copytree(golden / "objects", trace.objects.folder, dirs_exist_ok=True)
-    for path in golden.glob("*.jsonl"):
-        event = next(read_events(path))
-        place = trace.agent_stream if event.agent_id else trace.run_stream
-        shutil.copyfile(path, place(event.agent_id or event.run_id))
-    run_path = golden / "run.jsonl"
-    run_id = next(read_events(run_path)).run_id
-    agent_id = next(read_events(golden / "lint-0.jsonl")).agent_id
-    made = fork(desk, agent_id, 1, trusted=True).job.agent_id
-    events = list(read_events(trace.agent_stream(made)))
-    before = packet_at(read_events(trace.agent_stream(agent_id)), 1, shown=False)
-    assert packet_at(events, 1) == replace(before, agent_id=made)
-    assert events[0].run_id == run_id
-    assert canonical_sha256(packet_at(events, 1).knowledge) == canonical_sha256(before.knowledge)

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from remora.memory.budget import CURRENT_TRIM
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import candidate
 from remora.memory.events import AgentStart, Event, ModelRequest, Payload
@@ -34,7 +33,7 @@ def problems(packet: DecisionPacket, renderer: str, prompt: str, **decoding: Any
     )
     found = Problems()
     check = ProjectionCheck(found)
-    for payload in (AgentStart(packet=packet, trim=CURRENT_TRIM), asked):
+    for payload in (AgentStart(packet=packet), asked):
         check.see(1, event(payload), payload)
     return [problem.detail for problem in found.all()]
 

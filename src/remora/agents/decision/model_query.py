@@ -132,8 +132,8 @@ def _fitted(
 ) -> FittedPacket:
     """Trim the packet by `steps`, or as little as possible if `steps` is None."""
     if steps is None:
-        return fit(packet, settings.limit, measure, settings.trim)
-    shown = trim(packet, steps, settings.trim)
+        return fit(packet, settings.limit, measure)
+    shown = trim(packet, steps)
     return FittedPacket(packet=shown, trim=steps, tokens=measure(shown), fits=True)
 
 

@@ -9,7 +9,6 @@ from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL, DecisionStrategy
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
-from remora.memory.budget import CURRENT_TRIM
 from remora.memory.packet import Candidate
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
 from remora.memory.prompt.text_place import have_texts
@@ -37,8 +36,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     true; otherwise, the first is used. `limit` is the maximum size of a request in tokens. `margin`
     is the minimum difference in nats between the scores of the two best candidates. If the
     difference is smaller, the first candidate is used. If `chooses` is false, no model is asked to
-    choose between complete candidates of an agent, and the first is used. `trim` is the version of
-    the trim rules.
+    choose between complete candidates of an agent, and the first is used.
     """
 
     renderer: str
@@ -55,7 +53,6 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     chooses: bool = True
     seed: int | None = None
     exact: bool = False
-    trim: str = CURRENT_TRIM
 
     @property
     def decision(self) -> DecisionStrategy:
@@ -100,9 +97,7 @@ class Rung(NamedTuple):
 
 def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
     """Return the description of the model and its query settings, as recorded in `agent_start`."""
-    used = msgspec.to_builtins(settings)
-    del used["trim"]  # `agent_start` has a field for it
-    return {**model.describe(), **used}
+    return {**model.describe(), **msgspec.to_builtins(settings)}
 
 
 def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> Strategy:

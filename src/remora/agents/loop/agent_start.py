@@ -63,7 +63,6 @@ def first_event(job: Job, dependencies: AgentDependencies, context: ContextManag
         counter=dependencies.model.counter.name,
         limit=dependencies.settings.limit,
         renderer=dependencies.settings.renderer,
-        trim=dependencies.settings.trim,
         redaction=dependencies.redact.version,
         attempt=job.attempt,
         rebased=dict(dependencies.rebased),

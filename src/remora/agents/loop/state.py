@@ -189,7 +189,7 @@ class AgentState:
         response = self._whole(event, ModelResponse)
         request, self.turn.request = self.turn.request, None
         if request is not None and self.start is not None:
-            shown = trim(self.context.packet, request.trim, self.start.trim).candidate_actions
+            shown = trim(self.context.packet, request.trim).candidate_actions
             self.turn.steps.append(Exchange(request, response, shown))
         self.messages.append({"role": "assistant", "content": response.text})
 

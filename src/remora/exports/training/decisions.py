@@ -14,7 +14,7 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import AnswerForm, ToolCall, ToolSchema, answer_form
 from remora.errors import StreamDamaged
 from remora.exports.stream_summary import HINT
-from remora.memory.budget import CURRENT_TRIM, trim
+from remora.memory.budget import trim
 from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.events import (
     AgentError,
@@ -59,7 +59,7 @@ class Trial(msgspec.Struct, frozen=True):
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A model request, its event, and the packet at that point.
 
-    `trim` is the version of the trim rules. `written` is the call that the answer was read as, or
+    `written` is the call that the answer was read as, or
     `problem` is the reason why it is not a call. `trial` is None if the answer was not tried. `call`
     and `result` are None unless this answer led to the turn's call.
     """
@@ -67,7 +67,6 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     event: Event
     request: ModelRequest
     packet: DecisionPacket
-    trim: str = CURRENT_TRIM
     answer: ModelResponse | None = None
     written: ToolCall | None = None
     problem: str = ""
@@ -98,7 +97,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises StreamDamaged if the packet's hash differs from the recorded hash.
         """
-        packet = trim(self.packet, self.request.trim, self.trim)
+        packet = trim(self.packet, self.request.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
             raise StreamDamaged(
                 f"{self.event.agent_id}: the packet of event {self.event.seq} "
@@ -133,7 +132,6 @@ class _Turn:
 
     def __init__(self, start: AgentStart | None = None) -> None:
         self._tools = () if start is None else start.tools
-        self._trim = CURRENT_TRIM if start is None else start.trim
         self._decisions: list[ModelDecision] = []
         self._is_asked = False
 
@@ -148,9 +146,7 @@ class _Turn:
             case ModelRequest():
                 self._is_asked = _is_exported(payload)
                 if self._is_asked:
-                    asked = ModelDecision(
-                        event=event, request=payload, packet=packet, trim=self._trim
-                    )
+                    asked = ModelDecision(event=event, request=payload, packet=packet)
                     self._decisions.append(asked)
             case ModelResponse() if self._is_asked:
                 last = self._decisions.pop()
@@ -213,7 +209,7 @@ def _answered(
     strategy = STRATEGIES.get(one.strategy)  # type: ignore[call-overload]
     if strategy is None or not strategy.fills_arguments:
         return found
-    candidates = trim(one.packet, one.request.trim, one.trim).candidate_actions
+    candidates = trim(one.packet, one.request.trim).candidate_actions
     try:
         call = strategy.read([answer], candidates, tools, 0.0)
     except BadCall as bad:

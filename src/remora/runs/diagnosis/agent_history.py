@@ -147,7 +147,6 @@ class AgentHistory:
         self.end_seq = 0
         self.no_change = NoChangeReason()
         self._packet = DecisionPacket()
-        self._version = "trim/1"
         self._set_at: dict[str, int] = {}
         self._shown = ShownPackets()
         self._is_shown = False
@@ -188,7 +187,7 @@ class AgentHistory:
 
     def shown(self, turn: Turn) -> DecisionPacket:
         """Return the packet of a turn as it was shown for the decision."""
-        return trim(turn.packet, turn.trimmed, self._version)
+        return trim(turn.packet, turn.trimmed)
 
     def packet_after(self, turn: Turn) -> DecisionPacket | None:
         """Return the packet that was shown in the turn after `turn`, or None if there is none."""
@@ -212,7 +211,7 @@ class AgentHistory:
     def _decided(self, event: Event) -> Turn:
         turn = self.turns[-1] if self.turns else Turn(number=0, packet=self._packet)
         steps = decode_part(event, _Shown).trim or 0
-        turn.offered = trim(self._packet, steps, self._version).candidate_actions
+        turn.offered = trim(self._packet, steps).candidate_actions
         if self._is_shown:
             turn.packet, turn.set_at, turn.trimmed = self._packet, self._set_at, steps
         return turn
@@ -221,7 +220,7 @@ class AgentHistory:
         start = decode_part(event, _Start)
         gate = start.model.get("margin")
         self.margin = float(gate) if isinstance(gate, (int, float)) else None
-        self.tools, self._version = start.tools, start.trim
+        self.tools = start.tools
         self.turns, self.submission, self.end = [], None, None
 
     def _asked(self, event: Event) -> None:
@@ -307,7 +306,6 @@ def read_history(events: Iterable[Event], read_blob: ReadBlob | None = None) -> 
 class _Start(msgspec.Struct):
     model: dict[str, Any] = {}
     tools: tuple[ToolSchema, ...] = ()
-    trim: str = "trim/1"
 
 
 class _Shown(msgspec.Struct):

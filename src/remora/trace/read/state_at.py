@@ -7,8 +7,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged, StreamError
-from remora.memory.budget import TRIMS, trim
-from remora.memory.canonical import canonical_sha256
+from remora.memory.budget import trim
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -30,24 +29,16 @@ class DecisionState(NamedTuple):
     """An untrimmed packet of a turn, and how it was trimmed.
 
     `trim` is the number of trim steps. `sha256` is the recorded hash of the trimmed packet, or None
-    if the turn has no decision. `version` is that of the trim rules, or None if the start of the
-    stream was not read.
+    if the turn has no decision.
     """
 
     packet: DecisionPacket
     trim: int
     sha256: str | None
-    version: str | None
 
     def shown(self) -> DecisionPacket:
-        """Return the trimmed packet, as shown to the decider.
-
-        If the version of the rules is unknown, it is the one that gives the recorded hash.
-        """
-        if self.version is not None:
-            return trim(self.packet, self.trim, self.version)
-        made = [trim(self.packet, self.trim, version) for version in sorted(TRIMS)]
-        return next((one for one in made if canonical_sha256(one) == self.sha256), made[-1])
+        """Return the trimmed packet, as shown to the decider."""
+        return trim(self.packet, self.trim)
 
 
 class ShownPackets:
@@ -82,11 +73,11 @@ class _States:
         self.called: DecisionState | None = None
         self._packets = ShownPackets()
 
-    def add(self, event: Event, packet: DecisionPacket, version: str | None) -> None:
+    def add(self, event: Event, packet: DecisionPacket) -> None:
         """Add the next event of the turn. `packet` is the packet before it."""
         is_shown, named = self._packets.select(event), _decision(event)
         if named is not None:
-            self.called = DecisionState(packet, *named, version)
+            self.called = DecisionState(packet, *named)
             self.shown = self.called if is_shown else self.shown
 
 
@@ -119,7 +110,6 @@ def decision_at(
     event must start a turn. Raises whatever `packet_at` raises.
     """
     states = _States()
-    version: str | None = None
     stream, first, seen = iter(events), 0, 0
     for event in stream:
         if packet is not None and event.turn > turn >= 0:
@@ -128,10 +118,10 @@ def decision_at(
             break
         first, seen = first or event.turn, max(seen, event.turn)
         if packet is None:
-            packet, version = start_packet(event), trim_version(event)
+            packet = start_packet(event)
             seen = max(seen, _first_turn(packet, turn))
         elif event.turn == turn:
-            states.add(event, packet, version)
+            states.add(event, packet)
         packet = packet and _applied(packet, event)
     if packet is None:
         raise StreamDamaged(
@@ -140,7 +130,7 @@ def decision_at(
     if turn < 0 or seen < turn:
         raise turn_not_found(turn, [first, seen])
     found = states.called if called else states.shown
-    return found or DecisionState(packet, 0, None, version)
+    return found or DecisionState(packet, 0, None)
 
 
 def each_decision(
@@ -153,17 +143,16 @@ def each_decision(
     Raises StreamError if the version of the fold or trim rules is unknown.
     """
     packet: DecisionPacket | None = None
-    version: str | None = None
     for turn, group in groupby(events, key=lambda event: event.turn):
         states = _States()
         for event in group:
             if packet is None:
-                packet, version = start_packet(event), trim_version(event)
+                packet = start_packet(event)
             else:
-                states.add(event, packet, version)
+                states.add(event, packet)
             packet = packet and _applied(packet, event)
         if packet is not None:
-            last = DecisionState(packet, 0, None, version)
+            last = DecisionState(packet, 0, None)
             yield turn, states.shown or last, states.called or last
 
 
@@ -209,11 +198,6 @@ def start_packet(event: Event) -> DecisionPacket | None:
             "use that version to read it",
         )
     return start.packet
-
-
-def trim_version(event: Event) -> str | None:
-    """Return the trim version of an `agent_start` event, or None for any other event."""
-    return decode_part(event, _Started).trim if event.type == AgentStart.type else None
 
 
 def _applied(packet: DecisionPacket, event: Event) -> DecisionPacket:

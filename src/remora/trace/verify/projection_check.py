@@ -40,7 +40,6 @@ class ProjectionCheck:
         self._packet: DecisionPacket | None = None
         self._tools: Sequence[ToolSchema] = ()
         self._keeps_history = False
-        self._trim = ""
         self._history: list[Event] = []
         self._last_trimmed: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
@@ -64,7 +63,6 @@ class ProjectionCheck:
             self._found.add(line, "projection", unknown)
             return
         self._packet, self._tools = start.packet, start.tools
-        self._trim = start.trim
         self._keeps_history = reads_history(start.renderer) or bool(start.larger)
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
@@ -88,7 +86,7 @@ class ProjectionCheck:
         """
         last = self._last_trimmed
         if last is None or last[0] is not packet or last[1] != steps:
-            trimmed = trim(packet, steps, self._trim)
+            trimmed = trim(packet, steps)
             self._last_trimmed = last = packet, steps, trimmed, canonical_sha256(trimmed)
         return last[2:]
 
