@@ -3,7 +3,6 @@
 import re
 from typing import NewType
 
-RunId = NewType("RunId", str)
 AgentId = NewType("AgentId", str)
 NodeKey = NewType("NodeKey", str)
 

@@ -4,9 +4,9 @@ from textwrap import dedent
 
 import pytest
 
+from remora.operations.types.annotated_project import AnnotatedFile
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import find_slots
-from remora.operations.types.writing.annotated_file import AnnotatedFile
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 

@@ -156,9 +156,9 @@ def fit_line(text: str) -> str:
     return clip(text, width)
 
 
-def color_word(word: str, width: int = 0) -> str:
-    """Return a status or verdict in color, padded to `width`."""
-    return click.style(word.ljust(width), fg=_COLORS.get(word))
+def color_word(word: str) -> str:
+    """Return a status or verdict in color."""
+    return click.style(word, fg=_COLORS.get(word))
 
 
 def diff_lines(text: str) -> list[str]:

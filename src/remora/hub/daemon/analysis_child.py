@@ -20,7 +20,7 @@ import msgspec
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.hub.daemon.child_process import begin, frame_message, receive_message
-from remora.hub.python_gc import tune_gc
+from remora.hub.process.spawn import tune_gc
 
 CPU_S = 20
 """Processor seconds for each MiB of a file, at least for one. Legitimate code takes one second."""

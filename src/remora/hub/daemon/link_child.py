@@ -20,7 +20,7 @@ from remora.errors import HubDamaged, RemoraError
 from remora.hub.daemon.child_process import begin, frame_message, receive_message
 from remora.hub.daemon.health import memory_mb
 from remora.hub.daemon.link_round import PART_S, begin_round, find_links
-from remora.hub.python_gc import tune_gc
+from remora.hub.process.spawn import tune_gc
 
 GO = b"go"
 FULL, UNREADABLE, DAMAGED = 3, 4, 5

@@ -17,7 +17,7 @@ import msgspec
 
 from remora.hub.daemon.child_process import begin, frame_message, receive_message
 from remora.hub.file_reader import Reader, facts_of, open_reader
-from remora.hub.python_gc import tune_gc
+from remora.hub.process.spawn import tune_gc
 from remora.hub.store.batch import pack_update
 
 MAX_BYTES = 64 * 1024

@@ -1,5 +1,6 @@
-"""Command lines and environment of child processes, which are isolated from the project."""
+"""Command lines, environment and garbage collection of child processes of the Hub."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from remora.config.key_variables import KEY_VARIABLES
 
+_YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 _PACKAGES = Path(__file__).resolve().parents[3]
 _PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE")
 _PASSED_BEGINNINGS = ("LC_", "XDG_", "REMORA_")
@@ -56,3 +58,11 @@ def tied(words: list[str]) -> list[str]:
         "os.getppid() == int(sys.argv[1]) or os._exit(1); os.execv(sys.argv[2], sys.argv[2:])"
     )
     return [sys.executable, "-I", "-S", "-c", run, str(os.getpid()), *words]
+
+
+def tune_gc() -> None:
+    """Make garbage collection rare.
+
+    Scanning facts and links is slow, and they contain almost no reference cycles.
+    """
+    gc.set_threshold(_YOUNG, _MIDDLE, _OLD)

@@ -23,9 +23,8 @@ from remora.hub.node import UpdateSource
 from remora.hub.process import control
 from remora.hub.process.control import ask
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.process.spawn import environment
+from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import ChangedSince
-from remora.hub.python_gc import tune_gc
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import StoredSnapshot, open_snapshot

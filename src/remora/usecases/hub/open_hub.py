@@ -13,7 +13,7 @@ from remora.hub.client import HubClient
 from remora.hub.file_limits import FileRules
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.python_gc import tune_gc
+from remora.hub.process.spawn import tune_gc
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _TIMEOUT_S = 120.0

@@ -25,9 +25,8 @@ from remora.hub.index.affected_nodes import affected_nodes
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.process.spawn import environment
+from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import StatusResult
-from remora.hub.python_gc import tune_gc
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.factory import open_watcher
 from remora.usecases.hub.index_writer import indexer_of, store_when_free

@@ -1,14 +1,17 @@
-"""Renames within a folder that never overwrite a file."""
+"""Renames within a folder that never overwrite a file, nor a file that another process writes."""
 
 import errno
+import fcntl
 import hashlib
 import os
+import signal
 import stat as st
 from contextlib import suppress
 
-from remora.workspaces.apply.open_files import is_open_for_writing
 from remora.workspaces.file_syscalls import rename_exchange, rename_noreplace
 
+_LEASE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOT_REGULAR = "link or special file"
 OPEN_FOR_WRITING = "file that a program has open for writing"
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
@@ -41,7 +44,7 @@ def digest_unless_open(folder: int, name: bytes) -> str | None:
     """Return the result of `digest_at`, or `OPEN_FOR_WRITING` if another program may still write to
     the file.
     """
-    return OPEN_FOR_WRITING if is_open_for_writing(folder, name) else digest_at(folder, name)
+    return OPEN_FOR_WRITING if _is_open_for_writing(folder, name) else digest_at(folder, name)
 
 
 def swap_names(folder: int, name: bytes, other: bytes) -> None:
@@ -120,5 +123,44 @@ def sync_folder(folder: int) -> None:
     handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_open_for_writing(folder: int, name: bytes) -> bool:
+    """Return True if any process has the file open or mapped for writing.
+
+    The kernel grants a read lease only if no process has the file open for writing. Returns False
+    if the system does not support leases.
+    """
+    if _lease(folder, name) is not False:
+        return False
+    trial = name + b"-trial"  # a network file system may refuse all leases
+    try:
+        os.close(os.open(trial, _NEW, 0o600, dir_fd=folder))
+        return _lease(folder, trial) is True
+    except OSError:
+        return True
+    finally:
+        with suppress(OSError):
+            os.unlink(trial, dir_fd=folder)
+
+
+def _lease(folder: int, name: bytes) -> bool | None:
+    if not hasattr(fcntl, "F_SETLEASE"):  # not Linux
+        return None
+    try:
+        handle = os.open(name, _LEASE, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        # if a process opens the file, it waits, and the kernel signals this process; the default
+        # signal would end it
+        fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return False if error.errno == errno.EAGAIN else None
+    else:
+        return True
     finally:
         os.close(handle)
