@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
-from remora.tools.host.ruff.rule_choice import selected_rules
-from remora.tools.host.ruff.shared_ruff import check_options
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
+from remora.tools.host.ruff.options import RuffOptions
 
 _WIDE = "E,F,W,B,UP,SIM,PTH,PERF,RET,PLR,RUF,C4,PIE,D,I"
 _SELECTIONS = {"wide": [_WIDE], "default": ["default"], "own": []}
@@ -60,8 +59,7 @@ def measure(package: Path, selectors: list[str], permission: list[str], tests: s
     """Fix two copies of a package. `tests` are those that pass before; with none, no test runs."""
     selected = ["--select", ",".join(selectors)] if selectors else []
     with _copy(package) as folder:
-        with selected_rules(selectors):
-            options = check_options(ToolTree(folder), ".")
+        options = RuffOptions(FileTree(folder), selectors).check(".")
         before = _findings(folder, options)
         if not before:
             return Cell(before, Fixed(before, frozenset()), Fixed(before, frozenset()))

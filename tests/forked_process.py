@@ -135,7 +135,7 @@ def _load() -> None:
 def _look_at_machine() -> None:
     """Find out what no command changes: how processes can be isolated, and ruff's rules."""
     from remora.sandbox.isolation import best_level
-    from remora.tools.host.ruff.rule_codes import all_rules
+    from remora.tools.host.ruff.rules import all_rules
 
     best_level()
     all_rules()

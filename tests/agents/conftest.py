@@ -34,8 +34,8 @@ from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff_process import check_file, check_names
-from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.host.ruff.ruff import Ruff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
@@ -183,8 +183,7 @@ class Theatre:
         with (
             closing(driver),
             driver.open() as workspace,
-            closing(SharedRuff(base.folder)) as ruff,
-            ruff.used(workspace.tree, workspace.has_settings_of_base),
+            closing(RuffBase(base.folder)) as ruff,
         ):
             writer = JsonlEventEmitter.open(
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
@@ -212,8 +211,8 @@ class Theatre:
                 objects=folder.objects,
                 blobs=folder.blobs,
                 facts=play.facts,
-                findings_before=lambda path: check_file(ToolTree(base.folder), path),
-                findings_after=lambda path: check_file(ToolTree(workspace.tree), path),
+                findings_before=Ruff(ToolTree(base.folder), ruff).check_file,
+                ruff=partial(Ruff, base=ruff, is_like_base=workspace.has_settings_of_base),
                 clock=clock,
                 on_event=seen.append,
                 max_turns=play.max_turns,
@@ -243,7 +242,7 @@ def verify_problems(folder: TraceFolder) -> list[str]:
 def of_job(job: Job) -> dict[str, Any]:
     """What a Submission says of its node, and how names are checked."""
     fields = ("path", "node_id", "node_name", "qualname")
-    names = partial(check_names, ToolTree(Path(__file__).parent))
+    names = ToolTree(Path(__file__).parent).ruff.check_names
     return {"names": names, **{name: getattr(job, name) for name in fields}}
 
 

@@ -10,7 +10,6 @@ from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.submission import Submission
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_names
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job
 
@@ -119,7 +118,7 @@ def test_names_are_judged_whatever_the_projects_settings_say(tmp_path: Path) -> 
         'builtins = ["known"]\nexclude = ["*.py"]\nlint.ignore = ["F821"]\n'
         'lint.extend-per-file-ignores = {"*.py" = ["F"]}\n'
     )
-    found = check_names(ToolTree(tmp_path), "a.py", b"# ruff: noqa\nprint(known, unknown)\n")
+    found = ToolTree(tmp_path).ruff.check_names("a.py", b"# ruff: noqa\nprint(known, unknown)\n")
     assert [each["message"] for each in found] == ["Undefined name `unknown`"]
 
 

@@ -17,7 +17,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.review.review import accept
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
@@ -47,7 +47,7 @@ def _texts(root: Path) -> dict[str, bytes]:
 
 
 def _findings(root: Path) -> int:
-    return len(lint_findings(root, sorted(_texts(root))))
+    return len(ToolTree(root).ruff.check(sorted(_texts(root))))
 
 
 async def _run(caller: Invocation, prepared: PreparedRun) -> None:

@@ -1,10 +1,11 @@
 """Base files of a run: their findings are computed once."""
 
+from contextlib import closing
 from pathlib import Path
 
 from remora.files.project_files import project_files
 from remora.runs.execution.run import BaseFiles
-from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import take_base
 
@@ -15,13 +16,10 @@ def test_a_file_of_the_base_is_linted_once_for_all_jobs(tmp_path: Path) -> None:
     for name in ("a.py", "b.py"):
         (root / name).write_text("import os\n")
     base = take_base(root, project_files(root), tmp_path / "base")
-    ground = BaseFiles(
-        base=base,
-        workspaces=SlotDriver(base, tmp_path / "slots"),
-        ruff=SharedRuff(base.folder),
-    )
-    assert [each["code"] for each in ground.findings("a.py")] == ["F401"]
-    (base.folder / "a.py").chmod(0o600)
-    (base.folder / "a.py").write_text("")  # nobody does; here it shows who looks again
-    assert [each["code"] for each in ground.findings("a.py")] == ["F401"]
-    assert [each["path"] for each in ground.findings("b.py")] == ["b.py"]
+    with closing(RuffBase(base.folder)) as ruff:
+        ground = BaseFiles(base=base, workspaces=SlotDriver(base, tmp_path / "slots"), ruff=ruff)
+        assert [each["code"] for each in ground.findings("a.py")] == ["F401"]
+        (base.folder / "a.py").chmod(0o600)
+        (base.folder / "a.py").write_text("")  # nobody does; here it shows who looks again
+        assert [each["code"] for each in ground.findings("a.py")] == ["F401"]
+        assert [each["path"] for each in ground.findings("b.py")] == ["b.py"]

@@ -21,7 +21,6 @@ from remora.models.embedded.engine import require_engine
 from remora.models.provider import ModelStatus
 from remora.pym import Limits, load_source
 from remora.tools.host.ruff.config_files import SETTINGS
-from remora.tools.host.ruff.ruff_process import check_text
 from remora.tools.tree import ToolTree
 from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 
@@ -113,7 +112,7 @@ def check_ruff_settings(root: Path) -> DoctorCheck:
 
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):
-            check_text(ToolTree(root), (folder / "remora_doctor.py").as_posix(), b"")
+            ToolTree(root).ruff.check_text((folder / "remora_doctor.py").as_posix(), b"")
         return "ruff accepts the project's settings"
 
     return _try("settings", read, hint="correct the project's ruff settings")
@@ -194,7 +193,7 @@ def _git(root: Path) -> DoctorCheck:
 
 def _ruff() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        if not check_text(ToolTree(Path(folder)), "a.py", b"import os\n"):
+        if not ToolTree(Path(folder)).ruff.check_text("a.py", b"import os\n"):
             raise HostError("ruff did not find an unused import")
     return f"ruff {version('ruff')} works"
 

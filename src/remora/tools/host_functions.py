@@ -12,10 +12,9 @@ import msgspec
 from remora.errors import HostError
 from remora.tools.host.find_references import find_references
 from remora.tools.host.python_outline import parse_python
-from remora.tools.host.ruff.fixes import apply_ruff_fix, apply_safe_fixes
-from remora.tools.host.ruff.node_findings import node_findings
-from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.text_files import edit_text, list_files, read_text, write_new_file
+from remora.tools.node_findings import node_findings, ruff_check
+from remora.tools.ruff_fixes import apply_ruff_fix, apply_safe_fixes
 from remora.tools.tree import ToolTree
 
 

@@ -11,9 +11,11 @@ from remora.chat import ToolSchema
 from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.file_tree import NO_SUBPROCESS
+from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.host_functions import HostFunction, bind
 from remora.tools.result_contract import ToolResult, as_result, contract_problem
-from remora.tools.tree import NO_SUBPROCESS, NOT_SHARED, SharedWork, ToolTree
+from remora.tools.tree import NOT_SHARED, SharedWork, ToolTree
 
 _DEFAULT_LIMITS = Limits()
 
@@ -85,13 +87,14 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     python: ProjectPython | None = None,
     observed: Mapping[str, Any] | None = None,
     shared: SharedWork = NOT_SHARED,
+    ruff: MakeRuff = Ruff,
 ) -> ToolRun:
     """Run a tool on the files in `tree`. Never raises, because failures are part of the result.
 
     `extra_externals` contains additional functions that the script may call. If `python` is None,
-    no project code is run. `observed` and `shared` are passed to the ToolTree.
+    no project code is run. `observed`, `shared` and `ruff` are passed to the ToolTree.
     """
-    place = ToolTree(tree, python, observed, shared)
+    place = ToolTree(tree, python, observed, shared, ruff)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
     run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
     return _tool_run(tool.name, run, clock, seed, place.isolation)

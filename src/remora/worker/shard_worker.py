@@ -35,8 +35,6 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.threads import run_in_thread
-from remora.tools.host.ruff.ruff_process import ruff_check
-from remora.tools.tree import ToolTree
 from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
@@ -186,9 +184,8 @@ class _ShardJobs:
         paths = sorted({job.path for job in jobs})
         with suppress(RemoraError):  # each job that needs the findings will say so
             files = self._cache.of({})
-            tree = ToolTree(files.base.folder)
-            with files.ruff.used():
-                ruff_check(tree, [path for path in paths if tree.files.exists(path)], unsafe=True)
+            there = [path for path in paths if files.place.files.exists(path)]
+            files.place.ruff.check(there, unsafe=True)
 
     async def _work(self, job: Job) -> None:
         """Run a job, after waiting for another worker that has claimed it."""

@@ -9,7 +9,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.base import FindingCounts
 from remora.operations.lint.lint_need import all_findings, fixable_findings
-from remora.tools.host.ruff import ruff_process
+from remora.tools.host.ruff import ruff
 from tests.cli.conftest import write
 
 UNUSED = "import os\n"
@@ -24,7 +24,7 @@ TALKS = "x = [" + "a," * 200_000 + "]\n"
 def test_a_file_that_ruff_cannot_check_is_left_out_with_the_reason(
     tmp_path: Path, prepare: Callable[..., FindingCounts], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ruff_process, "SECONDS", 5.0)
+    monkeypatch.setattr(ruff, "SECONDS", 5.0)
     files = {"a.py": UNUSED, "hangs.py": HANGS, "talks.py": TALKS, "z.py": UNUSED}
     modules = [
         module

@@ -1,12 +1,13 @@
 """Recipes, each on a real file with real ruff: what they change, and what they leave alone."""
 
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from remora.operations.lint.host_fix import fix_findings
-from remora.tools.host.ruff.rule_choice import selected_rules
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 
@@ -214,8 +215,8 @@ def test_comments_are_wrapped_only_if_the_project_sets_a_line_length(
     source = f"# {'word ' * 20}of a comment that is longer than any limit\nx = 1\n"
     (tmp_path / "a.py").write_text(source)
     (tmp_path / name).write_text(text)
-    with selected_rules(["E501"]):
-        fix_findings(ToolTree(tmp_path), "a.py", [])
+    place = ToolTree(tmp_path, ruff=partial(Ruff, selected=["E501"]))
+    fix_findings(place, "a.py", [])
     assert ((tmp_path / "a.py").read_text() != source) is wraps
 
 

@@ -1,11 +1,12 @@
 """A fix that adds a finding elsewhere is found, so that the other fixes of the file stay."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from remora.operations.lint.host_fix import fix_findings
-from remora.tools.host.ruff.rule_choice import selected_rules
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 SOURCE = """\
@@ -42,8 +43,8 @@ def unsafely_fixed(folder: Path, source: str, *rules: str) -> str:
     (folder / "pkg").mkdir()
     (folder / PACKAGE).write_text(source)
     (folder / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.9"\n')
-    with selected_rules(rules):
-        fix_findings(ToolTree(folder), PACKAGE, [], unsafe=True)
+    place = ToolTree(folder, ruff=partial(Ruff, selected=rules))
+    fix_findings(place, PACKAGE, [], unsafe=True)
     return (folder / PACKAGE).read_text()
 
 

@@ -1,12 +1,13 @@
 """What ruff fixes, and what is kept from its fixes."""
 
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from remora.operations.lint.host_fix import fix_findings
-from remora.tools.host.ruff.rule_choice import selected_rules
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 from tests.operations.lint.test_recipes import fixed, lines
 
@@ -251,8 +252,8 @@ def test_a_fix_of_a_selected_rule_may_make_a_line_too_long_as_that_of_ruff(tmp_p
         )
     """
     (tmp_path / "a.py").write_text(lines(source))
-    with selected_rules(["default"]):
-        fix_findings(ToolTree(tmp_path), "a.py", [])
+    place = ToolTree(tmp_path, ruff=partial(Ruff, selected=["default"]))
+    fix_findings(place, "a.py", [])
     assert (tmp_path / "a.py").read_text() == lines("""
     def f(name_of_the_file):
         return f"https://files.example.org/a_path/with_no_space/{name_of_the_file}/{name_of_the_file}"
@@ -357,8 +358,8 @@ def test_rules_that_the_user_selects_are_fixed_all_the_same(
     tmp_path: Path, name: str, selector: str
 ) -> None:
     (tmp_path / "a.py").write_text(UNCONFIGURED[name])
-    with selected_rules([selector]):
-        fix_findings(ToolTree(tmp_path), "a.py", [], unsafe=True)
+    place = ToolTree(tmp_path, ruff=partial(Ruff, selected=[selector]))
+    fix_findings(place, "a.py", [], unsafe=True)
     assert (tmp_path / "a.py").read_text() != UNCONFIGURED[name]
 
 
@@ -471,8 +472,8 @@ def test_imports_may_be_as_long_as_the_lines_of_the_project(tmp_path: Path, name
         f"from package import {names}\nimport os\n\nprint(os, {names})\n"
     )
     (tmp_path / name).write_text(WIDTHS[name])
-    with selected_rules(["I"]):
-        fix_findings(ToolTree(tmp_path), "a.py", [])
+    place = ToolTree(tmp_path, ruff=partial(Ruff, selected=["I"]))
+    fix_findings(place, "a.py", [])
     assert f"from package import {names}\n" in (tmp_path / "a.py").read_text()
 
 
@@ -487,8 +488,8 @@ def test_imports_of_one_name_per_line_stay_so(tmp_path: Path) -> None:
         (tmp_path / f"b{number}.py").write_text("from a import one\nfrom a import two\n")
     source = "from sys import path\nfrom os import sep\nfrom os import altsep\n\nprint(sep, altsep, path)\n"
     (tmp_path / "c.py").write_text(source)
-    with selected_rules(["I"]):
-        fix_findings(ToolTree(tmp_path), "c.py", [])
+    place = ToolTree(tmp_path, ruff=partial(Ruff, selected=["I"]))
+    fix_findings(place, "c.py", [])
     expected = "from os import altsep\nfrom os import sep\nfrom sys import path\n"
     assert (tmp_path / "c.py").read_text().startswith(expected)
 

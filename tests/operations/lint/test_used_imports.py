@@ -1,12 +1,13 @@
 """Imports that a linter calls unused, but that something else needs."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from remora.operations.lint.host_findings import file_findings
 from remora.operations.lint.host_fix import fix_findings
-from remora.tools.host.ruff.rule_choice import selected_rules
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 TEST_CLASS = "import unittest\n\n\nclass CartTests(unittest.TestCase):\n    pass\n"
@@ -40,8 +41,8 @@ def fixed(folder: Path, files: dict[str, str], *rules: str) -> str:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (path, *_) = files
-    with selected_rules(rules):
-        fix_findings(ToolTree(folder), path, [], unsafe=True)
+    place = ToolTree(folder, ruff=partial(Ruff, selected=rules))
+    fix_findings(place, path, [], unsafe=True)
     return (folder / path).read_text()
 
 

@@ -22,7 +22,7 @@ from remora.runs.records.run_stream import open_run
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept, accept_one, reject
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 from tests.runs.review.test_recheck import MODULE, agent
@@ -87,7 +87,7 @@ class TestAccept:
         text = (desk.root / "many.py").read_text()
         assert "import" not in text
         assert all(f"    return {n}\n" in text for n in range(6))
-        assert lint_findings(desk.root, ["many.py"]) == []
+        assert ToolTree(desk.root).ruff.check(["many.py"], unsafe=True) == []
         compile(text, "many.py", "exec")
 
     def test_files_keep_their_mode(self, shop: Desk) -> None:

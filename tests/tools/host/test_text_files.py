@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.tools.tree import TEXT_LIMIT
+from remora.tools.file_tree import TEXT_LIMIT
 
 
 def test_a_text_is_read_without_its_mark(tree: Path, call: Callable[..., Any]) -> None:

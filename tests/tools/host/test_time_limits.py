@@ -7,8 +7,8 @@ import pytest
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.tools.host.find_references import find_references
-from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.text_files import list_files
+from remora.tools.node_findings import ruff_check
 from remora.tools.tree import ToolTree
 
 

@@ -14,6 +14,7 @@ from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.operations.submission import Check, Findings
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.ruff.ruff import MakeRuff
 from remora.tools.tree import NOT_SHARED, SharedWork
 from remora.trace.content.objects import ObjectStore
 from remora.trace.redact.redactor import Redactor
@@ -27,7 +28,7 @@ class AgentDependencies:
 
     - `ranker` scores texts if `model` cannot, and `larger` is asked if no answer of `model` is good
       enough.
-    - `findings_before` lints the base, and `findings_after` lints the workspace.
+    - `findings_before` lints the base, and `ruff` makes the object that runs ruff for the workspace.
     - `checks` contains the built-in checks, keyed by name.
     - `on_event` is called after each event is written.
     - `recorded` contains the events that are already in the agent's stream.
@@ -53,7 +54,7 @@ class AgentDependencies:
     facts: NodeFacts
     redact: Redactor
     findings_before: Findings
-    findings_after: Findings
+    ruff: MakeRuff
     checks: Mapping[str, Check]
     clock: Callable[[], datetime]
     on_event: Callable[[Event], None]

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
@@ -48,7 +48,6 @@ from remora.memory.packet import Candidate, packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
 from remora.threads import run_in_thread
-from remora.tools.host.ruff.ruff_process import check_names
 from remora.tools.tool import Tool
 from remora.tools.tree import ToolTree
 
@@ -270,6 +269,7 @@ class AgentRunner:
         return submitted
 
     def _submission(self) -> Submission:
+        ruff = self._place().ruff
         return Submission(
             path=self.job.path,
             node_id=self.job.node_id,
@@ -278,8 +278,8 @@ class AgentRunner:
             nodes=self.job.nodes,
             files=self._changes.contents(),
             findings_before=self.dependencies.findings_before,
-            findings_after=cache(self.dependencies.findings_after),  # no check changes a file
-            names=partial(check_names, ToolTree(self.dependencies.workspace.tree)),
+            findings_after=cache(ruff.check_file),  # no check changes a file
+            names=ruff.check_names,
             target=self._script_inputs().target,
             in_tree=self._in_workspace,
             results=self.dependencies.check_results.setdefault(
@@ -294,8 +294,11 @@ class AgentRunner:
         )
 
     def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
+        return work(self._place())
+
+    def _place(self) -> ToolTree:
         own = self.dependencies
-        return work(ToolTree(own.workspace.tree, own.python, own.observed))
+        return ToolTree(own.workspace.tree, own.python, own.observed, ruff=own.ruff)
 
     # --- scripts and the stream ------------------------------------------------------------
 
@@ -324,6 +327,7 @@ class AgentRunner:
             python=self.dependencies.python,
             observed=self.dependencies.observed,
             shared=self.dependencies.shared,
+            ruff=self.dependencies.ruff,
         )
 
     def _options(self, content: bytes | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
 from remora.tools.tree import NOT_SHARED, SharedWork
@@ -47,6 +48,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     python: ProjectPython | None = None
     observed: Mapping[str, Any] | None = None
     shared: SharedWork = NOT_SHARED
+    ruff: MakeRuff = Ruff
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
@@ -83,6 +85,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         python=inputs.python,
         observed=inputs.observed,
         shared=inputs.shared,
+        ruff=inputs.ruff,
     )
     record = {
         **_for_event(run, tool.script.sha256),

@@ -35,7 +35,6 @@ from remora.operations.docstring.summary.name_words import only_repeats_name
 from remora.operations.docstring.summary.summary_place import summary_place
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_text
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 
@@ -131,11 +130,11 @@ def write_docstring(
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
     valid = _validated_texts(texts, found, formatting)
-    before = check_text(place, path, found.source.raw)
+    before = place.ruff.check_text(path, found.source.raw)
     extra: list[Finding] = []
     for form in [valid, DocstringTexts(summary=valid.summary)] if found.text is None else [valid]:
         content = write(found, form, formatting)
-        extra = new_findings(before, check_text(place, path, content))
+        extra = new_findings(before, place.ruff.check_text(path, content))
         if not extra:
             place.write(path, content)
             return {"path": path, "state": "added" if found.text is None else "mended"}

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from remora.operations.lint.recipes.catalog import RECIPES
 from remora.operations.lint.recipes.imports import UNUSED_IMPORTS
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.rule_codes import fixable_codes
+from remora.tools.host.ruff.rules import fixable_codes
 from remora.tools.tree import ToolTree
 
 _CHANGES_WHEN_CODE_RUNS = {"E402", "PLC0415", "PLW0603", "B006", "B008", "B905"}
@@ -31,7 +30,7 @@ class FixableFindings:
             code: recipe for code, recipe in RECIPES.items() if unsafe or not recipe.unsafe
         }
         self._permitted = ("safe", "unsafe") if unsafe else ("safe",)
-        self._selected = SelectedRules(place)
+        self._selected = place.ruff.selected_rules()
 
     def has_fix(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""

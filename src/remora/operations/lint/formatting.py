@@ -11,8 +11,7 @@ from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import Text, split_lines
 from remora.errors import HostError
 from remora.operations.lint.visual_indent import with_aligned_lines
-from remora.tools.host.ruff.ruff_process import format_text, is_formatted
-from remora.tools.host.ruff.ruff_session import RuffStoppedError
+from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.host.style_config import (
     DEFAULT_WIDTH,
     black_options,
@@ -53,7 +52,7 @@ class FileFormat:
             return changed
         if self._options is not None:
             try:
-                return format_text(self._place, self._path, changed, *self._options)
+                return self._place.ruff.format_text(self._path, changed, *self._options)
             except RuffStoppedError:
                 raise
             except HostError:  # it does not parse
@@ -75,7 +74,7 @@ class FileFormat:
         black = black_options(self._place, self._path)
         for options in (None, black) if black is not None else (None,):
             try:
-                if is_formatted(self._place, self._path, content, options):
+                if self._place.ruff.is_formatted(self._path, content, options):
                     return (options,)
             except RuffStoppedError:
                 raise

@@ -14,8 +14,7 @@ from remora.operations.lint.fixable_findings import place_of
 from remora.operations.lint.left_alone import kept_findings
 from remora.operations.lint.recipes.exceptions import UNCHAINED, has_no_habit
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.node_findings import describe_findings
-from remora.tools.host.ruff.ruff_process import check_text
+from remora.tools.node_findings import describe_findings
 from remora.tools.tree import ToolTree
 
 
@@ -29,7 +28,7 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     """
     content = place.read(path)
     body = decode(path, content).body
-    every = check_text(place, path, content)
+    every = place.ruff.check_text(path, content)
     found = findings_on_nodes(path, content, every, nodes)
     described = describe_findings(body, found)
     kept = kept_findings(place, path, body, every)

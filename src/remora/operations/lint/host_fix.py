@@ -35,11 +35,9 @@ from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
 from remora.tools.host.ruff.finding import Finding, edits_of
-from remora.tools.host.ruff.fixes import apply_fixes_together
 from remora.tools.host.ruff.new_findings import new_findings, suspects
-from remora.tools.host.ruff.node_findings import describe_findings
-from remora.tools.host.ruff.ruff_process import check_text, fix_text, one_process
-from remora.tools.host.ruff.rule_choice import user_selects
+from remora.tools.node_findings import describe_findings
+from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 
 _MAX_PASSES = 20
@@ -65,7 +63,7 @@ def fix_findings(
     Returns the counts of the fixed findings by code in `fixed`, and the result of `file_findings`
     for the new content in `left`.
     """
-    with one_process(place):
+    with place.ruff.one_process():
         fixer = _Fixer(place, path, place.read(path), nodes, unsafe=unsafe)
         if hide_causes and UNCHAINED in fixer.recipes:
             fixer.recipes[UNCHAINED] = HIDDEN
@@ -114,7 +112,7 @@ class _Fixer:
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
-            self._keep(content, check_text(self._place, self._path, content))
+            self._keep(content, self._place.ruff.check_text(self._path, content))
         return self._checked[content]
 
     def _keep(self, content: bytes, found: list[Finding]) -> None:
@@ -167,7 +165,7 @@ class _Fixer:
             proposals = propose(source, wanted, recipes)
             proposals += _ruff_fixes(source, filter(self._allows, own))
             if tries_preview:
-                check = partial(check_text, self._place, self._path, body.encode())
+                check = partial(self._place.ruff.check_text, self._path, body.encode())
                 in_preview = filter(self._allows, self._fixes.in_preview(wanted, check))
                 preview_fixes = [*_ruff_fixes(source, in_preview)]
                 proposals += preview_fixes
@@ -216,7 +214,7 @@ class _Fixer:
     def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
         """Return the new findings of a version, without those that the user's selection permits."""
         extra = new_findings(before, self.check(content))
-        may_be_long = user_selects() and not self._is_configured
+        may_be_long = bool(self._place.ruff.selected) and not self._is_configured
         return [each for each in extra if each["code"] != _LONG_LINE or not may_be_long]
 
     def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
@@ -231,7 +229,9 @@ class _Fixer:
             each["code"] in codes and self._allows(each) for each in self.check(fixed)
         ):
             return fixed
-        all_fixed = fix_text(self._place, self._path, content, unsafe=self._unsafe, fixable=codes)
+        all_fixed = self._place.ruff.fix_text(
+            self._path, content, unsafe=self._unsafe, fixable=codes
+        )
         return self._format.formatted(decode(self._path, all_fixed.content).body)
 
     def _kept(self, content: bytes) -> dict[Place, str]:
@@ -324,8 +324,7 @@ class _Fixer:
 
         Returns None if that removes imports that were used before, because some may be needed.
         """
-        fixed, left = fix_text(
-            self._place,
+        fixed, left = self._place.ruff.fix_text(
             self._path,
             self._content,
             unsafe=self._unsafe,

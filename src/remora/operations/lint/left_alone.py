@@ -17,10 +17,10 @@ from remora.errors import HostError
 from remora.operations.lint.fixable_findings import Place, place_of
 from remora.operations.lint.suppressions import kept_suppressions
 from remora.operations.lint.used_imports import NeededImports
+from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
@@ -100,10 +100,10 @@ class LeftAlone:
     """
 
     def __init__(self, place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> None:
-        self._selected = SelectedRules(place)
+        self._selected = place.ruff.selected_rules()
         self.rules = _rules_to_skip(place, path, body, findings, self._selected)
         codes = {finding["code"] for finding in findings}
-        tests = {} if codes.isdisjoint(_DOCSTRING_TEXT) else once_for_base(place, _docstring_tests)
+        tests = {} if codes.isdisjoint(_DOCSTRING_TEXT) else place.once(_docstring_tests)
         self._expected = "\n".join(text for test, text in tests.items() if test != path)
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
@@ -353,7 +353,7 @@ def _nodes(body: str) -> tuple[ast.AST, ...]:
     return () if isinstance(tree, str) else tuple(ast.walk(tree))
 
 
-def _docstring_tests(place: ToolTree) -> dict[str, str]:
+def _docstring_tests(place: FileTree) -> dict[str, str]:
     """Return the texts of the project's tests that read `__doc__`, by path.
 
     They probably contain the docstrings that they expect.

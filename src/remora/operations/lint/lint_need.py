@@ -16,9 +16,8 @@ from remora.operations.lint.recipes.apply import propose
 from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.ruff_process import find_formatted, lint_findings
-from remora.tools.host.ruff.ruff_session import RuffStoppedError
-from remora.tools.host.ruff.rule_choice import rule_choice
+from remora.tools.host.ruff.processes import RuffStoppedError
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 _SMALL = 64 * 1024
@@ -29,13 +28,13 @@ _MOST_UNCHECKED = 10
 
 
 def all_findings(
-    tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]
+    tree: Path, modules: Sequence[Module], options: Mapping[str, Any]
 ) -> FindingCounts:
     """Return a function that counts the findings on the lines that belong to a node itself.
 
     Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
-    ruff = _RuffRuns(tree, modules)
+    ruff = _RuffRuns(ToolTree(tree, ruff=options.get("ruff", Ruff)), modules)
     return FindingCounts(amount=_counts(ruff.findings()), unchecked=ruff.unchecked)
 
 
@@ -49,9 +48,9 @@ def fixable_findings(
     option `open` is True, because a model can write lines. Findings of generated files cannot be
     fixed. Raises ConfigError if ruff fails.
     """
-    place = ToolTree(tree)
+    place = ToolTree(tree, ruff=options.get("ruff", Ruff))
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
-    ruff = _RuffRuns(tree, modules)
+    ruff = _RuffRuns(place, modules)
     every = ruff.findings()
     kept = _kept(place, every)
     found = [each for each in every if place_of(each) not in kept]
@@ -63,7 +62,7 @@ def fixable_findings(
     ]
     fixable += fixes.in_preview(others, ruff.findings)
     fixable += _fixed_by_recipes(place, others, fixes.recipes)
-    find_formatted(tree, sorted({each["path"] for each in fixable}))
+    place.ruff.find_formatted(sorted({each["path"] for each in fixable}))
     if options.get("open"):
         known = {place_of(each) for each in fixable}
         others = [each for each in found if place_of(each) not in known]
@@ -71,7 +70,7 @@ def fixable_findings(
     return FindingCounts(
         amount=_counts(fixable),
         left=_left(every, {place_of(each) for each in fixable}, kept),
-        rules=rule_choice(place, "").text,
+        rules=place.ruff.options.rules("").text,
         unchecked=ruff.unchecked,
     )
 
@@ -166,25 +165,30 @@ class _RuffRuns:
     items. `unchecked` has the paths of such files, and why they are left out.
     """
 
-    def __init__(self, tree: Path, modules: Sequence[Module]) -> None:
+    def __init__(self, place: ToolTree, modules: Sequence[Module]) -> None:
         self.unchecked: dict[str, str] = {}
-        self._tree = tree
+        self._place = place
         self._modules = modules
 
     def findings(self, preview: Sequence[str] = ()) -> list[Finding]:
         """Return the findings of all files. Raises ConfigError if ruff fails in another way."""
         paths = [module.path for module in self._modules if module.path not in self.unchecked]
         try:
-            return lint_findings(self._tree, paths, preview) if paths else []
+            return self._check(paths, preview) if paths else []
         except RuffStoppedError:
             return self._findings_in_parts(paths, preview)
         except HostError as error:  # most likely caused by the project's ruff settings
             hint = "correct the project's ruff settings"
             raise ConfigError(error.message, hint=hint) from error
 
+    def _check(self, paths: list[str], preview: Sequence[str]) -> list[Finding]:
+        """Return the findings of files, or of some rules in preview mode."""
+        select = list(preview) or None
+        return self._place.ruff.check(paths, select, unsafe=True, preview=bool(preview))
+
     def _findings_in_parts(self, paths: Sequence[str], preview: Sequence[str]) -> list[Finding]:
         """Check each large file alone, and divide groups of others that ruff does not finish."""
-        sizes = {path: (self._tree / path).lstat().st_size for path in paths}
+        sizes = {path: (self._place.tree / path).lstat().st_size for path in paths}
         small = [path for path in paths if sizes[path] <= _SMALL]
         groups = [[path] for path in paths if sizes[path] > _SMALL] + ([small] if small else [])
         found: list[Finding] = []
@@ -192,7 +196,8 @@ class _RuffRuns:
             group = groups.pop()
             half = len(group) // 2
             try:
-                found += lint_findings(self._tree, group, preview, seconds=_ALONE_S)
+                with self._place.within(_ALONE_S):
+                    found += self._check(group, preview)
             except HostError as error:
                 if half:
                     groups += [group[half:], group[:half]]

@@ -11,7 +11,6 @@ from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.host.ruff.rule_choice import SelectedRules
-from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.tree import ToolTree
 
 _NO_QA = "RUF100"
@@ -36,7 +35,7 @@ def kept_suppressions(
     found = {each["code"] for each in findings if each["code"].startswith(_SUPPRESSION)}
     if not found:
         return {}
-    use = once_for_base(place, ruff_use)
+    use = place.once(ruff_use)
     if use.version is not None and use.version.number[:2] != version_of(version("ruff"))[:2]:
         return dict.fromkeys(found, "the project pins another version of ruff")
     own = is_configured(place, path)

@@ -12,9 +12,9 @@ from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_te
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.tools.file_tree import FileTree
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.shared_ruff import once_for_base
 from remora.tools.tree import ToolTree
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
@@ -40,7 +40,7 @@ ImportedNames = frozenset[tuple[str, str]]
 """Last part of a module's name, and a name in it or `*`."""
 
 
-def names_from_modules(place: ToolTree) -> ImportedNames:
+def names_from_modules(place: FileTree) -> ImportedNames:
     """Return the names that code, docs or settings import from a module, or use as `module.name`."""
     found: set[tuple[str, str]] = set()
     paths = (path for kind in _FILES for path in place.files.glob(f"**/*.{kind}", look=place.left))
@@ -69,7 +69,7 @@ class NeededImports:
 
     def _reasons(self, finding: Finding, body: str) -> Iterator[tuple[bool, str]]:
         bound, imported = bound_names(finding, body), _UNUSED.findall(finding["message"])[0]
-        known = once_for_base(self._place, names_from_modules)
+        known = self._place.once(names_from_modules)
         yield (
             _is_used_elsewhere(self._path, bound, known),
             "another file imports the name from here",
@@ -97,13 +97,13 @@ class NeededImports:
             return False
         if is_conftest(self._path):
             return True
-        settings = once_for_base(self._place, pytest_settings)
+        settings = self._place.once(pytest_settings)
         is_collected = settings.collects(self._path)
         if is_collected and not is_test_file(self._path):  # the project's own pattern
             return True
         if not (is_collected or is_of_tests(self._path) or _TEST_RUNNER.search(body)):
             return False
-        fixtures = once_for_base(self._place, _fixture_names)
+        fixtures = self._place.once(_fixture_names)
         return any(_COLLECTED.search(name) or name in fixtures for name in bound)
 
     def _runs_code(self, imported: str) -> bool:
@@ -144,7 +144,7 @@ def _hidden_uses(body: str) -> frozenset[str]:
     return frozenset() if isinstance(tree, str) else frozenset(hidden_uses(body, tree))
 
 
-def _fixture_names(place: ToolTree) -> frozenset[str]:
+def _fixture_names(place: FileTree) -> frozenset[str]:
     """Return the names of the functions of a project that are pytest fixtures."""
     paths = place.files.glob("**/*.py", look=place.left)
     return frozenset(name for path in paths for name in _FIXTURE.findall(place.text_or_empty(path)))

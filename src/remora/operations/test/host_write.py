@@ -29,7 +29,6 @@ from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_text, fix_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 
@@ -194,15 +193,15 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     Raises LintRefusal if the change still adds findings, but for rules that other tests do not
     follow.
     """
-    found = check_text(place, home.path, place.read(home.path)) if home.exists else []
-    extra = new_findings(found, check_text(place, home.path, content))
+    found = place.ruff.check_text(home.path, place.read(home.path)) if home.exists else []
+    extra = new_findings(found, place.ruff.check_text(home.path, content))
     if any(str(each["code"]).startswith("I0") for each in extra):
-        content = with_sorted_imports(place, home.path, content)
-        extra = new_findings(found, check_text(place, home.path, content))
+        content = place.ruff.with_sorted_imports(home.path, content)
+        extra = new_findings(found, place.ruff.check_text(home.path, content))
     codes = {str(each["code"]) for each in extra} - {str(each["code"]) for each in found}
     if codes:
-        content, _ = fix_text(place, home.path, content, fixable=sorted(codes))
-        extra = new_findings(found, check_text(place, home.path, content))
+        content, _ = place.ruff.fix_text(home.path, content, fixable=sorted(codes))
+        extra = new_findings(found, place.ruff.check_text(home.path, content))
     if extra:
         known = tolerated_rules(place, home.path, found)
         extra = [each for each in extra if not known or not str(each["code"]).startswith(known)]

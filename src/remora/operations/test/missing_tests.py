@@ -38,6 +38,7 @@ from remora.operations.test.target_function import TargetFunction, is_importable
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import SHARED, why_trivial
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
@@ -102,7 +103,8 @@ class TestNeed:
 
     def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
         python: ProjectPython | None = options.get("python")
-        self._place = ToolTree(tree)
+        ruff = options.get("ruff", Ruff)
+        self._place = ToolTree(tree, ruff=ruff)
         self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._can_write = bool(options.get("open"))
@@ -111,7 +113,7 @@ class TestNeed:
         self._files: dict[str, _File | None] = {}
         self._subjects: dict[str, TargetFunction] = {}
         may_try = bool(options.get("may_run")) and not self._strengthen
-        tried = UnwrittenTree(tree, python if may_try else None)
+        tried = UnwrittenTree(tree, python if may_try else None, ruff=ruff)
         self._trials = PlanTrials(tried, self._texts, options.get("notify") or _ignore)
 
     def amount(self, module: Module, node: Node) -> int | str:

@@ -19,6 +19,7 @@ from remora.operations.types.shared_inference import Session, project_texts, ses
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import oldest_minor, supports_python_2
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
@@ -43,7 +44,7 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     check_ty()
     python: ProjectPython | None = options.get("python")
     python = structs.replace(python, root=tree) if python is not None else None
-    place = ToolTree(tree, observed=options.get("observed"))
+    place = ToolTree(tree, observed=options.get("observed"), ruff=options.get("ruff", Ruff))
     texts = project_texts(place)
     paths = [module.path for module in modules]
     if _is_for_python_2(place, texts):

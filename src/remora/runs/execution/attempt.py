@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,8 +30,7 @@ from remora.runs.execution.run import LARGER, RANKER, BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
 from remora.threads import run_in_thread
-from remora.tools.host.ruff.ruff_process import check_file
-from remora.tools.tree import ToolTree
+from remora.tools.host.ruff.ruff import Ruff
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import TeeEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -65,7 +65,6 @@ async def run_attempt(
     run.observer.began(job)
     with (
         base_files.workspaces.open() as workspace,
-        base_files.ruff.used(workspace.tree, workspace.has_settings_of_base),
         agent_emitter(run.prepared.project, job, run.clock) as emitter,
     ):
         dependencies = _dependencies(run, job, start, base_files, workspace, emitter)
@@ -109,7 +108,7 @@ def _dependencies(
         shared=run.shared_work(job.operation),
         redact=project.redact,
         findings_before=base_files.findings,
-        findings_after=lambda path: check_file(ToolTree(workspace.tree), path),
+        ruff=partial(Ruff, base=base_files.ruff, is_like_base=workspace.has_settings_of_base),
         checks=project.operations.checks,
         clock=run.clock,
         on_event=lambda event: run.observer.event(job, event),

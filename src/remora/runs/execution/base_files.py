@@ -21,7 +21,7 @@ from remora.runs.execution.agent_settings import selected_rules_of
 from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import record_project_path
-from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from remora.workspaces.rooted_files import RootedFiles
@@ -73,7 +73,7 @@ class BaseFilesCache:
                 self._made[known] = BaseFiles(
                     base=base,
                     workspaces=workspaces,
-                    ruff=SharedRuff(base.folder, selected_rules_of(self._project.config)),
+                    ruff=RuffBase(base.folder, selected_rules_of(self._project.config)),
                     rebased=dict(rebased),
                 )
             return self._made[known]

@@ -14,7 +14,7 @@ from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
@@ -45,7 +45,7 @@ class PreparedRun:
     agents: Mapping[str, Agent]
     source: FactSource
     base: BaseSnapshot | None
-    ruff: SharedRuff | None
+    ruff: RuffBase | None
     python: ProjectPython | None
     listeners: tuple[Callable[[Event], object], ...]
     observed: Mapping[str, Any] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from remora.agents.definition.agent import Agent
@@ -17,8 +17,8 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.measured_models import MeasuredModel, read_measured
-from remora.tools.host.ruff.ruff_process import check_file
-from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.host.ruff.ruff import Ruff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import SharedWork, ToolTree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
@@ -130,12 +130,17 @@ class BaseFiles:
 
     base: BaseSnapshot
     workspaces: WorkspaceDriver
-    ruff: SharedRuff
+    ruff: RuffBase
     rebased: Mapping[str, Any] = field(default_factory=dict)
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def place(self) -> ToolTree:
+        """The base for tools."""
+        return ToolTree(self.base.folder, ruff=partial(Ruff, base=self.ruff))
 
     def findings(self, path: str) -> list[dict[str, Any]]:
         """Return the ruff findings for a file of the base. Raises HostError if ruff fails."""
         if path not in self._known:
-            self._known[path] = check_file(ToolTree(self.base.folder), path)
+            self._known[path] = self.place.ruff.check_file(path)
         return self._known[path]

@@ -11,8 +11,8 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
 from remora.text import count, too_large
+from remora.tools.file_tree import TEXT_LIMIT
 from remora.tools.host.ruff.config_files import SETTINGS
-from remora.tools.tree import TEXT_LIMIT
 
 _NOTEBOOK = ".ipynb"
 _AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"

@@ -17,7 +17,7 @@ from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
-from remora.tools.host.ruff.rule_codes import rule_codes
+from remora.tools.host.ruff.rules import rule_codes
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")

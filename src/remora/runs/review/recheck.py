@@ -22,8 +22,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_names, check_text
-from remora.tools.host.ruff.rule_choice import selected_rules
+from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver
@@ -106,18 +105,6 @@ class Recheck:
         changed = [write for write in prepared.writes if write.merged or not is_whole]
         if not changed:
             return []
-        with selected_rules(recorded_selectors(self._record.attempts().start)):
-            return self._objections(job, prepared, tree, changed, is_whole=is_whole)
-
-    def _objections(
-        self,
-        job: JobView,
-        prepared: PreparedChanges,
-        tree: Tree,
-        changed: Sequence[FileWrite],
-        *,
-        is_whole: bool,
-    ) -> list[FileConflict]:
         try:
             names = self._verified_by(job, self._agent(job))
             if not is_whole:
@@ -167,6 +154,15 @@ class Recheck:
         """The digest of the environment that `analyze` used, if it used one."""
         return self._record.attempts().start.config.get("environment")
 
+    @property
+    def _place(self) -> ToolTree:
+        return ToolTree(self._project.root, ruff=self._ruff)
+
+    @cached_property
+    def _ruff(self) -> MakeRuff:
+        """Makes objects that check the rules that the user selected for the run."""
+        return partial(Ruff, selected=recorded_selectors(self._record.attempts().start))
+
     def _python(self, agent: Agent) -> ProjectPython | None:
         """Return the interpreter for an agent's checks.
 
@@ -196,8 +192,8 @@ class Recheck:
         error = parse_errors({write.path: write.result})
         if error:
             return FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
-        before = check_text(ToolTree(self._project.root), write.path, write.ours or b"")
-        after = check_text(ToolTree(self._project.root), write.path, write.result)
+        before = self._place.ruff.check_text(write.path, write.ours or b"")
+        after = self._place.ruff.check_text(write.path, write.result)
         if strict and len(after) > len(before):
             detail = f"the merged file has {len(after)} findings, yours {len(before)}"
             return FileConflict(path=write.path, detail=detail)
@@ -223,7 +219,7 @@ class Recheck:
         def findings(side: int) -> Callable[[str], list[dict[str, Any]]]:
             def find(path: str) -> list[dict[str, Any]]:
                 content = files[path][side] if path in files else tree.read(path)
-                return check_text(ToolTree(self._project.root), path, content or b"")
+                return self._place.ruff.check_text(path, content or b"")
 
             return find
 
@@ -236,10 +232,15 @@ class Recheck:
             files=files,
             findings_before=findings(0),
             findings_after=findings(1),
-            names=partial(check_names, ToolTree(self._project.root)),
+            names=self._place.ruff.check_names,
             target=locate_target(known, now, None),
             in_tree=_MergedCopy(
-                self._project, self._record.run_id, prepared, tree, lambda: self._python(agent)
+                self._project,
+                self._record.run_id,
+                prepared,
+                tree,
+                lambda: self._python(agent),
+                self._ruff,
             ),
         )
         failed = [
@@ -286,6 +287,7 @@ class _MergedCopy:
     prepared: PreparedChanges
     tree: Tree
     interpreter: Callable[[], ProjectPython | None]
+    ruff: MakeRuff
 
     def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
         python = self.interpreter()
@@ -295,6 +297,6 @@ class _MergedCopy:
             base, slots = self.tree.copy(folder), self.project.cache / "slots"
             with SlotDriver(base, slots).open() as workspace:
                 workspace.set_files({w.path: (w.result, w.mode) for w in self.prepared.writes})
-                return work(ToolTree(workspace.tree, python))
+                return work(ToolTree(workspace.tree, python, ruff=self.ruff))
         finally:
             try_remove_tree(folder)

@@ -10,8 +10,8 @@ import msgspec
 
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
+from remora.tools.file_tree import FileTree
 from remora.tools.host.text_files import list_files
-from remora.tools.tree import ToolTree
 
 _LINES = re.compile(rb"\r\n|\n|\r")
 _MAX_LINE_TEXT = 200
@@ -41,7 +41,7 @@ _KINDS = (".py", ".pyi")
 _EVERYWHERE = ("**/*.py", "**/*.pyi")
 
 
-def find_references(place: ToolTree, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
+def find_references(place: FileTree, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
     """Find uses of a name, sorted by path and line.
 
     Only Python files are searched. If `pattern` is given, only files that match it are searched.
@@ -63,7 +63,7 @@ def find_references(place: ToolTree, name: str, pattern: str | None = None) -> l
     return found
 
 
-def _python_files(place: ToolTree, pattern: str | None) -> list[str]:
+def _python_files(place: FileTree, pattern: str | None) -> list[str]:
     patterns = _EVERYWHERE if pattern is None else (pattern,)
     paths = {path for each in patterns for path in list_files(place, each)}
     return sorted(path for path in paths if path.endswith(_KINDS))

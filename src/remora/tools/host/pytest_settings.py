@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
 _SECTIONS = (
     ("pytest.ini", "pytest"),
@@ -39,7 +39,7 @@ class PytestSettings(msgspec.Struct, frozen=True):
         return any(map(PurePosixPath(path).match, self.patterns))
 
 
-def pytest_settings(place: ToolTree) -> PytestSettings:
+def pytest_settings(place: FileTree) -> PytestSettings:
     """Return the settings of the first file that configures pytest."""
     for path, section in _SECTIONS:
         try:

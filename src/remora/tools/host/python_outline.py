@@ -4,10 +4,10 @@ from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
 
-def parse_python(place: ToolTree, path: str) -> dict[str, Any]:
+def parse_python(place: FileTree, path: str) -> dict[str, Any]:
     """Parse a Python file and return its nodes.
 
     Each node has `key, qualname, node_type, signature, docstring, line_start, line_end`. If the

@@ -16,7 +16,7 @@ import yaml
 
 from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
 _FILES = ("tox.ini", "Makefile", "makefile", "noxfile.py", "setup.cfg", "pyproject.toml")
 _WORKFLOWS = ".github/workflows/*.y*ml"
@@ -38,7 +38,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C is ten times as fas
 _CONVENTIONS = ("google", "numpy")
 
 
-def convention_of(place: ToolTree, path: str) -> str | None:
+def convention_of(place: FileTree, path: str) -> str | None:
     """Return the docstring convention that is configured for ruff's pydocstyle rules.
 
     Returns None if no supported convention is configured.
@@ -51,7 +51,7 @@ def convention_of(place: ToolTree, path: str) -> str | None:
     return None
 
 
-def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
+def width_of(place: FileTree, path: str, *, prose: bool = False) -> int:
     """Return the maximum line length of a file, or the default of ruff and Black.
 
     Ruff's limit for docstrings is considered only if `prose` is True.
@@ -59,7 +59,7 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     return configured_width(place, path, prose=prose) or DEFAULT_WIDTH
 
 
-def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
+def configured_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
     """Return the maximum line length that is configured for ruff or Black, or None.
 
     If the nearest configuration sets several limits, the smallest limit is used. If there is none,
@@ -72,7 +72,7 @@ def configured_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
     return _within_limits(width)
 
 
-def wrapping_width(place: ToolTree, path: str, text: str) -> int:
+def wrapping_width(place: FileTree, path: str, text: str) -> int:
     """Return the length beyond which lines of a file are wrapped.
 
     Without a formatter, it is the length that its lines reach, up to the length that flake8 reports.
@@ -82,7 +82,7 @@ def wrapping_width(place: ToolTree, path: str, text: str) -> int:
     return width or min(habitual_width(text), reported)
 
 
-def _formatter_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
+def _formatter_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
     """Return the line length of ruff or Black, by settings or commands, or None."""
     width = _set_width(place, path, prose=prose)
     if width is not None:
@@ -95,7 +95,7 @@ def _formatter_width(place: ToolTree, path: str, *, prose: bool = False) -> int 
     return _option_width(" ".join(words)) or DEFAULT_WIDTH
 
 
-def _set_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None:
+def _set_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
     """Return the line length in the nearest settings of ruff or Black that contain one, or None."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
@@ -107,7 +107,7 @@ def _set_width(place: ToolTree, path: str, *, prose: bool = False) -> int | None
     return None
 
 
-def sets_width(place: ToolTree, path: str) -> bool:
+def sets_width(place: FileTree, path: str) -> bool:
     """Return True if the project sets a line length for ruff, Black, flake8 or pycodestyle."""
     return (
         _set_width(place, path) is not None
@@ -144,7 +144,7 @@ def _lines_of_long_texts(text: str, width: int) -> Iterator[int]:
                 yield from range(first, last + 1)
 
 
-def black_options(place: ToolTree, path: str) -> list[str] | None:
+def black_options(place: FileTree, path: str) -> list[str] | None:
     """Return the options with which `ruff format` formats like the configured Black.
 
     Options that pre-commit passes to Black count. Returns None if Black is not configured.
@@ -164,7 +164,7 @@ def black_options(place: ToolTree, path: str) -> list[str] | None:
     return options + ["--config", 'format.quote-style="preserve"'] * preserve
 
 
-def _hook_arguments(place: ToolTree, name: str) -> list[str] | None:
+def _hook_arguments(place: FileTree, name: str) -> list[str] | None:
     """Return the arguments that pre-commit passes to a tool, or None if it does not run it."""
     try:
         document = yaml.load(place.text_or_empty(_HOOKS), _LOADER)  # noqa: S506 (a safe one)
@@ -180,7 +180,7 @@ def _hook_arguments(place: ToolTree, name: str) -> list[str] | None:
     return None
 
 
-def _flake8_width(place: ToolTree) -> int | None:
+def _flake8_width(place: FileTree) -> int | None:
     """Return the line length that flake8 or pycodestyle reports, or None."""
     for name in (".flake8", "setup.cfg", "tox.ini", ".pycodestyle"):
         parser = ConfigParser(interpolation=None, strict=False)
@@ -196,7 +196,7 @@ def _flake8_width(place: ToolTree) -> int | None:
     return _option_width(" ".join(words)) or _command_width(place, "flake8")
 
 
-def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _settings(place: FileTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield the settings of Black and ruff in each folder, starting with the nearest folder."""
     parts = path.split("/")[:-1]
     for count in range(len(parts), -1, -1):
@@ -214,7 +214,7 @@ def _table(holder: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read(place: ToolTree, path: str) -> dict[str, Any]:
+def _read(place: FileTree, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read(path).decode("utf-8-sig"))
     except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
@@ -227,7 +227,7 @@ def _option_width(arguments: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def _command_width(place: ToolTree, tool: str) -> int | None:
+def _command_width(place: FileTree, tool: str) -> int | None:
     """Return the line length that a command of the project passes to Black or flake8, or None.
 
     Commands that never fail do not count: a generated workflow of GitHub contains one.

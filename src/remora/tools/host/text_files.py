@@ -11,7 +11,7 @@ from remora.code.edit.text_lines import (
 )
 from remora.errors import HostError
 from remora.text import clip, count
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
 LIST_LIMIT = 10_000
 _PATTERN_LIMIT = 200
@@ -19,7 +19,7 @@ _DEEP_LIMIT = 2  # each `**` multiplies the ways a path can match
 _SHOWN = 120
 
 
-def read_text(place: ToolTree, path: str) -> str:
+def read_text(place: FileTree, path: str) -> str:
     """Return the content of a text file, without a byte order mark.
 
     The file must be UTF-8 and at most 1 MiB in size.
@@ -27,7 +27,7 @@ def read_text(place: ToolTree, path: str) -> str:
     return decode(path, place.read(path)).body
 
 
-def list_files(place: ToolTree, pattern: str) -> list[str]:
+def list_files(place: FileTree, pattern: str) -> list[str]:
     """Return the sorted paths of all regular files that match a glob such as `src/**/*.py`.
 
     Files whose names are not valid UTF-8 are left out, because scripts cannot refer to them.
@@ -48,7 +48,7 @@ def _is_text(path: str) -> bool:
     return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
-def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
+def write_new_file(place: FileTree, path: str, text: str) -> dict[str, Any]:
     """Create a UTF-8 file, and its parent folders if they are missing.
 
     Raises HostError if the file already exists.
@@ -60,7 +60,7 @@ def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
 
 
 def edit_text(
-    place: ToolTree, path: str, line: int, expect: str, replace: str | None
+    place: FileTree, path: str, line: int, expect: str, replace: str | None
 ) -> dict[str, Any]:
     """Replace a line of a file. The line must be equal to `expect`.
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil
 from os.path import realpath
 from pathlib import Path
@@ -47,7 +48,8 @@ from remora.runs.planning.source_files import Source, is_notebook, read_modules,
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
-from remora.tools.host.ruff.shared_ruff import SharedRuff
+from remora.tools.host.ruff.ruff import Ruff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import listeners_for
 from remora.usecases.analyze.remote_workers import workers_for
@@ -93,7 +95,7 @@ def prepare(
     # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / (run_id + base_suffix))
-    ruff = SharedRuff(base.folder, selected_rules_of(config))
+    ruff = RuffBase(base.folder, selected_rules_of(config))
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
         observed = observed_values(invocation, project, agents)
@@ -101,6 +103,7 @@ def prepare(
         shared = {
             "reached_by_tests": _nodes_reached_by_tests(invocation, project),
             "observed": observed,
+            "ruff": partial(Ruff, base=ruff),
             "python": python,
             "may_run": may_run_at_planning(invocation, project, agents),
             "notify": notify,
@@ -116,8 +119,7 @@ def prepare(
             )
             for agent in agents
         ]
-        with ruff.used():
-            plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
+        plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
         plan = replace(
             plan,

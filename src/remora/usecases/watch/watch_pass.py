@@ -25,7 +25,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
-from remora.tools.tree import TEXT_LIMIT
+from remora.tools.file_tree import TEXT_LIMIT
 from remora.usecases.analyze.prepare_run import prepare, select_source
 from remora.usecases.api import execute
 from remora.usecases.watch.analyzed_nodes import AnalyzedNodes, node_texts

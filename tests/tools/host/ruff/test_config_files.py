@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from remora.tools.host.ruff.config_files import oldest_minor
-from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.tools.tree import ToolTree
 
 CI = "name: x\njobs:\n  tests:\n    strategy:\n      matrix:\n        {}\n"
@@ -57,4 +56,4 @@ def test_code_for_a_newer_python_needs_a_declared_version_or_the_use_of_ruff(
     tmp_path: Path, files: dict[str, str], codes: list[str]
 ) -> None:
     _write(tmp_path, {**files, "a.py": NEEDS_3_11})
-    assert [each["code"] for each in lint_findings(tmp_path, ["a.py"])] == codes
+    assert [each["code"] for each in ToolTree(tmp_path).ruff.check(["a.py"], unsafe=True)] == codes

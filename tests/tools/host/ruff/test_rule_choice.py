@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.tools.host.ruff.ruff_process import lint_findings
+from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_versions import ruff_use
 from remora.tools.host.ruff.rule_choice import (
-    SelectedRules,
-    rule_choice,
-    selected_rules,
     selectors_in,
 )
 from remora.tools.tree import ToolTree
@@ -25,19 +22,23 @@ def first(pairs, l=None):
 HOOK = "repos:\n- repo: https://github.com/astral-sh/ruff-pre-commit\n  rev: {}\n  hooks: []\n"
 
 
-def _codes(tree: Path, files: dict[str, str]) -> set[str]:
+def _ruff(tree: Path, *selected: str) -> Ruff:
+    return Ruff(ToolTree(tree), selected=selected)
+
+
+def _codes(tree: Path, files: dict[str, str], *selected: str) -> set[str]:
     for name, text in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
     (tree / "a.py").write_text(SOURCE)
-    return {finding["code"] for finding in lint_findings(tree, ["a.py"])}
+    return {finding["code"] for finding in _ruff(tree, *selected).check(["a.py"], unsafe=True)}
 
 
 def test_an_older_ruff_checks_its_own_default_rules(tmp_path: Path) -> None:
     found = _codes(tmp_path, {".pre-commit-config.yaml": HOOK.format("v0.14.2")})
     assert found == {"F401", "E711", "E741"}
     text = "E4, E7, E9, F, because the project uses ruff 0.14.2"
-    assert rule_choice(ToolTree(tmp_path), "a.py").text == text
+    assert _ruff(tmp_path).options.rules("a.py").text == text
 
 
 def test_what_a_project_adds_is_added_to_those(tmp_path: Path) -> None:
@@ -58,10 +59,8 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_left_out(tmp_path: Path) -
 def test_other_projects_get_the_defaults_of_ruff_without_taste(tmp_path: Path) -> None:
     assert _codes(tmp_path, {"requirements-dev.txt": "flake8\n"}) == {"C404", "F401"}
     assert _codes(tmp_path, {"noxfile.py": "# ruff: noqa: ANN001\n"}) == {"C404", "F401"}
-    place = ToolTree(tmp_path)
-    assert rule_choice(place, "").text.endswith("--select default adds them")
-    with selected_rules(["default"]):
-        assert _codes(tmp_path, {}) == {"C404", "F401", "I001"}
+    assert _ruff(tmp_path).options.rules("").text.endswith("--select default adds them")
+    assert _codes(tmp_path, {}, "default") == {"C404", "F401", "I001"}
 
 
 @pytest.mark.parametrize(
@@ -106,9 +105,8 @@ def test_imports_are_sorted_as_isort_sorts_them(
 def test_a_selection_of_the_user_comes_first(
     tmp_path: Path, selected: list[str], found: set[str]
 ) -> None:
-    with selected_rules(selected):
-        codes = _codes(tmp_path, {"ruff.toml": 'lint.select = ["F", "E741"]\n'})
-        chosen = SelectedRules(ToolTree(tmp_path))
+    codes = _codes(tmp_path, {"ruff.toml": 'lint.select = ["F", "E741"]\n'}, *selected)
+    chosen = _ruff(tmp_path, *selected).selected_rules()
     assert codes >= found
     assert "ALL" in selected or codes == found
     assert all(chosen.contain("a.py", code) for code in found)

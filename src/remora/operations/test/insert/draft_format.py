@@ -8,7 +8,6 @@ from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.insert_location import InsertLocation
-from remora.tools.host.ruff.ruff_process import format_text
 from remora.tools.host.style_config import black_options, width_of
 from remora.tools.tree import ToolTree
 
@@ -44,8 +43,11 @@ def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> byt
     if options is None and home.indent != _USUAL:
         options = own
     try:
-        if options is None and format_text(place, home.path, _UNFORMATTED, None) == _UNFORMATTED:
+        if (
+            options is None
+            and place.ruff.format_text(home.path, _UNFORMATTED, None) == _UNFORMATTED
+        ):
             options = own
-        return format_text(place, home.path, content, options)
+        return place.ruff.format_text(home.path, content, options)
     except HostError:  # it does not parse, which the checks report
         return content

@@ -8,7 +8,6 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.operations.test.insert.added_tests import merge_added_tests
 from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch
@@ -21,15 +20,16 @@ def keep_both_tests(root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
     """
     if not is_test_file(patch.path):
         return patch
-    width = width_of(ToolTree(root), patch.path)
+    place = ToolTree(root)
+    width = width_of(place, patch.path)
     made = merge_added_tests(patch.path, patch.base, patch.theirs, ours, width)
     if made is None:
         return patch
     extra = new_findings(
-        check_text(ToolTree(root), patch.path, ours), check_text(ToolTree(root), patch.path, made)
+        place.ruff.check_text(patch.path, ours), place.ruff.check_text(patch.path, made)
     )
     if any(str(each["code"]).startswith("I0") for each in extra):
-        made = with_sorted_imports(ToolTree(root), patch.path, made)
+        made = place.ruff.with_sorted_imports(patch.path, made)
     return msgspec.structs.replace(patch, base=ours, theirs=made)
 
 

@@ -10,7 +10,6 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
-from remora.tools.host.ruff.ruff_process import check_text, fix_text
 from remora.tools.tree import ToolTree
 
 NO_PACKAGE = "INP001"
@@ -50,9 +49,9 @@ def required_style(place: ToolTree, path: str) -> RequiredStyle:
 
 def _checked_style(place: ToolTree, path: str) -> RequiredStyle:
     try:
-        codes = {str(each["code"]) for each in check_text(place, path, _BARE)}
-        content, _ = fix_text(place, path, _FULL)
-        left = {str(each["code"]) for each in check_text(place, path, content)} - {NO_PACKAGE}
+        codes = {str(each["code"]) for each in place.ruff.check_text(path, _BARE)}
+        content, _ = place.ruff.fix_text(path, _FULL)
+        left = {str(each["code"]) for each in place.ruff.check_text(path, content)} - {NO_PACKAGE}
         left -= {*tolerated_rules(place, path, [])} if left else set()
     except HostError:  # the check of the test reports it
         return RequiredStyle()
@@ -73,7 +72,7 @@ def make_package(place: ToolTree, path: str) -> str:
     if not folder or any(each != path for each in place.files.glob(f"{folder}/*.py")):
         return ""
     package = package_of(path)
-    required = {str(each["code"]) for each in check_text(place, package, b"")}
+    required = {str(each["code"]) for each in place.ruff.check_text(package, b"")}
     place.create(package, _PACKAGE if "D104" in required else b"")
     return package
 

@@ -4,7 +4,6 @@ import re
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 6
@@ -24,5 +23,5 @@ def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[s
     others = [each for each in files if each != path]
     others = [each for each in others if is_test_file(each)] or others
     if others:
-        codes |= {str(each["code"]) for each in ruff_check(place, others[:_MOST_FILES])}
+        codes |= {str(each["code"]) for each in place.ruff.check(others[:_MOST_FILES])}
     return tuple(code for code in sorted(codes) if not _ALWAYS.match(code))

@@ -12,12 +12,6 @@ from remora.operations.types.source.slots import RETURN, Slot, SourceText, param
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
 from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.ruff.new_findings import new_findings, new_lines, suspects
-from remora.tools.host.ruff.ruff_process import (
-    check_text,
-    fix_text,
-    format_text,
-    with_sorted_imports,
-)
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
 
@@ -39,7 +33,7 @@ def without_findings(
     """
     known = None
     with suppress(HostError):
-        known = check_text(place, path, before.encode())
+        known = place.ruff.check_text(path, before.encode())
     kept = dict(chosen)
     for _ in range(_TRIES):
         if not kept:
@@ -50,7 +44,7 @@ def without_findings(
         after = _formatted(place, path, before, _fixed(place, path, (before, after), known, kept))
         added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
-            after = with_sorted_imports(place, path, after.encode()).decode()
+            after = place.ruff.with_sorted_imports(path, after.encode()).decode()
             added = _added(place, path, (before, after), known)
         if not added:
             return after
@@ -91,7 +85,9 @@ def _once_fixed(
     about_imports = {each["code"] for each in wanted} - _NOTATION
     fresh = about_imports - {each["code"] for each in known}
     if fresh:
-        content = fix_text(place, path, after.encode(), fixable=sorted(fresh), unsafe=True).content
+        content = place.ruff.fix_text(
+            path, after.encode(), fixable=sorted(fresh), unsafe=True
+        ).content
         return content.decode()
     new, own = new_lines(before, after), _own_annotations(SourceText(after), kept)
     edits: list[Edit] = []
@@ -125,7 +121,7 @@ def _added(
     place: ToolTree, path: str, texts: tuple[str, str], known: list[Finding]
 ) -> list[Finding]:
     before, after = texts
-    found = check_text(place, path, after.encode())
+    found = place.ruff.check_text(path, after.encode())
     return suspects(before, after, new_findings(known, found), found)
 
 
@@ -158,8 +154,8 @@ def _formatted(place: ToolTree, path: str, before: str, after: str) -> str:
     """Format a changed file if it was formatted before, or else wrap long signatures."""
     content = before.encode()
     try:
-        if format_text(place, path, content) == content:
-            return format_text(place, path, after.encode()).decode()
+        if place.ruff.format_text(path, content) == content:
+            return place.ruff.format_text(path, after.encode()).decode()
     except HostError:
         pass
     return wrap_signatures(before, after, wrapping_width(place, path, before))

@@ -12,7 +12,7 @@ from typing import Any
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
 SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
 """Configuration files; the first one in a folder counts."""
@@ -33,7 +33,7 @@ _MATRIX_VERSION = re.compile(r"(?<![\d.])3\.(\d{1,2})")
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d)(?:\.(\d+))?")
 
 
-def is_configured(place: ToolTree, path: str) -> bool:
+def is_configured(place: FileTree, path: str) -> bool:
     """Return True if the tree contains a ruff configuration that applies to `path`.
 
     `path` is a file or a folder. Raises HostError if a configuration file is outside the root or
@@ -47,7 +47,7 @@ def is_configured(place: ToolTree, path: str) -> bool:
     return found
 
 
-def has_config_below(place: ToolTree, folder: str) -> bool:
+def has_config_below(place: FileTree, folder: str) -> bool:
     """Return True if a subfolder of `folder` has a ruff configuration.
 
     Raises whatever `is_configured` raises.
@@ -58,14 +58,14 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
     return any(found)
 
 
-def nearest_config_folder(place: ToolTree, folder: str) -> str:
+def nearest_config_folder(place: FileTree, folder: str) -> str:
     """Return the nearest folder with a file that may configure ruff, or an empty string."""
     while folder and not any(os.path.lexists(place.tree / folder / name) for name in SETTINGS):
         folder = folder.rpartition("/")[0]
     return folder
 
 
-def settings_for(place: ToolTree, path: str) -> list[dict[str, Any]] | None:
+def settings_for(place: FileTree, path: str) -> list[dict[str, Any]] | None:
     """Return the nearest ruff configuration of a file or folder, and those that it extends.
 
     Returns None if there is none. Raises whatever `is_configured` raises.
@@ -98,7 +98,7 @@ def target_version(minor: int) -> list[str]:
     return ["--target-version", f"py3{min(max(minor, _FIRST_KNOWN), _LAST_KNOWN)}"]
 
 
-def oldest_minor(place: ToolTree) -> int | None:
+def oldest_minor(place: FileTree) -> int | None:
     """Return the minor version of the oldest Python 3 that the project supports, or None.
 
     The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them. If
@@ -112,7 +112,7 @@ def oldest_minor(place: ToolTree) -> int | None:
     return min(named, default=None) or min(_tested(place), default=None)
 
 
-def _tested(place: ToolTree) -> Iterator[int]:
+def _tested(place: FileTree) -> Iterator[int]:
     """Yield the minor versions of Python 3 that the project's tests run on.
 
     A workflow that names a single version says nothing about older ones.
@@ -129,7 +129,7 @@ def _tested(place: ToolTree) -> Iterator[int]:
             yield from minors if len(minors) > 1 else ()
 
 
-def supports_python_2(place: ToolTree) -> bool:
+def supports_python_2(place: FileTree) -> bool:
     """Return True if the project declares that it also runs on Python 2.
 
     If neither a requirement nor a classifier names a version, the versions that tox or CI test count.
@@ -145,20 +145,20 @@ def supports_python_2(place: ToolTree) -> bool:
     return any(_TESTED_2.search(text) or _TRAVIS_2.search(text) for text in texts)
 
 
-def _classified(place: ToolTree) -> Iterator[tuple[int, int]]:
+def _classified(place: FileTree) -> Iterator[tuple[int, int]]:
     """Yield the Python versions that the project's classifiers name. The minor version may be 0."""
     for name in ("pyproject.toml", "setup.cfg", "setup.py"):
         for major, minor in _CLASSIFIER.findall(place.text_or_empty(name)):
             yield int(major), int(minor or 0)
 
 
-def _requirements(place: ToolTree) -> Iterator[str]:
+def _requirements(place: FileTree) -> Iterator[str]:
     """Yield the Python version that each file of the project requires, or an empty string."""
     for read in (_required_by_pyproject, _required_by_setup_cfg, _required_by_setup_py):
         yield read(place)
 
 
-def _required_by_pyproject(place: ToolTree) -> str:
+def _required_by_pyproject(place: FileTree) -> str:
     """Return `requires-python`, or the Python version that Poetry requires, or an empty string."""
     if not place.files.exists("pyproject.toml"):
         return ""
@@ -167,14 +167,14 @@ def _required_by_pyproject(place: ToolTree) -> str:
     return required or _value(document, "tool", "poetry", "dependencies", "python")
 
 
-def _required_by_setup_cfg(place: ToolTree) -> str:
+def _required_by_setup_cfg(place: FileTree) -> str:
     parser = ConfigParser(interpolation=None)
     with suppress(ConfigParserError):
         parser.read_string(place.text_or_empty("setup.cfg"))
     return parser.get("options", "python_requires", fallback="")
 
 
-def _required_by_setup_py(place: ToolTree) -> str:
+def _required_by_setup_py(place: FileTree) -> str:
     """Return the literal `python_requires` that a call in setup.py passes, or an empty string."""
     tree = parse_text(place.text_or_empty("setup.py"))
     if isinstance(tree, str):
@@ -196,7 +196,7 @@ def _value(document: object, *keys: str) -> str:
     return document if isinstance(document, str) else ""
 
 
-def _has_config(place: ToolTree, folder: str) -> bool:
+def _has_config(place: FileTree, folder: str) -> bool:
     """Return True if `folder` has a configuration.
 
     Also checks all files that the configuration extends.
@@ -221,7 +221,7 @@ def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _extended(
-    place: ToolTree, path: str, settings: dict[str, Any], seen: list[str]
+    place: FileTree, path: str, settings: dict[str, Any], seen: list[str]
 ) -> list[dict[str, Any]]:
     """Return the configurations that one extends. Raises HostError if one is outside the root."""
     extend = settings.get("extend")
@@ -240,7 +240,7 @@ def _extended(
     return [inner, *_extended(place, target, inner, [*seen, target])]
 
 
-def _read(place: ToolTree, path: str) -> dict[str, Any]:
+def _read(place: FileTree, path: str) -> dict[str, Any]:
     content = place.files.read_bytes(path, limit=_LIMIT)
     try:
         return tomllib.loads(content.decode("utf-8-sig"))

@@ -1,18 +1,11 @@
-"""Detection of findings that a change adds and that no safe fix removes."""
+"""Detection of findings that a change adds."""
 
 import re
 from collections import Counter
 from difflib import SequenceMatcher
-from typing import Any
 
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, find_node, own_lines
-from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.node_findings import fix_within
-from remora.tools.host.ruff.ruff_process import check_text
-from remora.tools.tree import ToolTree
 
 _QUOTING = {"D401", "D403"}
 _NUMBER = re.compile(r"\d+")
@@ -73,29 +66,6 @@ def new_lines(before: str, after: str) -> set[int]:
     }
 
 
-def lasting_new_finding(
-    place: ToolTree, path: str, node: str, before: list[Finding], content: bytes
-) -> str | None:
-    """Describe a finding that `content` would add and that a later safe fix would not remove.
-
-    Only safe fixes on the node's lines are considered. For example, unsorted imports can be fixed
-    later, but an unused import on the lines of another node cannot. Returns None if there is no
-    such finding.
-    """
-    extra = new_findings(before, check_text(place, path, content))
-    if not extra:
-        return None
-    module = parse_module(path, content)
-    if not isinstance(module, Module):
-        return module.detail
-    key = node_key(escape_path(path), node)
-    own = own_lines(module, key) if find_node(module, key) is not None else frozenset()
-    for finding in extra:
-        if not (_is_safe(finding["fix"]) and fix_within(finding["fix"], own)):
-            return f"it would add {finding['code']} in line {finding['line']}"
-    return None
-
-
 def comparison_key(finding: Finding) -> tuple[str, str]:
     """Return the code and the message of a finding.
 
@@ -105,7 +75,3 @@ def comparison_key(finding: Finding) -> tuple[str, str]:
     if code in _QUOTING:
         message = message.partition(": ")[0]
     return code, _NUMBER.sub("N", message)
-
-
-def _is_safe(fix: dict[str, Any] | None) -> bool:
-    return fix is not None and fix["applicability"] == "safe"

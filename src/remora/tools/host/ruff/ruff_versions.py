@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import SETTINGS
-from remora.tools.tree import ToolTree
 
 Version = tuple[int, int, int]
 _LIMIT = 8 * 1024 * 1024
@@ -62,7 +62,7 @@ class RuffUse(NamedTuple):
     is_named: bool
 
 
-def ruff_use(place: ToolTree) -> RuffUse:
+def ruff_use(place: FileTree) -> RuffUse:
     """Return how a project uses ruff.
 
     It is read from pre-commit's configuration, ruff's own, lock files, requirements, tox.ini and
@@ -76,7 +76,7 @@ def ruff_use(place: ToolTree) -> RuffUse:
     return RuffUse(min(_versions(place, texts), default=None), is_named)
 
 
-def _versions(place: ToolTree, texts: Sequence[str]) -> Iterator[RuffVersion]:
+def _versions(place: FileTree, texts: Sequence[str]) -> Iterator[RuffVersion]:
     pinned = _HOOK.findall(place.text_or_empty(".pre-commit-config.yaml"))
     for name in _LOCKS:
         pinned += _LOCKED.findall(place.text_or_empty(name, _LIMIT))

@@ -1,17 +1,14 @@
 """The rules to check: those that the user or the project selects, or defaults."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
-from remora.tools.host.ruff.import_sorters import sorts_as_ruff
+from remora.tools.host.ruff.import_style import sorts_as_ruff
 from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_use
-from remora.tools.host.ruff.rule_codes import all_rules
-from remora.tools.host.ruff.rule_selectors import expand, unknown_selectors
-from remora.tools.tree import ToolTree
+from remora.tools.host.ruff.rules import all_rules, expand, unknown_selectors
 
 CLASSIC = ("E4", "E7", "E9", "F")
 """Ruff's default rules from 0.1 to 0.15."""
@@ -32,24 +29,6 @@ _IMPORT_ORDER = "I001"
 _FIRST = ("E", "F")
 _CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
 _MOST_SHOWN = 10
-
-
-_SELECTED: ContextVar[tuple[str, ...]] = ContextVar("selected_rules", default=())
-
-
-@contextmanager
-def selected_rules(selectors: Iterable[str]) -> Iterator[None]:
-    """Check the rules that the user selects in the block. No selectors mean the project's rules."""
-    token = _SELECTED.set(tuple(selectors))
-    try:
-        yield
-    finally:
-        _SELECTED.reset(token)
-
-
-def user_selects() -> bool:
-    """Return True if the user selects the rules."""
-    return bool(_SELECTED.get())
 
 
 def selectors_in(texts: Iterable[str]) -> list[str]:
@@ -74,14 +53,13 @@ class RuleChoice(NamedTuple):
     text: str = ""
 
 
-def rule_choice(place: ToolTree, path: str) -> RuleChoice:
+def rule_choice(place: FileTree, path: str, selected: Sequence[str] = ()) -> RuleChoice:
     """Return the rules to check in a file or folder.
 
-    A selection of the user comes first. A project that pins an older ruff gets only rules that this
+    The rules that the user selects come first. A project that pins an older ruff gets only rules that this
     version has, and its default rules if it does not select others. A project that does not select
     rules gets the defaults of ruff, without those of taste unless it pins a version that has them.
     """
-    selected = _SELECTED.get()
     if not selected:
         return _of_project(place, path, has_taste=False)
     if DEFAULT not in selected:
@@ -95,7 +73,7 @@ def rule_choice(place: ToolTree, path: str) -> RuleChoice:
     return RuleChoice(options, f"{_shown(added)}, as selected, and {text}")
 
 
-def _of_project(place: ToolTree, path: str, *, has_taste: bool) -> RuleChoice:
+def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
     settings = settings_for(place, path) or []
     used = ruff_use(place).version
     defaults = _defaults(used)
@@ -121,7 +99,7 @@ def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
     return ("--ignore", ",".join(codes)) if codes else ()
 
 
-def _codes_of_taste(place: ToolTree, settings: Sequence[dict[str, Any]]) -> list[str]:
+def _codes_of_taste(place: FileTree, settings: Sequence[dict[str, Any]]) -> list[str]:
     """Return the rules of taste that neither the project's settings nor its isort ask for."""
     codes = sorted(each.code for each in all_rules() if each.code)
     added = expand(setting_values(settings, "extend-select"), (), codes)
@@ -132,9 +110,9 @@ def _codes_of_taste(place: ToolTree, settings: Sequence[dict[str, Any]]) -> list
 class SelectedRules:
     """The rules that the user or the project selects, not because they are defaults of ruff."""
 
-    def __init__(self, place: ToolTree) -> None:
+    def __init__(self, place: FileTree, asked: Sequence[str]) -> None:
         self._place = place
-        self._asked = _SELECTED.get()
+        self._asked = asked
         self._selectors: dict[str, list[str]] = {}
 
     def are_asked_for(self, path: str, code: str) -> bool:

@@ -1,13 +1,24 @@
-"""Settings of isort with which it sorts imports as ruff does."""
+"""Order and lines of a project's imports, by its settings of isort and its files."""
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
 
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
+_MOST_FILES = 40
+_LEAST = 3
+_NAMING = (
+    ".pre-commit-config.yaml", "pyproject.toml", ".isort.cfg", "setup.cfg", "tox.ini", "Makefile"
+)  # fmt: skip
+_FORCED = re.compile(
+    r"--force-single-line\b|^\s*force_single_line\s*=\s*true", re.IGNORECASE | re.MULTILINE
+)
+_ONE_NAME = re.compile(r"^from (\S+) import \w+(?: as \w+)?[ \t]*(?:#.*)?$", re.MULTILINE)
+_SOME_NAMES = re.compile(r"^from \S+ import (?:\(|\w+(?: as \w+)?,)", re.MULTILINE)
 _SAME_ORDER = {
     *("profile", "skip", "skip_glob", "skip_gitignore", "extend_skip", "extend_skip_glob"),
     *("force_single_line", "line_length", "src_paths", "filter_files", "atomic"),
@@ -16,7 +27,7 @@ _SAME_ORDER = {
 _ISORT_AS_BLACK = re.compile(r"\bisort\b(?=.*--profile[=,'\" ]+black)", re.DOTALL)
 
 
-def sorts_as_ruff(place: ToolTree) -> bool:
+def sorts_as_ruff(place: FileTree) -> bool:
     """Return True if a project uses isort with settings that give the order of ruff."""
     settings = [*_isort_settings(place)]
     if settings:
@@ -31,7 +42,7 @@ def _is_same_order(settings: Mapping[str, object]) -> bool:
     return settings.get("profile") == "black" and settings.keys() <= _SAME_ORDER
 
 
-def _isort_settings(place: ToolTree) -> Iterator[Mapping[str, object]]:
+def _isort_settings(place: FileTree) -> Iterator[Mapping[str, object]]:
     """Yield the settings of isort in each file that has some."""
     try:
         tool = tomllib.loads(place.text_or_empty("pyproject.toml")).get("tool")
@@ -51,3 +62,20 @@ def _isort_settings(place: ToolTree) -> Iterator[Mapping[str, object]]:
             for section in ("settings", "isort", "tool:isort")
             if parser.has_section(section) and (section != "settings" or name == ".isort.cfg")
         )
+
+
+def imports_one_per_line(place: FileTree) -> bool:
+    """Return True if a project imports several names of a module in as many lines.
+
+    Isort's settings and arguments say so, or the first files, of which few may import several names
+    in a line.
+    """
+    if any(_FORCED.search(place.text_or_empty(name)) for name in _NAMING):
+        return True
+    repeated = together = 0
+    for path in place.files.glob("**/*.py", look=place.left)[:_MOST_FILES]:
+        body = place.text_or_empty(path)
+        alone = Counter(_ONE_NAME.findall(body))
+        repeated += sum(number > 1 for number in alone.values())
+        together += len(_SOME_NAMES.findall(body))
+    return repeated >= _LEAST and repeated > 4 * together

@@ -1,14 +1,15 @@
-"""Sandboxed process that runs ruff several times, because each start of a sandbox takes time."""
+"""Sandboxed processes that run ruff several times, because each start of a sandbox takes time."""
 
 import functools
 import os
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -19,14 +20,16 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.isolation import best_level
 from remora.sandbox.process import ProcessResult
 from remora.sandbox.supervisor_client import Command, start_supervised
-from remora.tools.tree import ToolTree
 
 MEMORY = 1 << 30
 """Bytes. For output of 64 MiB, more than which is not read, ruff needs half of it."""
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
-_SECONDS = 300.0
+SESSION_SECONDS = 300.0
 _GRACE_SECONDS = 1.0
+_MOST = 4
+_OLDEST = 900.0
+"""Seconds after which a process is replaced, because its own time limit ends it later."""
 _LOOP = """
 import json, subprocess, sys
 while head := sys.stdin.buffer.readline():
@@ -42,7 +45,7 @@ class RuffStoppedError(HostError):
     """Ruff's process ended, did not answer, or said too much, so nothing is known about its text."""
 
 
-class RuffSession:
+class RuffProcess:
     """A process that runs commands one after another in a folder."""
 
     def __init__(self, child: subprocess.Popen[bytes], level: int) -> None:
@@ -57,7 +60,7 @@ class RuffSession:
     def run(self, words: Sequence[str], stdin: bytes, seconds: float) -> ProcessResult:
         """Run a command. Raises RuffStoppedError if the process ended or if the command takes too long.
 
-        After an error, the session cannot be used any more.
+        After an error, the process cannot be used any more.
         """
         if self._is_broken:
             raise RuffStoppedError("ruff's process stopped after an error")
@@ -103,7 +106,7 @@ class RuffSession:
 
 
 @contextmanager
-def start_session(folder: Path, seconds: float) -> Iterator[RuffSession]:
+def start_process(folder: Path, seconds: float) -> Iterator[RuffProcess]:
     """Start a process that runs ruff in a folder, and end it when the block exits.
 
     It may read only the folder and the programs. It is ended after `seconds`. Raises HostError if
@@ -120,34 +123,85 @@ def start_session(folder: Path, seconds: float) -> Iterator[RuffSession]:
     )
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
     with start_supervised(command, level, streams) as (child, _):
-        yield RuffSession(child, level)
+        yield RuffProcess(child, level)
         assert child.stdin
         child.stdin.close()
         with suppress(subprocess.TimeoutExpired):  # then it is killed
             child.wait(_GRACE_SECONDS)
 
 
-_CURRENT: ContextVar[tuple[ToolTree, RuffSession] | None] = ContextVar("ruff_session", default=None)
-
-
-def session_of(place: ToolTree) -> RuffSession | None:
-    """Return the session that is open for a tree, or None."""
-    current = _CURRENT.get()
-    return current[1] if current is not None and current[0] is place else None
-
-
-@contextmanager
-def ruff_session(place: ToolTree) -> Iterator[None]:
-    """Run all of ruff's commands for a tree in a single process in the block."""
-    with start_session(place.tree, min(place.left(), _SECONDS)) as session:
-        token = _CURRENT.set((place, session))
-        try:
-            yield
-        finally:
-            _CURRENT.reset(token)
-
-
 @functools.cache
 def ruff_binary() -> Path:
     """Return the path of the bundled ruff."""
     return Path(find_ruff_bin())
+
+
+@dataclass(frozen=True)
+class _Process:
+    session: RuffProcess
+    opened: ExitStack
+    at: float
+
+
+class RuffProcesses:
+    """Pool of processes in a folder, each for one thread at a time.
+
+    They start when they are needed, and are kept until `close`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._changed = threading.Condition()
+        self._idle: list[_Process] = []
+        self._used = 0
+        self._is_closed = False
+
+    @contextmanager
+    def session(self, seconds: float) -> Iterator[RuffProcess]:
+        """Yield a process that no other thread uses. It ends if the block raises.
+
+        Waits at most `seconds` for one. Raises HostError if there is none, or if it cannot start.
+        """
+        process = self._take(seconds)
+        try:
+            process = process or self._start()
+            yield process.session
+        except BaseException:
+            self._give_back(process, is_sound=False)
+            raise
+        self._give_back(process, is_sound=True)
+
+    def close(self) -> None:
+        """End all processes. Those that are in use end when they are given back."""
+        with self._changed:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for process in idle:
+            process.opened.close()
+
+    def _start(self) -> _Process:
+        with ExitStack() as stack:
+            session = stack.enter_context(start_process(self._folder, seconds=2 * _OLDEST))
+            return _Process(session, stack.pop_all(), time.monotonic())
+
+    def _take(self, seconds: float) -> _Process | None:
+        """Return an idle process, or None if a new one is to be started."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._idle or self._used < _MOST, seconds):
+                raise HostError("ruff's processes did not finish in time")
+            self._used += 1
+            process = self._idle.pop() if self._idle else None
+        if process is not None and time.monotonic() - process.at > _OLDEST:
+            process.opened.close()
+            return None
+        return process
+
+    def _give_back(self, process: _Process | None, *, is_sound: bool) -> None:
+        with self._changed:
+            self._used -= 1
+            keeps = is_sound and not self._is_closed
+            if process is not None and keeps:
+                self._idle.append(process)
+            self._changed.notify()
+        if process is not None and not keeps:
+            process.opened.close()

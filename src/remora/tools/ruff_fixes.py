@@ -5,11 +5,14 @@ from typing import Any
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.edit.text_lines import Text, decode, lines_of
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
+from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.finding import Finding, edits_of
-from remora.tools.host.ruff.new_findings import lasting_new_finding
-from remora.tools.host.ruff.ruff_process import check_file
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.node_findings import fix_within
 from remora.tools.tree import ToolTree
 
 _SOURCES = (".py", ".pyi")
@@ -34,11 +37,11 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     that cannot be removed by a safe fix on the node's lines.
     """
     text = _source(place, path)
-    present = check_file(place, path)
+    present = place.ruff.check_file(path)
     finding = _find_finding(present, path, (code, line, column))
     fix = _allowed_fix(finding, unsafe=unsafe)
     content = text._replace(body=apply_edits(text.body, edits_of(text.body, fix))).bytes()
-    harm = None if node is None else lasting_new_finding(place, path, node, present, content)
+    harm = None if node is None else _lasting_new_finding(place, path, node, present, content)
     if harm:
         raise HostError(f"{path}:{line}: the fix of {code} was not applied: {harm}")
     place.write(path, content)
@@ -57,7 +60,7 @@ def apply_safe_fixes(
     anything if a finding does not exist or has no safe fix.
     """
     text = _source(place, path)
-    present = check_file(place, path)
+    present = place.ruff.check_file(path)
     lines = lines_of(text.body)
     wanted: list[tuple[Finding, tuple[Edit, ...]]] = []
     for spot in findings:
@@ -138,7 +141,7 @@ def _without_lasting_findings(
 
     def harm(chosen: Sequence[_FixEdits]) -> str | None:
         content = text._replace(body=_with_fixes(text, chosen)).bytes()
-        return lasting_new_finding(place, path, node, present, content)
+        return _lasting_new_finding(place, path, node, present, content)
 
     if harm(all_of_them) is None:
         return _with_fixes(text, all_of_them), all_of_them, []
@@ -192,3 +195,30 @@ def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
     if fix["applicability"] != "safe" and not (unsafe and fix["applicability"] == "unsafe"):
         raise HostError(f"{name} has a fix that is {fix['applicability']}, not safe")
     return fix
+
+
+def _lasting_new_finding(
+    place: ToolTree, path: str, node: str, before: list[Finding], content: bytes
+) -> str | None:
+    """Describe a finding that `content` would add and that a later safe fix would not remove.
+
+    Only safe fixes on the node's lines are considered. For example, unsorted imports can be fixed
+    later, but an unused import on the lines of another node cannot. Returns None if there is no
+    such finding.
+    """
+    extra = new_findings(before, place.ruff.check_text(path, content))
+    if not extra:
+        return None
+    module = parse_module(path, content)
+    if not isinstance(module, Module):
+        return module.detail
+    key = node_key(escape_path(path), node)
+    own = own_lines(module, key) if find_node(module, key) is not None else frozenset()
+    for finding in extra:
+        if not (_is_safe(finding["fix"]) and fix_within(finding["fix"], own)):
+            return f"it would add {finding['code']} in line {finding['line']}"
+    return None
+
+
+def _is_safe(fix: dict[str, Any] | None) -> bool:
+    return fix is not None and fix["applicability"] == "safe"

@@ -1,4 +1,4 @@
-"""Host function that returns the findings of a node and the kinds of their fixes."""
+"""Host functions that return findings of ruff, of files or of a node."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,11 +15,30 @@ from remora.errors import HostError
 from remora.ids import MODULE, escape_path, node_key
 from remora.text import clip
 from remora.tools.host.ruff.finding import Finding, edits_of
-from remora.tools.host.ruff.ruff_process import check_file
 from remora.tools.tree import ToolTree
 
 _MESSAGE_LIMIT = 90
 _SHOWN = 8
+
+
+def ruff_check(
+    place: ToolTree,
+    paths: list[str],
+    select: list[str] | None = None,
+    unsafe: bool = False,
+    preview: bool = False,
+) -> list[Finding]:
+    """Return the ruff findings in files and folders, sorted by path, line, column and code.
+
+    Each finding has `code, message, path, line, column, end_line, end_column, fix`. Lines and
+    columns start at 1, and columns are counted in characters. A syntax error has the code
+    `invalid-syntax`. `fix` is null or has `applicability` (`safe`, `unsafe`, `display`), `message`
+    and `edits`. Each edit has `line, column, end_line, end_column, content`. Unsafe fixes are
+    included only if `unsafe` is True. `select` replaces the configured rules. If `preview` is True,
+    rules and fixes are those of ruff's preview mode. Files that the configuration excludes have no
+    findings.
+    """
+    return place.ruff.check(paths, select, unsafe=unsafe, preview=preview)
 
 
 def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
@@ -39,7 +58,7 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """
     content = place.read(path)
     own = _own_lines(path, content, node)
-    found = [f for f in check_file(place, path) if own is None or f["line"] in own]
+    found = [f for f in place.ruff.check_file(path) if own is None or f["line"] in own]
     return describe_findings(decode(path, content).body, found, own)
 
 

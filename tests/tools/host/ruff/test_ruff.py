@@ -11,8 +11,7 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
-from remora.tools.host.ruff.ruff_process import check_text, lint_findings, one_process
-from remora.tools.host.ruff.ruff_session import RuffStoppedError
+from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
@@ -83,7 +82,7 @@ def test_a_file_that_is_not_utf8_has_a_finding(tree: Path, call: Callable[..., A
 
 
 def test_text_that_is_in_no_file_is_checked_as_if_it_were(tree: Path) -> None:
-    assert codes(check_text(ToolTree(tree), "new.py", b"import os\n")) == [("F401", 1)]
+    assert codes(ToolTree(tree).ruff.check_text("new.py", b"import os\n")) == [("F401", 1)]
     assert not (tree / "new.py").exists()
 
 
@@ -93,7 +92,7 @@ def test_a_project_that_has_ruff_fix_always_is_only_looked_at(
     (tree / "ruff.toml").write_text("fix = true\nunsafe-fixes = true\n")
     (tree / "a.py").write_text("import os\n")
     assert codes(call("ruff_check", ["a.py"])) == [("F401", 1)]
-    assert codes(check_text(ToolTree(tree), "a.py", b"import sys\n")) == [("F401", 1)]
+    assert codes(ToolTree(tree).ruff.check_text("a.py", b"import sys\n")) == [("F401", 1)]
     assert (tree / "a.py").read_text() == "import os\n"
 
 
@@ -298,7 +297,7 @@ class TestConfiguration:
         for path in ("a.py", "skip/b.py"):
             (tree / path).write_text("import os\nf''\n")
 
-        found = lint_findings(tree, ["a.py", "skip/b.py"])
+        found = ToolTree(tree).ruff.check(["a.py", "skip/b.py"], unsafe=True)
 
         assert [(f["path"], f["code"]) for f in found] == [("a.py", "F541")]
 
@@ -307,9 +306,9 @@ class TestConfiguration:
         (tree.parent / "ruff.toml").write_text('[lint]\nselect = ["E711"]\n')
         (tree / "a.py").write_text("import os\n")
 
-        assert ("F401", 1) in codes(lint_findings(tree, ["a.py"]))
-        assert ("F401", 1) in codes(lint_findings(tree, ["."]))
-        assert ("F401", 1) in codes(check_text(ToolTree(tree), "a.py", b"import os\n"))
+        assert ("F401", 1) in codes(ToolTree(tree).ruff.check(["a.py"], unsafe=True))
+        assert ("F401", 1) in codes(ToolTree(tree).ruff.check(["."], unsafe=True))
+        assert ("F401", 1) in codes(ToolTree(tree).ruff.check_text("a.py", b"import os\n"))
 
     def test_a_configuration_in_a_folder_counts_for_that_folder(self, tree: Path) -> None:
         (tree / "ruff.toml").unlink()
@@ -318,7 +317,7 @@ class TestConfiguration:
         for path in ("a.py", "sub/b.py"):
             (tree / path).write_text("import os\nf''\n")
 
-        found = lint_findings(tree, ["."])
+        found = ToolTree(tree).ruff.check(["."], unsafe=True)
 
         assert ("sub/b.py", "F401") not in {(f["path"], f["code"]) for f in found}
         assert ("sub/b.py", "F541") in {(f["path"], f["code"]) for f in found}
@@ -328,9 +327,9 @@ class TestConfiguration:
         (tree / "ruff.toml").unlink()
         (tree / "a.py").write_text("type X = int\n")
         (tree / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
-        new = lint_findings(tree, ["a.py"])
+        new = ToolTree(tree).ruff.check(["a.py"], unsafe=True)
         (tree / "pyproject.toml").write_text('[project]\nrequires-python = ">= 3.9, <4"\n')
-        old = lint_findings(tree, ["a.py"])
+        old = ToolTree(tree).ruff.check(["a.py"], unsafe=True)
 
         assert "invalid-syntax" not in {f["code"] for f in new}
         assert "invalid-syntax" in {f["code"] for f in old}
@@ -356,9 +355,9 @@ class TestConfiguration:
     ) -> None:
         (tree / "ruff.toml").unlink()
         (tree / "a.py").write_text("from typing import List\n\nx: List[int] = []\n")
-        assert "UP006" in {f["code"] for f in lint_findings(tree, ["a.py"])}
+        assert "UP006" in {f["code"] for f in ToolTree(tree).ruff.check(["a.py"], unsafe=True)}
         (tree / path).write_text(text)
-        assert "UP006" not in {f["code"] for f in lint_findings(tree, ["a.py"])}
+        assert "UP006" not in {f["code"] for f in ToolTree(tree).ruff.check(["a.py"], unsafe=True)}
 
     @pytest.mark.parametrize(
         ("path", "text"),
@@ -374,7 +373,7 @@ class TestConfiguration:
         (tree / "ruff.toml").unlink()
         (tree / "a.py").write_text("from typing import List\n\nx: List[int] = []\n")
         (tree / path).write_bytes(text.encode("latin-1"))
-        assert "UP006" in {f["code"] for f in lint_findings(tree, ["a.py"])}
+        assert "UP006" in {f["code"] for f in ToolTree(tree).ruff.check(["a.py"], unsafe=True)}
 
     def test_a_configuration_may_extend_another_of_the_tree(self, tree: Path) -> None:
         (tree / "base.toml").write_text('[lint]\nselect = ["F541"]\n')
@@ -382,7 +381,7 @@ class TestConfiguration:
         (tree / "sub" / "ruff.toml").write_text('extend = "../base.toml"\n')
         (tree / "sub" / "a.py").write_text("import os\nf''\n")
 
-        assert codes(lint_findings(tree, ["sub/a.py"])) == [("F541", 2)]
+        assert codes(ToolTree(tree).ruff.check(["sub/a.py"], unsafe=True)) == [("F541", 2)]
 
     @pytest.mark.parametrize(
         "extend",
@@ -398,7 +397,7 @@ class TestConfiguration:
 
         for path in ("a.py", ".", "sub"):
             with pytest.raises(HostError, match="outside the root"):
-                lint_findings(tree, [path])
+                ToolTree(tree).ruff.check([path], unsafe=True)
 
     @pytest.mark.parametrize(
         "extend", ["$BASE/base.toml", "${BASE}/base.toml", "sub/$BASE", "$BASE"]
@@ -416,7 +415,7 @@ class TestConfiguration:
         (tree / "ruff.toml").write_text(f'extend = "{extend}"\n')
         (tree / "a.py").write_text("")
         with pytest.raises(HostError, match="outside the root"):
-            lint_findings(tree, ["a.py"])
+            ToolTree(tree).ruff.check(["a.py"], unsafe=True)
 
     @pytest.mark.parametrize("base", ["base.toml", "my-pyproject.toml", "sub/.ruff.toml"])
     def test_so_is_one_that_does_it_at_one_remove(self, tree: Path, base: str) -> None:
@@ -426,19 +425,19 @@ class TestConfiguration:
         (tree / "a.py").write_text("")
 
         with pytest.raises(HostError, match=rf"{base}: .*outside the root"):
-            lint_findings(tree, ["a.py"])
+            ToolTree(tree).ruff.check(["a.py"], unsafe=True)
 
     def test_a_circle_and_a_link_are_refused(self, tree: Path) -> None:
         (tree / "a.py").write_text("")
         (tree / "ruff.toml").write_text('extend = "ruff.toml"\n')
         with pytest.raises(HostError, match="circular"):
-            lint_findings(tree, ["a.py"])
+            ToolTree(tree).ruff.check(["a.py"], unsafe=True)
 
         (tree / "ruff.toml").unlink()
         (tree.parent / "outer.toml").write_text("")
         (tree / "ruff.toml").symlink_to(tree.parent / "outer.toml")
         with pytest.raises(HostError, match="symbolic link"):
-            lint_findings(tree, ["a.py"])
+            ToolTree(tree).ruff.check(["a.py"], unsafe=True)
 
     @pytest.mark.parametrize(
         "broken", ["[lint\n", '[lint]\nselect = ["NOPE1"]\n', "unknown-key = 1\n"]
@@ -448,7 +447,7 @@ class TestConfiguration:
         (tree / "a.py").write_text("")
 
         with pytest.raises(HostError, match=r"ruff\.toml") as caught:
-            lint_findings(tree, ["a.py"])
+            ToolTree(tree).ruff.check(["a.py"], unsafe=True)
         assert "\n" not in caught.value.message
 
 
@@ -457,13 +456,19 @@ def test_many_files_are_checked_at_once(tree: Path) -> None:
     for number in range(1, 30):
         shutil.copy(tree / "m0.py", tree / f"m{number}.py")
 
-    assert len(lint_findings(tree, [f"m{number}.py" for number in range(30)])) == 30
+    assert (
+        len(ToolTree(tree).ruff.check([f"m{number}.py" for number in range(30)], unsafe=True)) == 30
+    )
 
 
-@pytest.mark.parametrize("process", [one_process, lambda _: nullcontext()], ids=["shared", "own"])
+@pytest.mark.parametrize(
+    "process",
+    [lambda place: place.ruff.one_process(), lambda _: nullcontext()],
+    ids=["shared", "own"],
+)
 def test_ruff_is_stopped_before_it_uses_gigabytes(
     tree: Path, process: Callable[[ToolTree], AbstractContextManager[None]]
 ) -> None:
     place = ToolTree(tree)
     with process(place), pytest.raises(RuffStoppedError, match="needed more than 1,024 MiB"):
-        check_text(place, "huge.py", b"a;" * 500_000)
+        place.ruff.check_text("huge.py", b"a;" * 500_000)

@@ -1,0 +1,100 @@
+"""Files of a tree, and a time limit for work on them."""
+
+import math
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from remora.errors import HostError
+from remora.files.reserved_names import reserved
+from remora.sandbox.proc_paths import path_for_command
+from remora.threads import raise_if_cancelled
+from remora.workspaces.rooted_files import RootedFiles
+
+TEXT_LIMIT = 1024 * 1024
+NO_SUBPROCESS = "none"
+_PRINTABLE, _DELETE = 0x20, 0x7F
+
+
+class FileTree:
+    """Files of a tree, with a time limit and an isolation level.
+
+    `seen` is the path of the tree inside subprocesses.
+    `isolation` is the weakest isolation level of any subprocess so far.
+    """
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.seen = path_for_command(tree)
+        self.files = RootedFiles(tree)
+        self.isolation = NO_SUBPROCESS
+        self._seconds = self._ends = math.inf
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Limit the block to `seconds`. Long-running work must call `left` to enforce the limit.
+
+        Within another block, the earlier limit counts.
+        """
+        outer = self._seconds, self._ends
+        ends = time.monotonic() + seconds
+        if ends < self._ends:
+            self._seconds, self._ends = seconds, ends
+        try:
+            yield
+        finally:
+            self._seconds, self._ends = outer
+
+    def left(self) -> float:
+        """Return the number of seconds left. Raises HostError if the time limit has passed.
+
+        Raises Cancelled if the work of this thread is cancelled.
+        """
+        raise_if_cancelled()
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise HostError(f"not finished within {self._seconds:g} seconds")
+        return left
+
+    def note_isolation(self, level: str) -> None:
+        """Record the isolation level of a subprocess. `L0` is the weakest level."""
+        self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises HostError if the file cannot be read or is larger
+        than TEXT_LIMIT.
+        """
+        return self.files.read_bytes(path, limit=TEXT_LIMIT)
+
+    def text_or_empty(self, path: str, limit: int = TEXT_LIMIT) -> str:
+        """Return a file's text, or an empty string if it cannot be read or is larger than `limit`."""
+        try:
+            if not self.files.exists(path):
+                return ""
+            return self.files.read_bytes(path, limit=limit).decode("utf-8-sig", "replace")
+        except HostError:
+            return ""
+
+    def write(self, path: str, content: bytes) -> None:
+        self._writable(path, content)
+        self.files.write_bytes(path, content)
+
+    def create(self, path: str, content: bytes) -> None:
+        """Write a new file. Raises HostError if the file already exists or cannot be written."""
+        self._writable(path, content)
+        if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
+            raise HostError(f"{path!r}: a new file's name must not contain control characters")
+        if re.match(r"[./]*-", path):
+            raise HostError(f"{path!r}: begins with `-`, which commands would read as an option")
+        self.files.create(path, content)
+
+    def _writable(self, path: str, content: bytes) -> None:
+        kind = reserved(path)
+        if kind == "records":
+            raise HostError(f"{path}: tools must not change version control data or recordings")
+        if kind == "settings":
+            raise HostError(f"{path}: tools must not change the configuration of agents")
+        if len(content) > TEXT_LIMIT:
+            raise HostError(f"{path}: would become larger than {TEXT_LIMIT} bytes")

@@ -1,0 +1,385 @@
+"""Runs of ruff on the files of a tree, using the project's configuration."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from remora.errors import HostError
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.process import ProcessResult, run_command
+from remora.sandbox.supervisor_client import Command
+from remora.tools.file_tree import FileTree
+from remora.tools.host.ruff.config_files import has_config_below
+from remora.tools.host.ruff.finding import Finding, finding_of
+from remora.tools.host.ruff.options import OptionsOf, RuffOptions
+from remora.tools.host.ruff.processes import (
+    MEMORY,
+    SESSION_SECONDS,
+    RuffProcess,
+    RuffStoppedError,
+    ruff_binary,
+    start_process,
+)
+from remora.tools.host.ruff.ruff_base import RuffBase
+from remora.tools.host.ruff.rule_choice import SelectedRules
+
+SECONDS = 30.0
+_OUTPUT_LIMIT = 64 * 1024 * 1024
+_CHECKED = (0, 1, 2)  # exit codes of `format --check`: formatted, unformatted, a syntax error
+_AT_ONCE = 2000  # paths for one command line
+_CHECK = ("check", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format", "json")
+_NAMES = ("F811", "F821", "F822", "F823")
+"""Rules whose findings are errors when the code runs, or hide code: names are not defined, or twice."""
+_SOURCES = (".py", ".pyi")
+_GUTTER = re.compile(r"\s*(?:\d+\s*)?(?:\||\^)")
+
+
+class FixedText(NamedTuple):
+    """A text after fixes, and the findings that are left in it, or None if they are not known."""
+
+    content: bytes
+    left: list[Finding] | None
+
+
+MakeRuff = Callable[[FileTree], "Ruff"]
+"""Returns the object that runs ruff for a tree."""
+
+
+class Ruff:
+    """Runs ruff for a tree, within the time limit of the tree.
+
+    A copy of a `base` shares its processes and results while `is_like_base` returns True, which
+    means that it has the base's files and configuration. `selected` contains the rules that the user
+    selects, if there is no base to say it.
+    """
+
+    def __init__(
+        self,
+        files: FileTree,
+        base: RuffBase | None = None,
+        is_like_base: Callable[[], bool] = lambda: True,
+        selected: Sequence[str] = (),
+    ) -> None:
+        self._files = files
+        self._base = base
+        self._is_like_base = is_like_base
+        self._own = RuffOptions(files, selected if base is None else base.options.selected)
+        self._process: RuffProcess | None = None
+
+    @property
+    def selected(self) -> Sequence[str]:
+        """The rules that the user selects."""
+        return self._own.selected
+
+    @property
+    def options(self) -> RuffOptions:
+        """The options for the tree, which are computed once for all copies of a base."""
+        base = self._shared()
+        return self._own if base is None else base.options
+
+    def selected_rules(self) -> SelectedRules:
+        """Return the rules that the user or the project selects, not because they are defaults."""
+        return self._own.selected_rules()
+
+    @contextmanager
+    def one_process(self) -> Iterator[None]:
+        """Run ruff in few sandboxed processes in the block, which is faster for many runs.
+
+        The configuration and the names of the tree's files must not change in the block.
+        """
+        before, is_like = self._is_like_base, self._is_like_base()
+        self._is_like_base = lambda: is_like
+        try:
+            if self._shared() is not None:
+                yield
+                return
+            seconds = min(self._files.left(), SESSION_SECONDS)
+            with start_process(self._files.tree, seconds) as self._process:
+                yield
+        finally:
+            self._is_like_base, self._process = before, None
+
+    def check(
+        self,
+        paths: list[str],
+        select: list[str] | None = None,
+        *,
+        unsafe: bool = False,
+        preview: bool = False,
+    ) -> list[Finding]:
+        """Return the ruff findings in files and folders, as the host function `ruff_check` does.
+
+        `select` replaces the configured rules. Unsafe fixes are included only if `unsafe` is True.
+        """
+        rules = [*_rules(select), *(["--preview"] if preview else [])]
+        run = self._runner(reads_files=True)
+        found: list[Finding] = []
+        options_of = run.options.check if select is None else run.options.config
+        for own, group in _grouped(self._files, paths, options_of):
+            options = [*_CHECK, *rules, *own, "--force-exclude"]
+            for start in range(0, len(group), _AT_ONCE):
+                words = [*options, "--", *group[start : start + _AT_ONCE]]
+                found += run.findings(words, unsafe=unsafe)
+        known = {path: self._files.files.exists(path) for path in {each["path"] for each in found}}
+        found = sorted((each for each in found if known[each["path"]]), key=_sort_key)
+        if run.base is not None and unsafe and select is None and not preview:
+            run.base.remember(_python_files(self._files, paths), found)
+        return found
+
+    def check_file(self, path: str) -> list[Finding]:
+        """Return the ruff findings in a file, with unsafe fixes, or an empty list without a file.
+
+        Copies of a base share processes and results, because ruff gets the text, not the path.
+        """
+        if not path.endswith(_SOURCES):
+            return self.check([path], unsafe=True)
+        if not self._files.files.exists(path):
+            return []
+        return self.check_text(path, self._files.files.read_bytes(path))
+
+    def check_text(self, path: str, content: bytes, preview: Sequence[str] = ()) -> list[Finding]:
+        """Return the ruff findings for `content` as if it were the content of the file at `path`.
+
+        The file does not have to exist. If `preview` is given, only these rules are checked, and
+        their fixes include those that ruff offers in preview mode.
+        """
+        run = self._runner()
+        known = run.base.known_findings(path, content) if run.base and not preview else None
+        if known is not None:
+            return known
+        own = run.options.config(path) if preview else run.options.check(path)
+        more = [*_rules(list(preview)), "--preview"] if preview else []
+        words = [*_CHECK, *own, "--force-exclude", *more, *run.stdin_as(path)]
+        return sorted(run.findings(words, content, unsafe=True), key=_sort_key)
+
+    def check_names(self, path: str, content: bytes) -> list[Finding]:
+        """Return the undefined and redefined names in a version of the file at `path`.
+
+        They are found whatever is selected, excluded or silenced, because they are wrong in any
+        project.
+        """
+        run = self._runner()
+        words = [*_CHECK, "--ignore-noqa", "--select", ",".join(_NAMES), *run.options.names(path)]
+        found = run.findings([*words, *run.stdin_as(path)], content, unsafe=False)
+        return [each for each in found if each["code"] in _NAMES]
+
+    def with_sorted_imports(self, path: str, content: bytes) -> bytes:
+        """Return `content` with its imports sorted according to the project's configuration."""
+        run = self._runner()
+        words = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
+        words += [*run.options.sorting(path), "--force-exclude", *run.stdin_as(path)]
+        return run.run(words, content).stdout or content
+
+    def fix_text(
+        self,
+        path: str,
+        content: bytes,
+        *,
+        unsafe: bool = False,
+        unfixable: Sequence[str] = (),
+        fixable: Sequence[str] = (),
+    ) -> FixedText:
+        """Return `content` as `ruff check --fix` would leave it in the file at `path`.
+
+        Rules in `unfixable` are not fixed. If `fixable` is given, no other rules are fixed.
+        """
+        run = self._runner()
+        every = not unfixable and not fixable
+        words = ["check", "--no-cache", "--quiet", "--exit-zero"]
+        words += ["--fix", "--output-format", "json"] if every else ["--fix-only"]
+        words += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
+        words += ["--unfixable", ",".join(unfixable)] if unfixable else []
+        words += ["--fixable", ",".join(fixable)] if fixable else []
+        words += [*run.options.check(path), "--force-exclude", *run.stdin_as(path)]
+        finished = run.run(words, content)
+        left = None
+        with suppress(HostError):  # a warning
+            left = (
+                sorted(run.parsed(finished.stderr, unsafe=True), key=_sort_key) if every else None
+            )
+        return FixedText(finished.stdout, left)
+
+    def is_formatted(self, path: str, content: bytes, options: Sequence[str] | None = None) -> bool:
+        """Return True if `ruff format` would not change `content`.
+
+        Raises what `format_text` raises.
+        """
+        base = self._shared() if options is None else None
+        known = base.known_format(path, content) if base is not None else None
+        return self.format_text(path, content, options) == content if known is None else known
+
+    def find_formatted(self, paths: Sequence[str]) -> None:
+        """Find out which files of a base are formatted, in one run for all of them.
+
+        Later calls of `is_formatted` then need no run. Does nothing if ruff fails.
+        """
+        run = self._runner(reads_files=True)
+        if run.base is None:
+            return
+        with suppress(HostError):
+            for own, group in _grouped(self._files, list(paths), run.options.config):
+                options = ["format", "--check", "--no-cache", "--quiet", "--output-format", "json"]
+                words = [*options, *own, "--force-exclude", "--", *group[:_AT_ONCE]]
+                found = run.findings(words, unsafe=False, codes=_CHECKED)
+                changed = {each["path"] for each in found}
+                for path, content in _python_files(self._files, group[:_AT_ONCE]).items():
+                    run.base.remember_format(path, content, is_formatted=path not in changed)
+
+    def format_text(self, path: str, content: bytes, options: Sequence[str] | None = None) -> bytes:
+        """Return `content` as `ruff format` would leave it in the file at `path`.
+
+        If `options` is given, ruff's configuration in the tree is ignored. Raises HostError if the
+        content does not parse.
+        """
+        run = self._runner()
+        own = run.options.config(path) if options is None else run.options.isolated()
+        words = ["format", "--no-cache", "--quiet", *own, "--force-exclude", *(options or ())]
+        return run.run([*words, *run.stdin_as(path)], content).stdout
+
+    def _shared(self) -> RuffBase | None:
+        """Return the base, if runs for it are valid for this tree."""
+        return self._base if self._base is not None and self._is_like_base() else None
+
+    def _runner(self, *, reads_files: bool = False) -> "_Runner":
+        """Return what runs a command: processes of the base read its files, not those of a copy."""
+        base = self._shared()
+        if base is not None and reads_files and base.options.files.tree != self._files.tree:
+            base = None
+        return _Runner(self._files, base, self._own, self._process)
+
+
+def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
+    return finding["path"], finding["line"], finding["column"], finding["code"]
+
+
+def _rules(select: list[str] | None) -> list[str]:
+    if select is None:
+        return []
+    for rule in select:
+        if not (rule.isascii() and rule.isalnum()):
+            raise HostError(f"{rule!r} is not a rule code; use e.g. F401 or F")
+    return ["--select", ",".join(select)] if select else []
+
+
+def _python_files(files: FileTree, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of the Python files among some paths."""
+    return {
+        path: files.files.read_bytes(path)
+        for path in paths
+        if path.endswith(_SOURCES) and files.files.exists(path)
+    }
+
+
+def _grouped(
+    files: FileTree, paths: list[str], options_of: OptionsOf
+) -> list[tuple[list[str], list[str]]]:
+    """Group the paths to check by the options that they need."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for path in paths:
+        files.left()
+        for each in _expanded(files, path, options_of):
+            groups.setdefault(tuple(options_of(each)), []).append(each)
+    return [(list(own), group) for own, group in groups.items()]
+
+
+def _expanded(files: FileTree, path: str, options_of: OptionsOf) -> Sequence[str]:
+    """Return the paths to check for a file or folder.
+
+    A folder is replaced with its Python files if its subfolders need other options.
+    """
+    folder = "" if path.rstrip("/") == "." else path.rstrip("/")
+    if folder and files.files.exists(path):
+        return [path]
+    if not folder or files.files.is_folder(path):
+        return _folder_arguments(files, folder, options_of)
+    files.files.stat(path)  # raises if it cannot be read
+    return []
+
+
+def _folder_arguments(files: FileTree, folder: str, options_of: OptionsOf) -> Sequence[str]:
+    whole = f"{folder}/." if folder else "."
+    nested = has_config_below(files, folder)
+    if not nested or not options_of(whole):
+        return [whole]
+    prefix = f"{folder}/" if folder else ""
+    kinds = (f"{prefix}**/*.py", f"{prefix}**/*.pyi")
+    return sorted(path for kind in kinds for path in files.files.glob(kind, look=files.left))
+
+
+class _Runner:
+    """Runs commands, for a base if there is one, or else in a process that is open for the tree."""
+
+    def __init__(
+        self, files: FileTree, base: RuffBase | None, own: RuffOptions, process: RuffProcess | None
+    ) -> None:
+        self.base = base
+        self.options = own if base is None else base.options
+        self._files = files
+        self._seen = self.options.files.seen
+        self._process = process
+
+    def stdin_as(self, path: str) -> list[str]:
+        """Return options to read a file from stdin. With a relative path, ruff finds no root."""
+        return ["--stdin-filename", f"{self._seen}/{path}", "-"]
+
+    def findings(
+        self,
+        words: list[str],
+        stdin: bytes = b"",
+        *,
+        unsafe: bool,
+        codes: Sequence[int] = (0,),
+    ) -> list[Finding]:
+        return self.parsed(self.run(words, stdin, codes).stdout, unsafe=unsafe)
+
+    def parsed(self, output: bytes, *, unsafe: bool) -> list[Finding]:
+        """Return the findings in ruff's output."""
+        try:
+            raw = msgspec.json.decode(output or b"[]")
+        except msgspec.DecodeError:
+            raise HostError("ruff's output is not valid JSON") from None
+        return [finding_of(item, self._seen, unsafe=unsafe) for item in raw]
+
+    def run(
+        self, words: list[str], stdin: bytes = b"", codes: Sequence[int] = (0,)
+    ) -> ProcessResult:
+        """Run ruff. Raises HostError if its exit code is not one of `codes`."""
+        files, binary = self._files, ruff_binary()
+        seconds = min(SECONDS, files.left())
+        process = self.base or self._process
+        if process is not None:
+            finished = process.run((str(binary), *words), stdin, seconds)
+        else:
+            command = Command(
+                argv=(str(binary), *words),
+                folder=files.tree,
+                seconds=seconds,
+                confinement=Confinement(read=(files.tree, binary)),
+                memory=MEMORY,
+            )
+            finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
+        files.note_isolation(finished.isolation)
+        files.left()
+        if finished.timed_out:
+            raise RuffStoppedError(f"ruff did not finish within {seconds:.3g} seconds")
+        if finished.returncode < 0:
+            raise RuffStoppedError(
+                f"ruff crashed or needed more than {MEMORY >> 20:,} MiB of memory"
+            )
+        if finished.truncated:
+            raise RuffStoppedError("ruff's output is too large; check fewer files at once")
+        if finished.returncode not in codes:
+            raise HostError(f"ruff failed: {_failure(finished, self._seen)}")
+        return finished
+
+
+def _failure(finished: ProcessResult, seen: Path) -> str:
+    """Return ruff's message as one line, without the quoted lines of a configuration file."""
+    lines = finished.stderr.decode("utf-8", "replace").replace(f"{seen}/", "").split("\n")
+    texts = [line.strip().removeprefix("Cause: ") for line in lines if not _GUTTER.match(line)]
+    message = "; ".join(filter(None, texts))
+    return message.removeprefix("ruff failed; ")[:300] or str(finished.returncode)
