@@ -436,8 +436,8 @@ def test_runs_in_files_are_mentioned_after_the_move_to_a_database(own: Project) 
     assert f"remora trace import {own.root / '.agentfs'}" in shown
 
     write(own.home, {"repos.yaml": f"repositories: [{own.root}, {own.home}]\n"})
-    assert own("runs", "--repos", own.home / "repos.yaml").out.splitlines() == [
-        "no runs yet; start one with `remora analyze --repos FILE`",
+    assert own("sweep", "list", own.home / "repos.yaml").out.splitlines() == [
+        "no runs yet; start one with `remora sweep run FILE`",
         "the runs in .agentfs/ of 1 repository are not in the database; "
         f"`remora trace import {own.root / '.agentfs'}` adds those of project",
     ]

@@ -337,7 +337,7 @@ def test_a_repository_of_a_sweep_needs_consent(
     git(project, "add", "-A")
     git(project, "commit", "-q", "-m", "settings")
     write(tmp_path, {"repos.yaml": f"repositories:\n- path: {project}\n"})
-    sweep = ("analyze", "--repos", "repos.yaml", "-o", "steps")
+    sweep = ("sweep", "run", "repos.yaml", "-o", "steps")
     refused = user(*sweep, cwd=tmp_path)
     assert refused.code != 0
     assert "you have not agreed" in " ".join((refused.out + refused.err).split())

@@ -87,6 +87,9 @@ def test_these_are_all_commands_and_no_other() -> None:
         *(f"remora trace {name}" for name in ["fork", "export", "compact", "reindex"]),
         *(f"remora agents {name}" for name in ["list", "show", "validate", "new"]),
         *(f"remora model {name}" for name in ["status", "pull"]),
+        "remora sweep",
+        *(f"remora sweep {name}" for name in ["run", "list", "show", "diff", "report"]),
+        *(f"remora sweep {name}" for name in ["review", "accept", "reject", "revert", "verify"]),
         "remora hub",
         *(f"remora hub {name}" for name in ["start", "stop", "status", "index", "get", "callers"]),
         *(

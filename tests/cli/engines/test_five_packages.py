@@ -23,7 +23,7 @@ ASKING = ("analyze", "-o", "steps", "--max-nodes", "4", "--seed", "1")
 """Runs an operation that asks the model, which no built-in one needs to do here."""
 CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
 SWEEP = (
-    "analyze", "--repos", "repos.yaml", "--full", "--yes", "--seed", "1",
+    "sweep", "run", "repos.yaml", "--full", "--yes", "--seed", "1",
     *(word for operation in OPERATIONS for word in ("-o", operation)),
 )  # fmt: skip
 

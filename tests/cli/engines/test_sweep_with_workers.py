@@ -33,7 +33,7 @@ def company(tmp_path: Path, dsn: str) -> Iterator[Company]:
 
 @pytest.mark.slow
 def test_its_changes_are_those_of_a_sweep_at_home(company: Company) -> None:
-    sweep = ("analyze", "--repos", "repos.yaml", "-o", "lint", "--yes", "--seed", "1")
+    sweep = ("sweep", "run", "repos.yaml", "-o", "lint", "--yes", "--seed", "1")
     at_home = company.remora(*sweep)
     company.start("worker")
     away = company.remora(*sweep, "--full", "--engine", "queue")
@@ -57,7 +57,7 @@ def test_two_clones_with_the_same_history_are_not_mixed_up(company: Company) -> 
     copy = company.project.parent / "copy"
     subprocess.run(["git", "clone", "-q", company.project, copy], check=True)
     (company.project / "repos.yaml").write_text("repositories: [{path: ., name: shop}, ../copy]\n")
-    swept = company.remora("analyze", "--repos", "repos.yaml", "-o", "lint", "--yes", code=1)
+    swept = company.remora("sweep", "run", "repos.yaml", "-o", "lint", "--yes", code=1)
     errors = [one["error"] for one in swept["repositories"] if one["error"]]
     assert len(errors) == 1, swept
     assert re.search("is already recorded for this project|is being written", errors[0])

@@ -60,7 +60,7 @@ def test_a_plan_is_estimated_from_the_runs_before_it(remora: Remora, tmp_path: P
 def test_a_sweep_is_estimated_from_the_sweep_before_it(remora: Remora, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         project(tmp_path / name, 4)
-    sweep = ("analyze", "--repos", "repos.yaml", "-o", "docstring", "--yes", "--json")
+    sweep = ("sweep", "run", "repos.yaml", "-o", "docstring", "--yes", "--json")
     with load_servers(0.15) as (server,):
         asking = (*sweep, "--model", server.address)
         write(tmp_path, {"repos.yaml": "repositories: [a]\n"})

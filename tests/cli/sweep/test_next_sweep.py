@@ -12,7 +12,7 @@ from tests.cli.sweep.test_sweep import LINT, UNUSED, repository, states
 
 pytestmark = pytest.mark.slow
 
-REPOS = ("--repos", "repos.yaml")
+REPOS = "repos.yaml"
 UNTYPED = 'def name():\n    return "shop"\n'
 
 
@@ -83,7 +83,7 @@ def test_an_earlier_sweep_of_other_operations_does_not_stand_in(
 ) -> None:
     commit(folder / "shop", **{"b.py": UNTYPED})
     first = remora(*LINT, "--json", cwd=folder).document["run_id"]
-    types = ("analyze", *REPOS, "-o", "types")
+    types = ("sweep", "run", REPOS, "-o", "types")
     second = remora(*types, "--json", cwd=folder).document["run_id"]
     assert second != first
     repository(folder / "web")
@@ -103,7 +103,16 @@ def test_each_operation_gets_its_branch_and_a_merged_branch_is_continued(
         git(shop, "config", name, value)
     commit(shop, **{"b.py": UNTYPED})
     sweep = (*LINT, "-o", "types")
-    accept = ("accept", "last", *REPOS, "--all", "--git-branch", "remora/{operation}", "--json")
+    accept = (
+        "sweep",
+        "accept",
+        REPOS,
+        "last",
+        "--all",
+        "--git-branch",
+        "remora/{operation}",
+        "--json",
+    )
     remora(*sweep, cwd=folder)
     done = remora(*accept, cwd=folder).document["repositories"]
     assert {one["branch"]: len(one["accepted"]) for one in done} == {
@@ -125,7 +134,7 @@ def test_a_sweep_of_another_installation_is_not_resumed(
     run_id = stranger(*LINT, "--json", cwd=folder).document["run_id"]
     repository(folder / "web")
     write(folder, {"repos.yaml": "repositories: [shop, web]\n"})
-    resume = ("analyze", *REPOS, "--resume", "last", "--json")
+    resume = ("sweep", "run", REPOS, "--resume", "last", "--json")
     refused = remora(*resume, cwd=folder)
     assert refused.code == 2
     assert "installation" in refused.error["message"]
@@ -142,5 +151,5 @@ def test_a_full_sweep_is_resumed_as_one(remora: Remora, folder: Path) -> None:
     (folder / "web").rename(folder / "away")
     run_id = remora(*LINT, "--full", "--json", cwd=folder).document["run_id"]
     (folder / "away").rename(folder / "web")
-    resumed = remora("analyze", *REPOS, "--resume", run_id, "--json", cwd=folder).document
+    resumed = remora("sweep", "run", REPOS, "--resume", run_id, "--json", cwd=folder).document
     assert states(resumed, "run_id") == {"shop": run_id, "web": run_id}

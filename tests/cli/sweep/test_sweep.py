@@ -1,4 +1,4 @@
-"""`--repos`: one run over several repositories, each of which keeps its own records."""
+"""`sweep`: one run over several repositories, each of which keeps its own records."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from tests.cli.conftest import Remora, git, tree, write
 
 UNUSED = "import os\nimport sys\n\n\ndef path() -> str:\n    return sys.prefix\n"
 SETTINGS = '[tool.ruff.lint]\nselect = ["F"]\n'
-LINT = ("analyze", "--repos", "repos.yaml", "-o", "lint")
+LINT = ("sweep", "run", "repos.yaml", "-o", "lint")
 
 
 def repository(folder: Path, **files: str) -> Path:
@@ -39,9 +39,9 @@ def states(document: dict[str, Any], key: str = "status") -> dict[str, str]:
     return {one["name"]: one[key] for one in document["repositories"]}
 
 
-def reads(remora: Remora, folder: Path, *words: str) -> dict[str, Any]:
+def reads(remora: Remora, folder: Path, verb: str) -> dict[str, Any]:
     """The document of a command that succeeds."""
-    done = remora(*words, "--repos", "repos.yaml", "--json", cwd=folder)
+    done = remora("sweep", verb, "repos.yaml", "--json", cwd=folder)
     assert done.code == 0, done.err
     document: dict[str, Any] = done.document
     return document
@@ -96,7 +96,7 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
         "shop": (1, False),
         "gone": (0, False),
     }
-    listed = remora("runs", "--repos", "repos.yaml", "--json", cwd=company).document["runs"]
+    listed = remora("sweep", "list", "repos.yaml", "--json", cwd=company).document["runs"]
     assert [run["run_id"] for run in listed] == [run_id, third["run_id"]]
     full = remora(*LINT, "--full", "--dry-run", "--json", cwd=company).document
     assert full["totals"]["jobs"] == {"lint": 3}
@@ -105,11 +105,11 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
 def check_reading(remora: Remora, company: Path) -> None:
     """Commands that read the run succeed, although a repository has none."""
     assert states(reads(remora, company, "show"))["gone"] == "missing"
-    diffs = reads(remora, company, "diff", "last")["repositories"]
+    diffs = reads(remora, company, "diff")["repositories"]
     assert [one["name"] for one in diffs] == ["web", "shop"]
-    assert len(reads(remora, company, "runs")["runs"]) == 1
+    assert len(reads(remora, company, "list")["runs"]) == 1
 
-    report = ("report", "--repos", "repos.yaml")
+    report = ("sweep", "report", "repos.yaml")
     assert "/nowhere does not exist\n" in remora(*report, cwd=company).out
     assert "| shop | 1 → 0 | 1 | 0 |" in remora(*report, cwd=company).out
     assert '<td class="good">1 → 0</td>' in remora(*report, "--format", "html", cwd=company).out
@@ -123,9 +123,9 @@ def test_records_that_cannot_be_read_are_a_failure(remora: Remora, company: Path
     stream = company / "shop" / ".agentfs" / "runs" / f"{run_id}.jsonl"
     stream.write_text(stream.read_text().replace('"job_end"', "", 1))
 
-    def fails(*words: str) -> None:
-        done = remora(*words, "--repos", "repos.yaml", cwd=company)
-        assert done.code == 1, (words, done.out, done.err)
+    def fails(verb: str, *words: str) -> None:
+        done = remora("sweep", verb, "repos.yaml", *words, cwd=company)
+        assert done.code == 1, (verb, words, done.out, done.err)
 
     for words in (("show",), ("diff",), ("report",), ("accept", "last", "--all")):
         fails(*words)
@@ -142,7 +142,7 @@ def test_a_sweep_and_its_records_are_shown_with_the_same_words(
     ran = remora(*LINT, cwd=company)
     assert ran.code == 1
     assert "[1/1] web: 1 verified\n" in ran.err
-    shown = remora("show", "--repos", "repos.yaml", cwd=company)
+    shown = remora("sweep", "show", "repos.yaml", cwd=company)
     for output in (ran.out, shown.out):
         rows = re.findall(r"^(web|shop|gone)  +(.+?)  ", output, re.MULTILINE)
         assert rows == [("web", "ended"), ("shop", "not started"), ("gone", "missing")]
@@ -150,7 +150,7 @@ def test_a_sweep_and_its_records_are_shown_with_the_same_words(
 
     # a repository that was swept before, but could not be planned now, is not unchanged
     (company / "shop" / "remora.yaml").unlink()
-    assert remora("analyze", "--repos", "repos.yaml", "--resume", "last", cwd=company).code == 1
+    assert remora("sweep", "run", "repos.yaml", "--resume", "last", cwd=company).code == 1
     write(company / "origins" / "web", {"b.py": UNUSED})
     git(company / "origins" / "web", "add", "-A")
     git(company / "origins" / "web", "commit", "-q", "-m", "more")
@@ -159,7 +159,7 @@ def test_a_sweep_and_its_records_are_shown_with_the_same_words(
 
     shutil.rmtree(company / "shop" / ".agentfs")
     (company / "shop" / ".agentfs").symlink_to(company)
-    for words in (LINT, ("show", "--repos", "repos.yaml")):
+    for words in (LINT, ("sweep", "show", "repos.yaml")):
         shown = remora(*words, cwd=company)
         assert shown.code == 1
         assert re.search("^shop +unreadable ", shown.out, re.MULTILINE)
@@ -167,7 +167,7 @@ def test_a_sweep_and_its_records_are_shown_with_the_same_words(
 
 @pytest.mark.slow
 def test_the_records_of_all_repositories_are_verified(remora: Remora, company: Path) -> None:
-    verify = ("trace", "verify", "--all", "--repos", "repos.yaml")
+    verify = ("sweep", "verify", "repos.yaml")
     empty = remora(*verify, cwd=company)
     assert empty.code == 0
     assert empty.out.splitlines() == [
@@ -199,10 +199,10 @@ def test_a_repository_whose_records_cannot_be_opened_is_a_failure_without_any_ru
     remora: Remora, company: Path
 ) -> None:
     (company / "shop" / ".agentfs").symlink_to(company)
-    done = remora("runs", "--repos", "repos.yaml", cwd=company)
+    done = remora("sweep", "list", "repos.yaml", cwd=company)
     assert done.code == 1
     assert "shop: " in done.err
-    verified = remora("trace", "verify", "--repos", "repos.yaml", cwd=company)
+    verified = remora("sweep", "verify", "repos.yaml", cwd=company)
     assert verified.code == 1
     assert "\nunreadable  shop: " in verified.out
 
@@ -214,7 +214,7 @@ def test_changes_are_accepted_onto_a_branch_per_operation(remora: Remora, compan
         git(clone, "config", "user.name", "t")
         git(clone, "config", "user.email", "t@localhost")
     branches = ("--if", "verified", "--git-branch", "remora/{operation}")
-    done = remora("accept", "last", "--repos", "repos.yaml", *branches, "--json", cwd=company)
+    done = remora("sweep", "accept", "repos.yaml", "last", *branches, "--json", cwd=company)
     assert done.code == 0
     assert {
         (one["name"], one["branch"], one["error"]) for one in done.document["repositories"]
@@ -227,7 +227,7 @@ def test_changes_are_accepted_onto_a_branch_per_operation(remora: Remora, compan
         assert "Remora-Trace: " in git(clone, "log", "-1", "--format=%B", "remora/lint")
         assert "import os" not in git(clone, "show", "remora/lint:a.py")
         assert not git(clone, "status", "--porcelain")
-    shown = remora("show", "--repos", "repos.yaml", "--json", cwd=company).document
+    shown = remora("sweep", "show", "repos.yaml", "--json", cwd=company).document
     assert (shown["totals"]["pending"], shown["totals"]["accepted"]) == (0, 2)
 
 
@@ -237,7 +237,7 @@ def test_a_repository_that_was_not_planned_is_planned_at_resume(
 ) -> None:
     run_id = remora(*LINT, "--json", cwd=company).document["run_id"]
     repository(company / "nowhere")
-    resumed = remora("analyze", "--repos", "repos.yaml", "--resume", "last", "--json", cwd=company)
+    resumed = remora("sweep", "run", "repos.yaml", "--resume", "last", "--json", cwd=company)
     assert resumed.code == 0, resumed.err
     assert states(resumed.document) == dict.fromkeys(("web", "shop", "gone"), "ended")
     assert {one["run_id"] for one in resumed.document["repositories"]} == {run_id}
@@ -250,7 +250,7 @@ def test_many_jobs_need_a_yes_and_the_plan_is_kept(remora: Remora, tmp_path: Pat
     refused = remora(*LINT, "--json", cwd=tmp_path)
     assert refused.code == 2
     assert "201 jobs: exceeds the limit" in refused.error["message"]
-    shown = remora("show", "--repos", "repos.yaml", "--json", cwd=tmp_path)
+    shown = remora("sweep", "show", "repos.yaml", "--json", cwd=tmp_path)
     (one,) = shown.document["repositories"]
     assert (one["status"], one["jobs"], one["statuses"]) == ("interrupted", 201, {})
     assert f"--resume {one['run_id']}" in refused.error["hint"]
@@ -286,9 +286,9 @@ def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None
         time.sleep(0.01)
     driver.terminate()
     driver.communicate(timeout=30)
-    shown = remora("show", "--repos", "repos.yaml", "--json", cwd=tmp_path).document
+    shown = remora("sweep", "show", "repos.yaml", "--json", cwd=tmp_path).document
     assert states(shown) == {"one": "ended", "two": "interrupted"}
-    resumed = remora("analyze", "--repos", "repos.yaml", "--resume", "last", "--json", cwd=tmp_path)
+    resumed = remora("sweep", "run", "repos.yaml", "--resume", "last", "--json", cwd=tmp_path)
     assert resumed.code == 0, resumed.err
     assert states(resumed.document) == {"one": "ended", "two": "ended"}
     assert resumed.document["totals"]["pending"] == 82
@@ -297,16 +297,13 @@ def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("analyze", "--repos", "repos.yaml", "src"), "PATH cannot be given"),
-        (("analyze", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
-        (("analyze", "--full"), "--full requires --repos"),
-        (("show", "--repos", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
-        (("show", "--repos", "repos.yaml"), "no sweep of these repositories is recorded"),
-        (("accept", "last", "--repos", "repos.yaml", "a.py"), "NODE cannot be combined"),
-        (("accept", "last", "--repos", "repos.yaml"), "nothing is selected"),
-        (("analyze", "--repos", "missing.yaml"), "missing.yaml: no such file"),
-        (("trace", "verify", "--repos", "repos.yaml", "--root", "shop"), "combined with --root"),
-        (("trace", "verify", "lint-1", "--repos", "repos.yaml"), "combined with AGENT or --anch"),
+        (("sweep", "run", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
+        (("sweep", "run", "repos.yaml", "--full", "--resume", "last"), "--full requires a new run"),
+        (("sweep", "show", "repos.yaml", "--root", "shop"), "cannot be combined with --root"),
+        (("sweep", "show", "repos.yaml"), "no sweep of these repositories is recorded"),
+        (("sweep", "accept", "repos.yaml", "last"), "nothing is selected"),
+        (("sweep", "run", "missing.yaml"), "missing.yaml: no such file"),
+        (("sweep", "verify", "repos.yaml", "--root", "shop"), "combined with --root"),
     ],
 )
 def test_what_does_not_fit_is_refused(

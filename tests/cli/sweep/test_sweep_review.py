@@ -13,7 +13,7 @@ from tests.cli.review.terminal import ASK, Terminal
 from tests.cli.sweep.test_sweep import LINT, UNUSED, repository
 
 FORMATTED = 'NAME = f"plain"\n'
-REPOS = ("--repos", "repos.yaml")
+REPOS = "repos.yaml"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def swept(remora: Remora, tmp_path: Path) -> Path:
 
 
 def pending(remora: Remora, folder: Path) -> dict[str, int]:
-    return each(remora("show", *REPOS, "--json", cwd=folder).document, "pending")
+    return each(remora("sweep", "show", REPOS, "--json", cwd=folder).document, "pending")
 
 
 def each(document: dict[str, Any], key: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def each(document: dict[str, Any], key: str) -> dict[str, Any]:
 
 @contextmanager
 def review(remora: Remora, folder: Path, *args: str) -> Iterator[Terminal]:
-    terminal = Terminal(remora, folder, "review", *REPOS, *args, size=(40, 100))
+    terminal = Terminal(remora, folder, "sweep", "review", REPOS, *args, size=(40, 100))
     try:
         yield terminal
     finally:
@@ -46,7 +46,7 @@ def review(remora: Remora, folder: Path, *args: str) -> Iterator[Terminal]:
 
 @pytest.mark.slow
 def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Path) -> None:
-    done = remora("accept", "last", *REPOS, "--owner", "@team/b", "--json", cwd=swept)
+    done = remora("sweep", "accept", REPOS, "last", "--owner", "@team/b", "--json", cwd=swept)
     assert done.code == 0
     assert "skipped 3 change sets that the options leave out (-v says why)\n" in done.err
     assert "@all" not in done.err
@@ -55,7 +55,7 @@ def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Pa
     assert (swept / "shop" / "a.py").read_text() == UNUSED
     assert pending(remora, swept) == {"shop": 1, "web": 2}
 
-    undone = remora("revert", "last", *REPOS, "--json", cwd=swept)
+    undone = remora("sweep", "revert", REPOS, "last", "--json", cwd=swept)
     assert each(undone.document, "reverted") == {"shop": ["node:b.py:__module__"], "web": []}
     assert (swept / "shop" / "b.py").read_text() == FORMATTED
 
@@ -63,7 +63,7 @@ def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Pa
 @pytest.mark.slow
 def test_a_conflict_says_how_to_redo_the_change(remora: Remora, swept: Path) -> None:
     write(swept / "shop", {"b.py": 'NAME = f"edited"\n'})
-    done = remora("accept", "last", *REPOS, "--all", cwd=swept)
+    done = remora("sweep", "accept", REPOS, "last", "--all", cwd=swept)
     assert done.code == 1
     assert "shop: accepted 1 change set\n  1 conflict, not written:\n    b.py\n" in done.out
     assert f"next: remora analyze -o lint --node 'b.py:*' --root {swept}/shop\n" in done.out
@@ -72,14 +72,16 @@ def test_a_conflict_says_how_to_redo_the_change(remora: Remora, swept: Path) -> 
 
 @pytest.mark.slow
 def test_a_rule_is_rejected_everywhere(remora: Remora, swept: Path) -> None:
-    diffs = remora("diff", "last", *REPOS, "--json", cwd=swept).document["repositories"]
+    diffs = remora("sweep", "diff", REPOS, "last", "--json", cwd=swept).document["repositories"]
     assert [len(one["diffs"]) for one in diffs] == [2, 2]
-    done = remora("reject", "last", *REPOS, "--rule", "F401", "--feedback", "kept", cwd=swept)
+    done = remora(
+        "sweep", "reject", REPOS, "last", "--rule", "F401", "--feedback", "kept", cwd=swept
+    )
     assert done.out == "shop: rejected 1 change set\nweb: rejected 1 change set\n"
     assert pending(remora, swept) == {"shop": 1, "web": 1}
-    assert '"rejected": 2,' in remora("runs", *REPOS, "--json", cwd=swept).out
-    assert "  REJECTED  REVERTED  " in remora("show", *REPOS, cwd=swept).out
-    shown = remora("diff", "last", *REPOS, cwd=swept)
+    assert '"rejected": 2,' in remora("sweep", "list", REPOS, "--json", cwd=swept).out
+    assert "  REJECTED  REVERTED  " in remora("sweep", "show", REPOS, cwd=swept).out
+    shown = remora("sweep", "diff", REPOS, "last", cwd=swept)
     assert (shown.out.count("-NAME = f"), shown.out.count("-import os")) == (2, 0)
 
 
@@ -87,7 +89,7 @@ def test_a_rule_is_rejected_everywhere(remora: Remora, swept: Path) -> None:
 def test_a_file_of_diffs_names_the_repositories_and_can_be_applied(
     remora: Remora, swept: Path
 ) -> None:
-    shown = remora("diff", "last", *REPOS, cwd=swept).out
+    shown = remora("sweep", "diff", REPOS, "last", cwd=swept).out
     _, *parts = re.split(r"(?m)^(?=repository )", shown)
     assert [part.split()[1] for part in parts] == ["shop", "web"]
     write(swept, {"shop.diff": parts[0]})
@@ -103,7 +105,7 @@ def test_a_record_of_an_agent_that_cannot_be_read_is_a_failure(remora: Remora, s
 
     commands = ("diff last", "report", "reject last --rule F811", "accept last --all")
     for words in map(str.split, commands):
-        done = remora(*words, *REPOS, cwd=swept)
+        done = remora("sweep", words[0], REPOS, *words[1:], cwd=swept)
         assert done.code == 1, words
         assert "shop: " in done.out + done.err
         assert damaged.stem in done.out + done.err, (words, done.out, done.err)
@@ -130,7 +132,7 @@ def test_a_review_by_rule_goes_across_the_repositories(remora: Remora, swept: Pa
     assert code == 0
     assert "2 accepted" in rest
     assert "2 change sets still pending" in rest
-    assert " --repos repos.yaml --by rule" in rest
+    assert "remora sweep review repos.yaml" in rest
 
 
 @pytest.mark.slow

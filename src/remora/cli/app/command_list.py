@@ -17,6 +17,7 @@ COMMANDS = {
     "revert": ("remora.cli.review.verdict_commands:revert", "Undo accepted changes."),
     "report": ("remora.cli.run.report:report", "Write a report of a run."),
     "ui": ("remora.cli.run.ui:ui", "Show runs and their turns in a browser."),
+    "sweep": ("remora.cli.sweep.sweep_group:sweep", "Run agents on several repositories."),
     "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
     "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
     "mcp": ("remora.cli.agents.mcp:mcp", "Serve code facts and traces to other agents."),
@@ -40,7 +41,7 @@ COMMANDS = {
 """Commands by name, each with its `MODULE:ATTRIBUTE` and its line on the front page."""
 
 SECTIONS = {
-    "Run": ("init", "analyze", "watch", "check", "retry", "worker", "clean"),
+    "Run": ("init", "analyze", "watch", "check", "retry", "sweep", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
     "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),

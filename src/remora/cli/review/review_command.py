@@ -1,13 +1,12 @@
 """The `review` command and its options. `review_session` implements it."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options, command
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -23,7 +22,6 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
         "remora review",
         "remora review last --by rule",
         "remora review --watched",
-        "remora review --repos repos.yaml",
     ),
 )
 @click.argument("run", type=RUN, default=LAST)
@@ -45,27 +43,22 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
     "--watched", is_flag=True, help="Review the proposals of `remora watch`, of all its runs."
 )
 @click.option(
-    "--repos", type=PATH, metavar="FILE", help="Review a sweep of the repositories in FILE."
-)
-@click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-def review(  # noqa: PLR0913 (one parameter for each option)
+def review(
     options: Options,
     run: str,
     by: "GroupBy",
     owners: tuple[str, ...],
     *,
     watched: bool,
-    repos: Path | None,
     trust_run: bool,
 ) -> int:
     """Review pending changes one by one in a terminal, with one key per verdict.
 
     Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
-    run ID, a unique prefix of an ID, or `last` (default). With --repos, `--by file` shows one
-    repository after the other, and other groups contain the changes of all repositories. The exit
-    code is 1 after a conflict, or if the records of a repository cannot be read.
+    run ID, a unique prefix of an ID, or `last` (default). The exit code is 1 after a conflict, or if
+    a record cannot be read.
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -75,13 +68,9 @@ def review(  # noqa: PLR0913 (one parameter for each option)
     if watched:
         from remora.cli.review.review_run import review_watched
 
-        if repos is not None or run != LAST or trust_run:
-            raise UsageError("--watched cannot be combined with RUN, --repos or --trust-run")
+        if run != LAST or trust_run:
+            raise UsageError("--watched cannot be combined with RUN or --trust-run")
         return review_watched(options, by, owners)
-    if repos is not None:
-        from remora.cli.review import review_sweep
-
-        return review_sweep.review(options, repos, run, by, owners, trust_run=trust_run)
     from remora.cli.review.review_run import review_run
 
     return review_run(options, run, by, owners, trust_run=trust_run)

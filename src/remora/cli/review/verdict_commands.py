@@ -2,22 +2,18 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options, command
 from remora.errors import UsageError
 
 if TYPE_CHECKING:
     from remora.usecases.api_arguments import Chosen
 
-_repos = click.option(
-    "--repos", type=PATH, metavar="FILE", help="Work on a sweep of the repositories in FILE."
-)
-_trust = click.option(
+trust_option = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 _CHOOSING = (
@@ -45,7 +41,7 @@ _CHOOSING = (
         metavar="WORDS",
         help="Select change sets that are verified, docstring-only, or both (comma-separated).",
     ),
-    _trust,
+    trust_option,
 )
 
 
@@ -81,7 +77,7 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
         "remora accept last --all",
         "remora accept last load_orders 'src/shop/cart.py:*'",
         "remora accept last load_orders --hunk 1 --hunk 3",
-        "remora accept last --repos repos.yaml --if verified --git-branch 'remora/{operation}'",
+        "remora accept last --if verified --git-branch remora/fixes",
     ),
 )
 @click.argument("run", type=RUN)
@@ -98,8 +94,7 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
-@_repos
-def accept(  # noqa: PLR0913 (one parameter for each option)
+def accept(
     options: Options,
     chosen: "Chosen",
     *,
@@ -107,7 +102,6 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
     nodes: tuple[str, ...],
     hunks: tuple[int, ...],
     git_branch: str | None,
-    repos: Path | None,
 ) -> int:
     """Write verified changes to your files.
 
@@ -122,21 +116,16 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into
-    it, and must not be checked out. With --repos, {operation} in NAME is replaced, so that each
-    operation has a branch.
+    it, and must not be checked out.
     """
     from remora.cli.review import verdicts
 
-    if hunks and (len(nodes) != 1 or git_branch or repos or chosen):
+    if hunks and (len(nodes) != 1 or git_branch or chosen):
         raise UsageError(
             "--hunk needs exactly one NODE, and cannot be combined with other options that select "
             "changes",
             hint="use `remora accept RUN NODE --hunk 1`",
         )
-    if repos is not None:
-        from remora.cli.review import review_sweep
-
-        return review_sweep.accept(options, repos, run, nodes, git_branch, chosen)
     if hunks:
         return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen.trust_run)
     return verdicts.accept(options, run, nodes, git_branch, chosen)
@@ -150,7 +139,6 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @choosing
 @click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
-@_repos
 def reject(
     options: Options,
     chosen: "Chosen",
@@ -158,16 +146,8 @@ def reject(
     run: str,
     nodes: tuple[str, ...],
     feedback: str | None,
-    repos: Path | None,
 ) -> int:
-    """Reject changes. Your files stay unchanged, and the record is kept.
-
-    With --repos, the exit code is 1 if the records of a repository cannot be read.
-    """
-    if repos is not None:
-        from remora.cli.review import review_sweep
-
-        return review_sweep.reject(options, repos, run, nodes, feedback, chosen)
+    """Reject changes. Your files stay unchanged, and the record is kept."""
     from remora.cli.review import verdicts
 
     return verdicts.reject(options, run, nodes, feedback, chosen)
@@ -176,21 +156,14 @@ def reject(
 @command("revert", examples=("remora revert last", "remora revert last load_orders 'src/shop/*'"))
 @click.argument("run", type=RUN)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-@_repos
-@_trust
-def revert(
-    options: Options, run: str, nodes: tuple[str, ...], *, repos: Path | None, trust_run: bool
-) -> int:
+@trust_option
+def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted changes.
 
     Each change set is undone completely or not at all. Without NODE, everything that was accepted
     from the run is undone. Your later edits are kept. If they overlap with a change set, that
     change set is not undone, and the exit code is 1.
     """
-    if repos is not None:
-        from remora.cli.review import review_sweep
-
-        return review_sweep.revert(options, repos, run, nodes, trust_run=trust_run)
     from remora.cli.review import verdicts
 
     return verdicts.revert(options, run, nodes, trust_run=trust_run)

@@ -1,7 +1,5 @@
 """The `analyze` command. `start_run` implements it."""
 
-from pathlib import Path
-
 import click
 
 from remora.cli.app.options import PATH, Options, command
@@ -19,26 +17,15 @@ from remora.errors import UsageError
         "remora analyze --dry-run --json",
         "remora analyze --json-lines | jq -r 'select(.type == \"job_ended\").status'",
         "remora analyze --resume last",
-        "remora analyze --repos repos.yaml -o lint",
     ),
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
 @run_options
 @click.option(
-    "--repos", type=PATH, metavar="FILE",
-    help="Sweep the repositories that FILE lists, each as a project of its own.",
-)  # fmt: skip
-@click.option(
-    "--full", is_flag=True,
-    help="With --repos: also select nodes unchanged since the last sweep.",
-)  # fmt: skip
-@click.option(
     "--json-lines", is_flag=True,
     help="Print each event as it happens, one JSON object per line.",
 )  # fmt: skip
-def analyze(
-    options: Options, run: RunOptions, *, repos: Path | None, full: bool, json_lines: bool
-) -> int:
+def analyze(options: Options, run: RunOptions, *, json_lines: bool) -> int:
     """Plan and run jobs, and show what they would change.
 
     Each function, class and module under PATH (default: the whole project) that needs work becomes
@@ -49,16 +36,9 @@ def analyze(
     from remora.cli.app.json_lines import LinePrinter
     from remora.cli.run.resume import resume_run
     from remora.cli.run.start_run import start_run
-    from remora.cli.sweep.start_sweep import resume_sweep, start_sweep
 
-    if json_lines and (options.json or repos is not None or run.resume is not None):
-        raise UsageError("--json-lines cannot be combined with --json, --repos or --resume")
-    if full and (repos is None or run.resume is not None):
-        raise UsageError("--full requires --repos, and a new run")
-    if repos is not None and run.resume is not None:
-        return resume_sweep(options, repos, run, run.resume)
+    if json_lines and (options.json or run.resume is not None):
+        raise UsageError("--json-lines cannot be combined with --json or --resume")
     if run.resume is not None:
         return resume_run(options, run, run.resume)
-    if repos is not None:
-        return start_sweep(options, repos, run, full=full)
     return start_run(options, run, LinePrinter() if json_lines else None)

@@ -1,12 +1,10 @@
 """The `report` command, which shows a run as Markdown, HTML, SARIF, JSON or annotations."""
 
-from pathlib import Path
-
 import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import project_of
 from remora.errors import UsageError
 from remora.ids import LAST
@@ -18,7 +16,6 @@ from remora.ids import LAST
         "remora report",
         "remora report last --format sarif > remora.sarif",
         "remora report last --format github --changed=origin/main",
-        "remora report --repos repos.yaml --format html > sweep.html",
     ),
 )
 @click.argument("run", type=RUN, default=LAST)
@@ -32,9 +29,6 @@ from remora.ids import LAST
     "--changed", is_flag=False, flag_value="", metavar="[REV]",
     help="With --format github: only lines that differ from REV (HEAD if omitted).",
 )  # fmt: skip
-@click.option(
-    "--repos", type=PATH, metavar="FILE", help="Report on a sweep of the repositories in FILE."
-)
 @click.option("--raw", is_flag=True, help="Do not redact secrets.")
 def report(
     options: Options,
@@ -42,7 +36,6 @@ def report(
     form: str | None,
     *,
     changed: str | None,
-    repos: Path | None,
     raw: bool,
 ) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
@@ -51,9 +44,7 @@ def report(
     the project's nodes lack. SARIF 2.1.0 contains each proposed change with its fix, and
     each remaining finding. `github` prints the changes as annotations of GitHub Actions, at most
     ten, whose lines are those of the files at the start of the run. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
-    prefix of an ID, or `last` (default). The report of a sweep shows what each repository lacked
-    before and what is left after all verified changes. The exit code is 1 if a record cannot be
-    read.
+    prefix of an ID, or `last` (default). The exit code is 1 if a record cannot be read.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run
@@ -62,10 +53,6 @@ def report(
 
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
-    if repos is not None:
-        from remora.cli.sweep.show_sweep import report_sweep
-
-        return report_sweep(options, repos, run, form or ("json" if options.json else "md"))
     if changed is not None and form != "github":
         raise UsageError("--changed requires --format github")
     project = project_of(options)

@@ -4,13 +4,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
 from remora.ids import LAST, display_name
@@ -24,30 +23,20 @@ if TYPE_CHECKING:
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")  # those of runs.records
 _SHOWN_AS = {"verified": "submitted"}
 """Displayed statuses that `--status` accepts in addition."""
-_repos = click.option(
-    "--repos", type=PATH, metavar="FILE", help="Show a sweep of the repositories in FILE."
-)
 
 
-@command("runs", examples=("remora runs", "remora runs --json", "remora runs --repos repos.yaml"))
-@_repos
-def runs(options: Options, repos: Path | None) -> int:
+@command("runs", examples=("remora runs", "remora runs --json"))
+def runs(options: Options) -> int:
     """List the runs of this project, newest last.
 
     PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
     change sets that could not be merged with your files. A run is damaged if one of its streams
-    cannot be read to the end. With --repos, REPOSITORIES is the number of repositories with a
-    record of the run; those that could not be planned, or that had not changed, have none. The exit
-    code is then 1 if the records of a repository cannot be opened.
+    cannot be read to the end.
     """
     import msgspec
 
     from remora.runs.records.run_listing import list_run_lines
 
-    if repos is not None:
-        from remora.cli.sweep.show_sweep import list_runs
-
-        return list_runs(options, repos)
     project = recorded_project(options)
     found = list_run_lines(project.trace)
     emit(options, {"runs": msgspec.to_builtins(found)}, _runs(options, project, found))
@@ -68,24 +57,16 @@ def runs(options: Options, repos: Path | None) -> int:
     multiple=True,
     help="Show only jobs with this status; verified means submitted; repeatable.",
 )
-@_repos
-def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path | None) -> int:
-    """Show the results of a run's jobs, or with --repos, a line for each repository.
+def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
+    """Show the results of a run's jobs.
 
     RUN is a run ID, a unique prefix of an ID, or `last` (default). The exit code is 1 if a record
-    cannot be read. Failed jobs, and repositories without a run, do not change it. With --repos, the
-    jobs' own records are not read.
+    cannot be read. Failed jobs do not change it.
     """
     from remora.cli.views.run_view import run_lines, status_lines
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import JobDocuments, read_run, run_document
 
-    if repos is not None:
-        from remora.cli.sweep.show_sweep import show_sweep
-
-        if statuses:
-            raise click.UsageError("--status cannot be combined with --repos")
-        return show_sweep(options, repos, run)
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run), details=False)
     document = run_document(project, view)
@@ -109,15 +90,12 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...], repos: Path |
 )
 @click.argument("run", type=RUN, default=LAST)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-@_repos
-def diff(options: Options, run: str, nodes: tuple[str, ...], repos: Path | None) -> int:
+def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE, show all verified change sets that were not rejected or reverted. With NODE
     (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
-    not. RUN is a run ID, a unique prefix of an ID, or `last` (default). With --repos, the diffs of
-    each repository follow a line with its name, which `git apply` skips. Piped output
-    is a patch, unless colors are forced. The exit code is 1 if a record cannot be read.
+    not. RUN is a run ID, a unique prefix of an ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1 if a record cannot be read.
     """
     from remora.cli.views.diff_view import print_diffs, states_text
     from remora.runs.records.current_attempt import DISMISSED
@@ -125,10 +103,6 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], repos: Path | None)
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
 
-    if repos is not None:
-        from remora.cli.sweep.show_sweep import diff_sweep
-
-        return diff_sweep(options, repos, run, nodes)
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     numbered = sys.stdout.isatty() and not options.json

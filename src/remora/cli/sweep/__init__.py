@@ -1,1 +1,1 @@
-"""Commands with `--repos`, which work on several repositories."""
+"""The `sweep` commands, which work on several repositories."""

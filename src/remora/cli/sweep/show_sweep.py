@@ -1,4 +1,4 @@
-"""Implements `runs`, `show`, `diff` and `report` with `--repos`."""
+"""Implements `sweep list`, `show`, `diff` and `report`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,16 +42,12 @@ def show_sweep(options: Options, file: Path, run: str) -> int:
     return 1 if any(one.is_unreadable for one in summary.repositories) else 0
 
 
-def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> int:
+def diff_sweep(options: Options, file: Path, run: str) -> int:
     """Print what a sweep would change in each repository, each after a line with its name.
 
     Returns 1 if the records of one cannot be read.
     """
     refuse_root(options)
-    if nodes:
-        raise UsageError(
-            "NODE cannot be combined with --repos", hint="use --root to select one repository"
-        )
     sweep = read_sweep(invocation_of(options), read_repository_list(file), run)
     errors = [(name, error.message) for name, error in sweep.unreadable()]
     documents = []
@@ -80,11 +76,6 @@ def diff_sweep(options: Options, file: Path, run: str, nodes: Sequence[str]) -> 
 def report_sweep(options: Options, file: Path, run: str, form: str) -> int:
     """Print the report of a sweep in a format. Return 1 if records cannot be read."""
     refuse_root(options)
-    if form not in SWEEP_FORMATS:
-        raise UsageError(
-            f"a sweep has no report in the format {form}",
-            hint=f"use one of: {', '.join(SWEEP_FORMATS)}; each repository has its own reports",
-        )
     invocation = invocation_of(options)
     sweep = read_sweep(invocation, read_repository_list(file), run)
     report = make_sweep_report(sweep, invocation.operations)
@@ -96,7 +87,7 @@ def refuse_root(options: Options) -> None:
     """Raise UsageError if one project is selected although the list selects the projects."""
     if options.root is not None or options.config is not None:
         raise UsageError(
-            "--repos cannot be combined with --root or --config",
+            "a sweep cannot be combined with --root or --config",
             hint="each repository is a project with its own configuration",
         )
 
@@ -109,7 +100,7 @@ def _lines(
     options: Options, found: Sequence[SweepSummary], projects: Sequence[ProjectRecords]
 ) -> Iterator[str]:
     if not found:
-        yield "no runs yet; start one with `remora analyze --repos FILE`"
+        yield "no runs yet; start one with `remora sweep run FILE`"
         yield from _outside_database(options, projects)
         return
     rows = []

@@ -1,4 +1,4 @@
-"""Implements `analyze --repos`: plans several repositories, asks once, and runs the jobs."""
+"""Implements `sweep run`: plans several repositories, asks once, and runs the jobs."""
 
 import asyncio
 import os
@@ -42,11 +42,6 @@ from remora.usecases.sweep.sweep_summary import summarize
 def start_sweep(options: Options, file: Path, run: RunOptions, *, full: bool) -> int:
     """Plan all repositories in `file` and run their jobs. Return the exit code."""
     refuse_root(options)
-    if run.request.paths:
-        raise UsageError(
-            "--repos selects the projects, so PATH cannot be given",
-            hint="use --node GLOB, or `exclude` in a project's remora.yaml",
-        )
     repositories = read_repository_list(file)
     run_id = new_run_id()
     tasks = _tasks(run, repositories, run.request, run_id, full=full, records=not run.dry_run)
@@ -208,4 +203,4 @@ def _print(
 
 
 def _resume_command(file: Path, run_id: str) -> str:
-    return f"remora analyze --repos {file} --resume {run_id}"
+    return f"remora sweep run {file} --resume {run_id}"

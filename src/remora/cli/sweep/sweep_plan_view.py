@@ -19,7 +19,7 @@ _NAMED = 5
 def sweep_plan_document(
     run_id: str, plans: Sequence[RepositoryPlan], planning_seconds: float
 ) -> dict[str, Any]:
-    """Return the document printed by `analyze --repos --dry-run --json`."""
+    """Return the document printed by `sweep run --dry-run --json`."""
     return {
         "run_id": run_id,
         "repositories": [msgspec.to_builtins(plan) for plan in plans],

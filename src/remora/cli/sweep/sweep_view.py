@@ -50,14 +50,12 @@ def _status(one: RepositorySummary) -> str:
 
 
 def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Iterator[str]:
-    def command(*words: str) -> str:
-        return "  " + shlex.join(["remora", *words, "--repos", str(file)])
+    def command(verb: str, *words: str) -> str:
+        return "  " + shlex.join(["remora", "sweep", verb, str(file), summary.run_id, *words])
 
     is_recorded = any(one.run_id == summary.run_id for one in summary.repositories)
     if is_recorded and any(one.status != ENDED for one in summary.repositories):
-        yield f"  remora analyze --repos {shlex.quote(str(file))} --resume {summary.run_id}"
+        yield f"  remora sweep run {shlex.quote(str(file))} --resume {summary.run_id}"
     if totals["pending"]:
-        yield command("review", summary.run_id)
-        yield command(
-            "accept", summary.run_id, "--if", "verified", "--git-branch", "remora/{operation}"
-        )
+        yield command("review")
+        yield command("accept", "--if", "verified", "--git-branch", "remora/{operation}")

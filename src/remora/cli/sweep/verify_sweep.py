@@ -1,4 +1,4 @@
-"""Implements `trace verify` with `--repos`."""
+"""Implements `sweep verify`."""
 
 import shlex
 from collections import Counter

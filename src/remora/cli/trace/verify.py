@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.name_parameters import STREAM
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import signer_of
@@ -27,7 +27,6 @@ _MAX_CHARACTERS = 100_000_000
         "remora trace verify lint-3f2a --json",
         "remora trace verify --anchors kept-elsewhere.txt",
         "remora trace verify --anchors - < kept-elsewhere.txt",
-        "remora trace verify --all --repos repos.yaml",
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
@@ -35,19 +34,13 @@ _MAX_CHARACTERS = 100_000_000
 @click.option(
     "--anchors", metavar="FILE", help="Compare with the output of `trace anchor`; - is stdin."
 )
-@click.option(
-    "--repos", type=PATH, metavar="FILE", help="Verify the records of each repository in FILE."
-)
-def verify(
-    options: Options, agent: str | None, *, every: bool, anchors: str | None, repos: Path | None
-) -> int:
+def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
     This command only reads files, and does not use any model, tool or the Hub. Exit with 1 if
     anything differs from what was written. In this case, the affected line is shown. If you have a
     signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own configuration),
-    the anchors of signed runs are also checked. With --repos, print a line for each repository, and
-    exit with 1 if records are damaged or cannot be opened. See docs/reference/verify.md.
+    the anchors of signed runs are also checked. See docs/reference/verify.md.
     """
     from remora.cli.views.verification_view import report_lines
     from remora.runs.records.name_lookup import stream_named
@@ -55,12 +48,6 @@ def verify(
 
     if agent is not None and every:
         raise click.UsageError("use either AGENT or --all")
-    if repos is not None:
-        from remora.cli.sweep.verify_sweep import verify_sweep
-
-        if agent is not None or anchors is not None:
-            raise click.UsageError("--repos cannot be combined with AGENT or --anchors")
-        return verify_sweep(options, repos, signer_of(options))
     folder = records_of(options)
     name = None if agent is None else stream_named(folder, agent)
     saved = [] if anchors is None else _read(anchors)

@@ -219,5 +219,5 @@ def _named(known: set[str], name: str) -> str:
         raise UsageError(f"{name!r} is a prefix of more than one run", hint=", ".join(found[:5]))
     raise NotFound(
         "no sweep of these repositories is recorded" if name == LAST else f"no sweep {name!r}",
-        hint="`remora runs --repos FILE` lists them; `remora analyze --repos FILE` starts one",
+        hint="`remora sweep list FILE` lists them; `remora sweep run FILE` starts one",
     )

@@ -64,7 +64,7 @@ class SweepSummary(msgspec.Struct, frozen=True, kw_only=True):
         return next((s for s in (RUNNING, DAMAGED, INTERRUPTED) if s in found), ENDED)
 
     def document(self) -> dict[str, Any]:
-        """Return the document printed by `show --repos --json`."""
+        """Return the document printed by `sweep show --json`."""
         totals = Counter[str]()
         for one in self.repositories:
             totals.update(one.statuses)

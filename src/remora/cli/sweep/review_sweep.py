@@ -1,4 +1,4 @@
-"""Implements `review`, `accept`, `reject` and `revert` with `--repos`."""
+"""Implements `sweep review`, `accept`, `reject` and `revert`."""
 
 import shlex
 from collections import Counter
@@ -47,12 +47,10 @@ def accept(
     options: Options,
     file: Path,
     run: str,
-    nodes: Sequence[str],
     git_branch: str | None,
     chosen: Chosen,
 ) -> int:
     """Accept change sets in all repositories. Return 1 if some could not be accepted."""
-    _refuse_nodes(nodes)
     _require_choice(chosen)
     parts = accept_sweep(invocation_of(options), _sweep(options, file, run), chosen, git_branch)
     return _print(options, parts, "accepted", lambda part: {"branch": part.branch})
@@ -62,20 +60,17 @@ def reject(
     options: Options,
     file: Path,
     run: str,
-    nodes: Sequence[str],
     feedback: str | None,
     chosen: Chosen,
 ) -> int:
     """Reject change sets in all repositories. Return 1 if a repository failed."""
-    _refuse_nodes(nodes)
     _require_choice(chosen)
     parts = reject_sweep(invocation_of(options), _sweep(options, file, run), chosen, feedback)
     return _print(options, parts, "rejected")
 
 
-def revert(options: Options, file: Path, run: str, nodes: Sequence[str], *, trust_run: bool) -> int:
+def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
     """Undo accepted change sets in all repositories. Return 1 if some could not be undone."""
-    _refuse_nodes(nodes)
     sweep = _sweep(options, file, run)
     parts = revert_sweep(invocation_of(options), sweep, trust_run=trust_run)
     return _print(options, parts, "reverted")
@@ -99,7 +94,7 @@ def review(
     try:
         decide_parts(found.parts(), found.history)
     finally:
-        found.sum_up(["remora", "review", sweep.run_id, "--repos", str(file)])
+        found.sum_up(["remora", "sweep", "review", str(file), sweep.run_id])
     incomplete = found.failed or found.is_incomplete
     return 1 if incomplete or any(part.conflicts for _, part in found.opened) else 0
 
@@ -196,14 +191,6 @@ class _SweepReview:
 def _sweep(options: Options, file: Path, run: str) -> RecordedSweep:
     refuse_root(options)
     return read_sweep(invocation_of(options), read_repository_list(file), run)
-
-
-def _refuse_nodes(nodes: Sequence[str]) -> None:
-    if nodes:
-        raise UsageError(
-            "NODE cannot be combined with --repos",
-            hint="use options to select changes, or work in one repository with --root",
-        )
 
 
 def _require_choice(chosen: Chosen) -> None:
