@@ -603,3 +603,13 @@ def test_plain_characters_except_in_doctests(tmp_path: Path) -> None:
     )
     expected = source.replace("\N{RIGHT SINGLE QUOTATION MARK}s 1\N{EN DASH}", "'s 1-", 1)
     assert fixed(tmp_path, source, "RUF002", "RUF003") == expected
+
+
+def test_an_added_import_has_the_line_endings_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "ruff.toml").write_text('lint.select = ["RUF012"]\n')
+    source = b'"""Doc."""\r\n\r\n\r\nclass A:\r\n    names = ["a"]\r\n'
+    (tmp_path / "a.py").write_bytes(source)
+    fix_findings(ToolTree(tmp_path), "a.py", [])
+    new = (tmp_path / "a.py").read_bytes()
+    assert b"from typing import ClassVar\r\n" in new
+    assert new.count(b"\n") == new.count(b"\r\n")

@@ -14,7 +14,7 @@ from remora.operations.lint.recipes.base import (
     Verify,
     parse_source,
 )
-from remora.operations.lint.recipes.imports import import_edits
+from remora.operations.lint.recipes.imports import needed_imports
 from remora.operations.lint.reverting import causes_elsewhere
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import comparison_key, new_findings
@@ -104,7 +104,7 @@ def edited(source: PythonSource, proposals: Sequence[Proposal]) -> str:
     """Return the text with the edits of proposals, and with the imports that they need."""
     edits = [edit for one in proposals for edit in one.fix.edits]
     needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
-    return apply_edits(source.body, [*edits, *import_edits(source, needed)])
+    return apply_edits(source.body, [*edits, *needed_imports(source, needed)])
 
 
 def _placed(
@@ -112,7 +112,9 @@ def _placed(
 ) -> Iterator[tuple[Proposal, range]]:
     """Yield the lines that each proposal has in the edited text."""
     needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
-    edits = {edit for one in proposals for edit in one.fix.edits} | {*import_edits(source, needed)}
+    edits = {edit for one in proposals for edit in one.fix.edits} | {
+        *needed_imports(source, needed)
+    }
     moved = 0
     lines: dict[Edit, tuple[int, int]] = {}
     for edit in sorted(edits):

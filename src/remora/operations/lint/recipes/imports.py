@@ -2,17 +2,18 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 
 from remora.code.edit.edits import Edit
+from remora.code.edit.imports import Imported, ImportStyle, import_edits
+from remora.code.edit.parsed_text import ParsedText
+from remora.code.edit.text_lines import with_newline
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
     RecipeFix,
     Statements,
     changed_statements,
-    docstring_of,
 )
 from remora.tools.host.ruff.finding import Finding
 
@@ -31,33 +32,18 @@ def is_free(source: PythonSource, module: str, name: str) -> bool:
     )
 
 
-def import_edits(source: PythonSource, needed: frozenset[tuple[str, str]]) -> Iterator[Edit]:
-    """Yield the edits that import names, given as `(module, name)`, unless they are imported."""
-    modules: dict[str, set[str]] = {}
-    for module, name in needed:
-        modules.setdefault(module, set()).add(name)
-    for module, names in sorted(modules.items()):
-        present = [
-            node
-            for node in source.tree.body
-            if isinstance(node, ast.ImportFrom) and node.module == module and node.level == 0
-        ]
-        known = {each.name for node in present for each in node.names if each.asname is None}
-        missing = sorted(names - known)
-        if not missing:
-            continue
-        whole = next((node for node in present if _is_one_line(source, node)), None)
-        if whole is not None:
-            spelled = [f"{e.name} as {e.asname}" if e.asname else e.name for e in whole.names]
-            listed = ", ".join(sorted([*spelled, *missing], key=str.lower))
-            start, stop = source.span(whole)
-            yield Edit(start, stop, f"from {module} import {listed}")
-        else:
-            line = _place(source, module)
-            below = source.newline * _blank_lines(source, line)
-            at = source.lines[line - 1].start if line <= len(source.lines) else len(source.body)
-            added = f"from {module} import {', '.join(missing)}{source.newline}"
-            yield Edit(at, at, added + below)
+def needed_imports(source: PythonSource, needed: frozenset[tuple[str, str]]) -> list[Edit]:
+    """Return the edits that import names, given as `(module, name)`, unless they are imported."""
+    known = {(module, name) for module, name, _ in source.imported_names}
+    wanted = [Imported(module, name, name) for module, name in sorted(needed - known)]
+    if not wanted:
+        return []
+    edits = import_edits(source.once(_parsed), wanted, ImportStyle(source.width))
+    return [each._replace(text=with_newline(each.text, source.newline)) for each in edits]
+
+
+def _parsed(source: PythonSource) -> ParsedText:
+    return ParsedText(source.body)
 
 
 def remove_unused(source: PythonSource, finding: Finding) -> RecipeFix | None:
@@ -134,56 +120,6 @@ def _imported(statements: Statements) -> Iterator[tuple[str | None, str]]:
 
 def _is_one_line(source: PythonSource, node: ast.ImportFrom) -> bool:
     return node.lineno == node.end_lineno and "(" not in source.text(node)
-
-
-def _place(source: PythonSource, module: str) -> int:
-    """Return the line that a new import goes before."""
-    line = 1
-    body = source.tree.body
-    if docstring_of(source.tree) is not None:
-        line = (body[0].end_lineno or 0) + 1
-    else:
-        while line <= len(source.lines) and source.line(line).startswith("#"):
-            line += 1
-    for node in body:
-        if docstring_of(source.tree) is not None and node is body[0]:
-            continue
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            break
-        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not is_future and not (_is_standard(node) and _first_module(node) <= (module, "")):
-            if not _is_standard(node):
-                line = max(line, node.lineno)
-                break
-            continue
-        line = (node.end_lineno or 0) + 1
-    return line
-
-
-def _blank_lines(source: PythonSource, line: int) -> int:
-    """Return how many blank lines have to follow an import that is added before a line."""
-    following = next((node for node in source.tree.body if node.lineno >= line), None)
-    if line > len(source.lines) or not source.line(line).strip() or following is None:
-        return 0
-    if isinstance(following, ast.Import | ast.ImportFrom):
-        return 0
-    is_block = isinstance(following, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    return 2 if is_block else 1
-
-
-def _is_standard(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.level == 0 and (node.module or "").split(".")[0] in sys.stdlib_module_names
-    return isinstance(node, ast.Import) and all(
-        each.name.split(".")[0] in sys.stdlib_module_names for each in node.names
-    )
-
-
-def _first_module(node: ast.stmt) -> tuple[str, str]:
-    """Return a key that sorts a plain import before imports from modules."""
-    if isinstance(node, ast.ImportFrom):
-        return node.module or "", ""
-    return "", node.names[0].name if isinstance(node, ast.Import) else ""
 
 
 UNUSED_IMPORTS = Recipe(codes=("UP035", "F401"), fix=remove_unused, keeps=_keeps_used_names)
