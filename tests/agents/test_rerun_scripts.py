@@ -109,11 +109,11 @@ def test_what_is_recorded_otherwise_is_reported(theatre: Theatre, change: str) -
     assert kind in {one.kind for one in found if one.same is False}
 
 
-def test_a_stream_of_before_is_not_a_fault(theatre: Theatre) -> None:
+def test_scripts_without_recorded_inputs_are_unknown(theatre: Theatre) -> None:
     played = everything(theatre)
     newer = ("script_sha256", "clock", "seed", "inputs", "output_sha256", "summarized")
 
-    def older(event: Event) -> Event:
+    def without_inputs(event: Event) -> Event:
         data = json.loads(bytes(event.data))
         if event.type == "context_update":
             data = {key: value for key, value in data.items() if key not in newer}
@@ -124,11 +124,11 @@ def test_a_stream_of_before_is_not_a_fault(theatre: Theatre) -> None:
             ]
         return holding(event, data)
 
-    found = again(played, [older(event) for event in played.events])
+    found = again(played, [without_inputs(event) for event in played.events])
 
     unknown = [one for one in found if one.same is None]
     assert {one.kind for one in unknown} == {"context", "candidates", "verify"}
-    assert all("recorded by a version of Remora" in one.detail for one in unknown)
+    assert all("inputs are not recorded" in one.detail for one in unknown)
     assert all(one.same for one in found if one.kind in ("tool", "summarizer"))
 
 

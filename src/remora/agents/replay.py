@@ -34,7 +34,7 @@ from remora.trace.trace_folder import TraceFolder
 
 _PLACEHOLDER = b"<secret:"
 _SCRIPTED = ("context", "candidates")
-_OLDER = "recorded by a version of Remora that did not record its inputs"
+_NO_INPUTS = "its inputs are not recorded"
 _REDACTED = "the record is redacted: "
 
 
@@ -194,7 +194,7 @@ class _ReplayFold:
         self, payload: ContextUpdate | ToolResulted, inputs: dict[str, Any], path: str
     ) -> ToolRun:
         if payload.script_sha256 is None or payload.clock is None or payload.seed is None:
-            raise _CannotReplay(_OLDER)
+            raise _CannotReplay(_NO_INPUTS)
         script = self._script(payload.script_sha256, path)
         given = decode_value(inputs)
         if any(spec.name == "packet" for spec in script.inputs):
@@ -213,7 +213,7 @@ class _ReplayFold:
     def _check(self, check: dict[str, Any]) -> str:
         recorded = check.get("script")
         if not isinstance(recorded, dict):
-            raise _CannotReplay(_OLDER)
+            raise _CannotReplay(_NO_INPUTS)
         script = self._script(str(recorded.get("script_sha256")), str(check["name"]))
         now = run_check(script, decode_value(recorded.get("inputs")), self._content)
         return _difference(("detail",), (now,), (check.get("detail"),))

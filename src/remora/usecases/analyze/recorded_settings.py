@@ -1,13 +1,12 @@
 """The settings and the request of a recorded run."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pydantic
 
-from remora.config.schema import Config, OperationConfig
+from remora.config.schema import Config
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
 from remora.runs.planning.run_request import RunRequest
@@ -43,7 +42,6 @@ def recorded_config(config: Config, start: RunStart) -> Config:
                 place = place[key]
             place[last] = recorded
     models = {name: type(settings) for name, settings in config.operations.items()}
-    _drop_misplaced_style(merged["operations"], models)
     try:
         begun = Config.model_validate_json(json.dumps(merged), context=models)
     except pydantic.ValidationError as error:
@@ -53,19 +51,6 @@ def recorded_config(config: Config, start: RunStart) -> Config:
         ) from error
     # the address of the database is in no dump
     return begun.model_copy(update={"postgres": config.postgres}).record_layers(config.layers)
-
-
-def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConfig]]) -> None:
-    """Remove `style` from operations that do not have this setting.
-
-    Older versions recorded it for all operations.
-    """
-    for name, settings in recorded.items() if isinstance(recorded, dict) else ():
-        if (
-            isinstance(settings, dict)
-            and "style" not in models.get(name, OperationConfig).model_fields
-        ):
-            settings.pop("style", None)
 
 
 class _Recorded(msgspec.Struct):
