@@ -146,7 +146,7 @@ def _data(kind: str, packet: DecisionPacket) -> dict[str, Any]:
 
 
 def _rendered(packet: DecisionPacket) -> tuple[Message, ...]:
-    return render("lines/1", packet, (), "rank").messages or ()
+    return render("lines/1", packet, (), "grammar").messages or ()
 
 
 def _size(packet: DecisionPacket) -> int:

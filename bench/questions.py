@@ -52,7 +52,6 @@ class Question(msgspec.Struct, frozen=True):
 
     asked: str
     operation: str
-    is_scored: bool
     own: int
     whole: int
     evaluated: int
@@ -144,7 +143,6 @@ def _question(
     return Question(
         asked=event.timestamp,
         operation=event.operation,
-        is_scored=request.decoding["strategy"] == "likelihood",
         own=counter.count_text(packet),
         whole=answer.usage.prompt_tokens or 0,
         evaluated=answer.usage.evaluated or 0,
@@ -170,10 +168,8 @@ def _report(questions: list[Question]) -> dict[str, float]:
     counts = {name: sum(one.operation == name for one in questions) for name in NAMES}
     print(f"{len(questions)} questions: {', '.join(f'{n} {each}' for each, n in counts.items())}")
     found: dict[str, float] = {}
-    for name, is_scored in (("asked", False), ("scored", True)):
-        some = [one for one in questions if one.is_scored == is_scored][1:]
-        if some:
-            found |= _evaluated(name, some)
+    if questions[1:]:
+        found |= _evaluated("asked", questions[1:])
     for operation in (*NAMES, "all"):
         some = [one for one in questions if operation in (one.operation, "all")]
         if some:

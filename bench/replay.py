@@ -131,7 +131,7 @@ def _turn(
     append(TurnStart(), PacketDelta(turn=turn))
     shown = fit(packet, LIMIT, _characters)
     named: dict[str, Any] = {"packet_sha256": canonical_sha256(shown.packet), "trim": shown.trim}
-    messages = render("lines/1", shown.packet, (), "rank").messages or ()
+    messages = render("lines/1", shown.packet, (), "grammar").messages or ()
     append(ModelRequest(messages=[*map(msgspec.to_builtins, messages)], prompt_tokens=900, **named))
     append(ToolCalled(tool=result["tool"], args=result["args"], decided_by="model", **named))
     append(ToolResulted(**result, duration_ms=3), memory.delta_for(result))
@@ -139,7 +139,7 @@ def _turn(
 
 
 def _characters(packet: DecisionPacket) -> int:
-    return sum(len(m.content) for m in render("lines/1", packet, (), "rank").messages or ())
+    return sum(len(m.content) for m in render("lines/1", packet, (), "grammar").messages or ())
 
 
 def _result(turn: int) -> dict[str, Any]:

@@ -145,12 +145,12 @@ def _turn(memory: ContextManager, turn: int) -> Iterator[tuple[Payload, PacketDe
         ModelRequest(
             messages=[msgspec.to_builtins(message) for message in _rendered(fitted.packet)],
             renderer="lines/1",
-            decoding={"strategy": "rank"},
+            decoding={"strategy": "grammar"},
             packet_sha256=digest,
             trim=fitted.trim,
         )
     )
-    yield said(ModelResponse(text="A", scores={"A": -0.1, "B": -2.5, "C": -4.0}))
+    yield said(ModelResponse(text='{"tool":"apply_fix","args":{}}'))
     yield said(
         ToolCalled(tool="apply_fix", args=offered[0].args, packet_sha256=digest, trim=fitted.trim)
     )
@@ -165,7 +165,7 @@ def _result(memory: ContextManager, turn: int) -> tuple[ToolResulted, PacketDelt
 
 
 def _rendered(packet: DecisionPacket) -> tuple[Message, ...]:
-    return render("lines/1", packet, TOOLS, "rank").messages or ()
+    return render("lines/1", packet, TOOLS, "grammar").messages or ()
 
 
 def _size(packet: DecisionPacket) -> int:

@@ -170,7 +170,7 @@ class AgentWriter:
             ModelRequest(
                 messages=[msgspec.to_builtins(message) for message in _rendered(fitted.packet)],
                 renderer="lines/1",
-                decoding={"strategy": "rank"},
+                decoding={"strategy": "grammar"},
                 prompt_tokens=900 + turn % 400,
                 **self._shown,
             ),
@@ -179,7 +179,7 @@ class AgentWriter:
 
     def answered(self, error: str | None = None) -> Iterator[_Written]:
         """Yield the other events of the turn."""
-        yield ModelResponse(text="A", scores={"A": -0.1, "B": -2.5, "C": -4.0}), None
+        yield ModelResponse(text='{"tool":"read_text","args":{}}'), None
         call: dict[str, Any] = {"tool": "read_text", "args": self._offered[0].args}
         yield ToolCalled(**call, decided_by="model", **self._shown), None
         path, text = _text(self.number)
@@ -200,7 +200,7 @@ def _text(number: int) -> tuple[str, str]:
 
 
 def _rendered(packet: DecisionPacket) -> Sequence[Any]:
-    return render("lines/1", packet, TOOLS, "rank").messages or ()
+    return render("lines/1", packet, TOOLS, "grammar").messages or ()
 
 
 def _size(packet: DecisionPacket) -> int:

@@ -79,8 +79,8 @@ class TestTheLimitOfARequest:
 
 
 def test_a_model_is_asked_by_its_best_strategy() -> None:
-    assert asked(ScriptedModel([])).strategy == "rank"
-    assert asked(ScriptedModel([]), model__decoding="grammar").strategy == "grammar"
+    assert asked(ScriptedModel([])).strategy == "grammar"
+    assert asked(ScriptedModel([]), model__decoding="tool_call").strategy == "tool_call"
     gemma = asked(ScriptedModel([]), model__renderer="functiongemma")
     assert (gemma.renderer, gemma.strategy) == ("functiongemma/1", "completion")
 
@@ -92,7 +92,7 @@ def test_a_model_is_asked_by_its_best_strategy() -> None:
 def test_a_plan_knows_if_the_run_may_write(provider: str, model: Model) -> None:
     lint = load_agents(Path("/nowhere"), BUILT_IN, ["lint"])["lint"]
     for decoding, renderer, memory in product(
-        ("auto", "likelihood", "rank", "grammar", "tool_call"),
+        ("auto", "grammar", "tool_call"),
         ("auto", "functiongemma"),
         (True, False),
     ):
@@ -103,12 +103,12 @@ def test_a_plan_knows_if_the_run_may_write(provider: str, model: Model) -> None:
             with suppress(ConfigError, ModelError):  # then there is no run
                 used = query_settings_for(config, agent, model, RunRequest())
                 planned = agent_may_write(config, agent, provider)
-                assert planned == (used.writing is not None), (decoding, renderer, memory)
+                assert planned == used.may_write, (decoding, renderer, memory)
 
 
 class TestChoicesThatCount:
     FIGURES = MeasuredModel(
-        use=ModelUse(operation="lint", model="scripted", decoding="auto", renderer="auto", margin=1.0),
+        use=ModelUse(operation="lint", model="scripted", decoding="auto", renderer="auto"),
         slots=30, files=9, written=9, right=9, precision=1.0, coverage=1.0, gain=0.5, gain_ci95=(0.1, 0.9),
         seed=0, commit=None, date="2026-01-31",
     )  # fmt: skip
@@ -125,8 +125,7 @@ class TestChoicesThatCount:
         assert not self.counts(tmp_path, lint)
         keep_measured(tmp_path / "state", [self.FIGURES])
         assert self.counts(tmp_path, lint)
-        assert not self.counts(tmp_path, lint, **{"model.decoding": "rank"}), "not measured"
-        assert not self.counts(tmp_path, lint, **{"model.margin": 0.5}), "not measured"
+        assert not self.counts(tmp_path, lint, **{"model.decoding": "tool_call"}), "not measured"
 
     def test_a_users_agent_has_nothing_to_compare_with(self, tmp_path: Path) -> None:
         own = replace(load_agents(Path("/nowhere"), BUILT_IN)["lint"], builtin=False)

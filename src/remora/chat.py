@@ -41,30 +41,16 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     evaluated: int | None = None
 
 
-class TextWeights(msgspec.Struct, frozen=True, kw_only=True):
-    """Weights of the two likelihoods of a text.
-
-    Its score is given * log p(text | place) + alone * log p(text | empty place).
-    """
-
-    given: float = 1.0
-    alone: float = -1.0
-
-
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 
-    `instruction` is the form's line in the system prompt. If `ranks` is true, the answer is a
-    single scored token, which is the letter of a candidate. If `scores_texts` is true, nothing is
-    generated, and the texts of the candidates are scored. If `declares_tools` is true, tools are
+    `instruction` is the form's line in the system prompt. If `declares_tools` is true, tools are
     sent as schemas in addition to the prompt, and the schemas count as tokens. `tool_choice` is sent
     with them. If `shows_control_tokens` is true, control tokens delimit the call, so servers must not
     strip them.
     """
 
     instruction: str = ""
-    ranks: bool = False
-    scores_texts: bool = False
     declares_tools: bool = False
     tool_choice: str = "required"
     shows_control_tokens: bool = False
@@ -72,8 +58,6 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
 
 ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(
     {
-        "likelihood": AnswerForm(scores_texts=True),
-        "rank": AnswerForm(instruction="Answer with the letter of one action.", ranks=True),
         "grammar": AnswerForm(
             instruction='Answer with one JSON object: {"tool":"NAME","args":{...}}'
         ),

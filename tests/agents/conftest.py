@@ -46,34 +46,14 @@ from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
-from tests.rotations import label_of
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 RUN = "run-1"
 REDACT = Redactor(key=bytes(32))
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
 SUBMIT = '{"tool":"submit_result","args":{}}'
-RANKER = QuerySettings(renderer="lines/1", strategy="rank", limit=600, scores_texts=True)
 LARGER = QuerySettings(renderer="long_track/1", strategy="grammar", limit=9000, samples=2)
-Answers = (
-    Sequence[str | ToolCall | Mapping[str, float] | ModelError]
-    | Callable[[Request], str | ToolCall | Mapping[str, float] | ModelError]
-)
-
-
-def choose(letter: str, gap: float = 5.0) -> Callable[[Request], Mapping[str, float]]:
-    """A model that always ranks the candidate first that has this letter in the packet's list."""
-
-    def answer(request: Request) -> Mapping[str, float]:
-        best = label_of(request, ord(letter) - ord("A"))
-        return {x: 0.0 if x == best else -gap for x in request.decoding.labels}
-
-    return answer
-
-
-def insist(letter: str) -> Callable[[Request], Mapping[str, float]]:
-    """A model that ranks a letter first, whatever it stands for."""
-    return lambda request: {x: 0.0 if x == letter else -5.0 for x in request.decoding.labels}
+Answers = Sequence[str | ToolCall | ModelError] | Callable[[Request], str | ToolCall | ModelError]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +67,9 @@ class Play:
     node: str = "f"
     strategy: Strategy = "grammar"
     renderer: str = "lines/1"
-    scores_texts: bool = False
+    writes: bool = True
     samples: int = 1
-    ranks_samples: bool = False
-    ranks_fitted: bool = False
     chooses: bool = True
-    ranker: Model | None = None
     larger: Model | None = None
     limit: int = 3000
     max_turns: int = 12
@@ -198,13 +175,10 @@ class Theatre:
                     renderer=play.renderer,
                     strategy=play.strategy,
                     limit=play.limit,
-                    scores_texts=play.scores_texts,
+                    writes=play.writes,
                     samples=play.samples,
-                    ranks_samples=play.ranks_samples,
-                    ranks_fitted=play.ranks_fitted,
                     chooses=play.chooses,
                 ),
-                ranker=Rung(play.ranker, RANKER) if play.ranker else None,
                 larger=Rung(play.larger, LARGER) if play.larger else None,
                 emitter=writer,
                 workspace=workspace,
@@ -264,9 +238,7 @@ def a_job(node: str, operation: str) -> Job:
 def scripted(answers: Answers, **capable: bool) -> ScriptedModel:
     return ScriptedModel(
         answers,
-        capabilities=Capabilities(
-            **{"rank": True, "grammar": True, "completions": True, **capable}
-        ),
+        capabilities=Capabilities(**{"grammar": True, "completions": True, **capable}),
     )
 
 

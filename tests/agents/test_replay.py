@@ -15,7 +15,8 @@ from remora.memory.projection import replay
 from remora.pym import HostCall
 from remora.tools.tool import ToolRun, replay_tool
 from remora.trace.blobs import resolved_payload
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre
+from tests.offered_calls import choose
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 OWN = """
@@ -81,9 +82,7 @@ def test_a_tool_that_takes_all_there_is(theatre: Theatre) -> None:
 def test_the_lint_agents_tools(theatre: Theatre) -> None:
     agent = load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
     played = theatre.play(
-        Play(
-            agent=agent, answers=choose("A"), node="__module__", strategy="rank", renderer="rank/1"
-        )
+        Play(agent=agent, answers=choose(0), node="__module__", writes=False, renderer="lines/1")
     )
 
     found = runs(played, agent)

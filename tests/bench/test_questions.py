@@ -11,7 +11,7 @@ def question(
     *, own: int = 100, whole: int = 150, evaluated: int = 90, history: int = 600, lines: int = 1500
 ) -> Question:
     return Question(
-        asked="2026-01-01T00:00:00.000Z", operation="docstring", is_scored=False,
+        asked="2026-01-01T00:00:00.000Z", operation="docstring",
         own=own, whole=whole, evaluated=evaluated, history=history, lines=lines,
     )  # fmt: skip
 

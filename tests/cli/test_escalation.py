@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree, write
-from tests.misbehaving_server import FAULTS, good, wanted
-from tests.openai_server import Chat, Handler, Server, answer, openai_server, send_json
+from tests.misbehaving_server import FAULTS, good
+from tests.openai_server import Chat, Handler, Server, openai_server
 
 CART = '''\
 class Cart:
@@ -249,29 +249,3 @@ class TestKeys:
         shown = poor("trace", "show", "cart.py:Cart.add", "--json", cwd=cart).document
         (error,) = [one["data"] for one in shown["events"] if one["type"] == "agent_error"]
         assert error["hint"] == "set REMORA_ESCALATION_API_KEY to a key that this server accepts"
-
-
-@pytest.mark.slow
-def test_the_embedded_model_chooses_between_answers_of_a_server(remora: Remora, cart: Path) -> None:
-    texts = ("Add an item to the cart count times", "Send an email to the customer")
-
-    def differs(handler: Handler, request: dict[str, Any], number: int) -> None:
-        args = {**wanted(request).args, "text": texts[number % 2]}
-        send_json(handler, answer(("describe", args), model="small"))
-
-    with openai_server(differs, model="small") as server:
-        environ = {
-            "REMORA_MODEL__BASE_URL": server.address,
-            "REMORA_MODEL__SAMPLES": "2",
-            "REMORA_MODEL__DECODING": "likelihood",
-        }
-        done = replace(remora, environ=environ)(*DOCSTRING, cwd=cart)
-    (job,) = done.document["jobs"]
-    assert (done.code, job["status"]) == (0, "submitted"), done.err
-    shown = remora("trace", "show", "cart.py:Cart.add", "--json", cwd=cart).document["events"]
-    requests = [one["data"] for one in shown if one["type"] == "model_request"]
-    scored = [one for one in requests if one["decoding"]["strategy"] == "likelihood"]
-    assert scored
-    assert {one["model"] for one in scored} == {"SmolLM2-135M-Instruct"}
-    assert sorted(scored[0]["decoding"]["texts"]) == sorted(f"{text}." for text in texts)
-    check_records(remora, cart)

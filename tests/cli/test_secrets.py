@@ -182,7 +182,7 @@ def test_no_stored_file_contains_a_secret(spilt: Spilt) -> None:
     } == {}
 
 
-EXPORTS = ("transcript", "otel", "sft", "functiongemma", "preference")
+EXPORTS = ("transcript", "otel", "sft", "functiongemma")
 LOOKS = [
     ("runs",),
     ("show", "last"),

@@ -83,7 +83,6 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
             "name": None,
             "renderer": "auto",
             "decoding": "auto",
-            "margin": 1.0,
             "exact": False,
             "timeout_s": 60.0,
             "retries": 4,
@@ -127,7 +126,7 @@ def test_a_config_is_frozen() -> None:
 
 def test_each_layer_overrides_the_one_below(files: Files) -> None:
     layers: dict[str, Any] = {
-        "user": "runner: {max_turns: 1}\nmodel: {retries: 1, margin: 2}\nhub: {memory_mb: 99}",
+        "user": "runner: {max_turns: 1}\nmodel: {retries: 1, samples: 2}\nhub: {memory_mb: 99}",
         "project": "runner: {max_turns: 2}\nmodel:\n  retries: 2\n",
         "environ": {"REMORA_RUNNER__MAX_TURNS": "3"},
         "flags": {"runner.max_turns": 4},
@@ -202,8 +201,8 @@ def test_files_with_nothing_in_them(files: Files, text: str) -> None:
 
 
 def test_no_model_is_a_word(files: Files) -> None:
-    made = files.load(user="model: {margin: 2.0}", project="model: none")
-    assert (made.model.provider, made.model.margin) == ("none", 2.0)
+    made = files.load(user="model: {samples: 2}", project="model: none")
+    assert (made.model.provider, made.model.samples) == ("none", 2)
     assert made.layer_of("model", "provider") == "project"
 
 
@@ -224,7 +223,7 @@ FAULTS = [
     ("runner: {max_turns: true}", "expected an integer, got True"),
     ("runner: {max_turns: 0}", "expected greater than or equal to 1, got 0"),
     ("runner: {max_turns: }", "expected an integer, got nothing"),
-    ("model: {margin: .nan}", "model.margin: expected a finite number, got nan"),
+    ("model: {timeout_s: .nan}", "model.timeout_s: expected a finite number, got nan"),
     ("model: {name: ''}", "model.name: expected a non-empty string, got ''"),
     ("model: {name: 'http://evil.example'}", "1:15: model.name: expected a model name (set an address in base_url instead)"),
     ("runner: {memory: {durability: all}}", "1:31: runner.memory.durability: expected 'event', 'turn' or 'none', got 'all'"),

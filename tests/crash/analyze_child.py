@@ -34,7 +34,7 @@ from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.fork_and_retry import retry_jobs
 from remora.usecases.analyze.prepare_run import prepare
-from tests.rotations import label_of
+from tests.offered_calls import choose
 from tests.step_lint.operations import OPERATIONS
 
 NODE = "part0/m.py:load"
@@ -86,9 +86,7 @@ def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
         finally:
             await model.aclose()
 
-    scripted = ScriptedModel(
-        lambda r: {label_of(r, n): float(-n) * 3 for n in range(len(r.decoding.labels))}
-    )
+    scripted = ScriptedModel(choose(0))
     asyncio.run(run(connect_model(caller, prepared.project.config) if embedded else scripted))
     prepared.close()
 

@@ -25,6 +25,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
+from tests.offered_calls import choose
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"
@@ -143,8 +144,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     caller = Invocation(environ={"HOME": str(tmp_path)}, folder=root, root=root)
     wish = RunRequest(operations=("noprint",))
     prepared = prepare(caller, wish)
-    # sure of the second print call, wherever it is in the list
-    model = ScriptedModel([{"A": -3.0, "B": -0.05}, {"A": -0.05, "B": -3.0}])
+    model = ScriptedModel(choose(1))
     asyncio.run(execute_plan(prepared, model, Quiet(), utc_now))
     prepared.close()
 

@@ -27,7 +27,7 @@ def decisions(*questions: Question) -> str:
 
 def question(**more: Any) -> Question:
     settings: dict[str, Any] = {"agent_id": "a", "node_id": "a.py:f", "turn": 1, "kind": "choice"}
-    return Question(**{**settings, "strategy": "rank", "model": "m", **more})
+    return Question(**{**settings, "strategy": "grammar", "model": "m", **more})
 
 
 def cells(page: str, first: str) -> list[str]:
@@ -67,7 +67,7 @@ def test_a_project_without_recorded_calls_has_a_page() -> None:
 
 def test_choices_offered_are_shown_against_choices_made() -> None:
     page = decisions(
-        question(candidates=2, choice=0, decided_by="fallback", outcomes=2, rotations=[0, 1]),
+        question(candidates=2, choice=0, decided_by="fallback", outcomes=2),
         question(candidates=2, choice=1, decided_by="model", outcomes=2, changed=True),
         question(candidates=3, outcomes=1),
     )
@@ -75,7 +75,7 @@ def test_choices_offered_are_shown_against_choices_made() -> None:
     assert cells(page, "3 offered") == ["0", "0", "0", "1 (100 %)"]
     assert cells(page, "could matter: 2") == ["1 (50 %)", "1 (50 %)", "0"]
     assert cells(page, "could not matter: 1") == ["0", "0", "1 (100 %)"]
-    assert cells(page, "m (rank)") == ["67 % (21 to 94)", "33 % (6 to 79)", "100 % (21 to 100)"]
+    assert cells(page, "m (grammar)") == ["67 % (21 to 94)", "33 % (6 to 79)"]
     assert page.count("<svg") == 3
     assert_loads_nothing(page)
 
@@ -88,8 +88,8 @@ def test_a_choice_from_a_long_list_is_named_later() -> None:
 
 def test_each_model_is_a_row_and_all_of_them() -> None:
     page = decisions(question(), question(model="large", kind="text", decided_by="escalation"))
-    assert cells(page, "large (rank)")[0] == "-"
-    assert len(cells(page, "all")) == 3
+    assert cells(page, "large (grammar)")[0] == "-"
+    assert len(cells(page, "all")) == 2
 
 
 def test_a_run_without_questions_has_a_page() -> None:

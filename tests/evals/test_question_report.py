@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from remora.errors import ModelError
 from remora.evals.question_report import Question, QuestionReport, questions_of
 from remora.models.scripted import ScriptedModel
-from tests.agents.conftest import Answers, Played, Theatre, choose, insist, scripted
-from tests.agents.loop.test_decider import OPEN, choice, own, play, put
+from tests.agents.conftest import Played, Theatre
+from tests.agents.loop.test_decider import CHOICE, OPEN, YAML, choice, own, play, put
 
 
 def questions(played: Played) -> list[Question]:
@@ -58,23 +56,19 @@ def test_a_larger_model_is_asked_a_question_of_its_own(theatre: Theatre) -> None
     ]
 
 
-@pytest.mark.parametrize(("model", "depends"), [(choose("B"), False), (insist("B"), True)])
-def test_what_rotation_does_to_a_ranked_choice(
-    theatre: Theatre, model: Answers, depends: bool
-) -> None:
-    found = play(theatre, choice(theatre, "1", "2"), model=scripted(model), strategy="rank")
-    (one,) = questions(found)
-    assert one.depends_on_rotation is depends
-    assert len(one.rotations) == 2
+def test_a_choice_without_trials_is_a_choice(theatre: Theatre) -> None:
+    agent = own(theatre, CHOICE.replace("VALUES", "['1', '2']"), YAML.replace("trials: true", ""))
+    (one,) = questions(play(theatre, agent, put("2")))
+    assert (one.kind, one.candidates, one.could_matter, one.changed) == ("choice", 2, None, True)
 
 
 def question(**more: Any) -> Question:
-    settings = {"agent_id": "a", "node_id": "n", "turn": 1, "kind": "choice", "strategy": "rank"}
-    return Question(**{**settings, "model": "m", **more})
+    settings = {"agent_id": "a", "node_id": "n", "turn": 1, "kind": "choice"}
+    return Question(**{**settings, "strategy": "grammar", "model": "m", **more})
 
 
 def test_totals_count_what_was_tried() -> None:
-    tried = question(outcomes=2, tokens=5, rotations=[0, 1])
+    tried = question(outcomes=2, tokens=5)
     totals = QuestionReport("r", (tried, question(tokens=7))).as_json()["totals"]
     assert (totals["questions"], totals["tried"], totals["could_matter"]) == (2, 1, 1)
-    assert (totals["ranked"], totals["depend_on_rotation"], totals["tokens"]) == (1, 1, 12)
+    assert totals["tokens"] == 12

@@ -38,7 +38,6 @@ from remora.memory.events import (
 )
 from remora.memory.packet import Candidate, DecisionPacket, Fact
 from remora.memory.projection import apply
-from remora.memory.prompt.base import LABELS
 from remora.memory.prompt.render import render
 from remora.trace.read.reader import read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -66,6 +65,11 @@ TOOLS = (
 TWO = (candidate("fix", {"line": 1}, "first"), candidate("fix", {"line": 2}, "second"))
 
 
+def made(number: int) -> str:
+    """The answer that takes the candidate of TWO with this index."""
+    return f'{{"tool":"fix","args":{{"line":{number + 1}}}}}'
+
+
 class Attempt:
     """Plays the part of an agent in one attempt: appends, then applies."""
 
@@ -74,7 +78,7 @@ class Attempt:
         folder: TraceFolder,
         agent_id: str,
         *,
-        asked: tuple[str, str] = ("lines/1", "rank"),
+        asked: tuple[str, str] = ("lines/1", "grammar"),
         feedback: str | None = None,
         goal: str = "no findings",
     ) -> None:
@@ -121,14 +125,13 @@ class Attempt:
         )
         shown = trim(self.packet, 0)
         made = render(self.renderer, shown, TOOLS, self.strategy)
-        labels = list(LABELS[: len(candidates)]) if self.strategy == "rank" else []
         tools = [msgspec.to_builtins(t) for t in TOOLS] if self.strategy == "tool_call" else []
         request = ModelRequest(
             messages=None if made.messages is None else msgspec.to_builtins(list(made.messages)),
             prompt=made.prompt,
             renderer=self.renderer,
             decoding={
-                "strategy": self.strategy, "labels": labels, "tools": tools,
+                "strategy": self.strategy, "tools": tools,
                 "max_tokens": 1, "temperature": 0.0, "seed": 7, "stop": ["<end_of_turn>"],
             },
             packet_sha256=canonical_sha256(shown),
@@ -138,22 +141,17 @@ class Attempt:
         self.requests.append(self.emit(request))
         return self.requests[-1]
 
-    def answer(
-        self, text: str, scores: dict[str, float] | None = None, call: ToolCall | None = None
-    ) -> None:
+    def answer(self, text: str, call: ToolCall | None = None) -> None:
         usage = Usage(prompt_tokens=100, completion_tokens=1, evaluated=40)
-        self.emit(
-            ModelResponse(text=text, scores=scores, call=call, usage=usage, finish_reason="stop")
-        )
+        self.emit(ModelResponse(text=text, call=call, usage=usage, finish_reason="stop"))
 
     def act(
         self, args: dict[str, Any], *, by: str = "model", choice: int | None = None, **result: Any
     ) -> None:
         digest = canonical_sha256(self.packet)
-        scores: list[float | None] = [-0.1, -2.5]
         self.emit(
             ToolCalled(
-                tool="fix", args=args, decided_by=by, scores=scores, choice=choice,
+                tool="fix", args=args, decided_by=by, candidates=2, choice=choice,
                 packet_sha256=digest,
             )
         )  # fmt: skip
@@ -162,13 +160,11 @@ class Attempt:
             PacketDelta(add_action=new_action("fix", args, "done", "success")),
         )
 
-    def choose(self, label: str, *, by: str = "model", taken: str | None = None) -> None:
-        """A whole ranked turn; the label is 2.4 nat ahead of the other."""
+    def choose(self, number: int) -> None:
+        """A whole turn in which the model takes the candidate with this index."""
         self.ask()
-        other = "B" if label == "A" else "A"
-        self.answer(label, {label: -0.1, other: -2.5})
-        index = LABELS.index(taken or label)
-        self.act({"line": index + 1}, by=by, choice=index, raw_output={"fixed": True})
+        self.answer(made(number))
+        self.act({"line": number + 1}, choice=number, raw_output={"fixed": True})
 
     def fail(self, text: str = "no call") -> None:
         """A whole turn whose answer was no call."""

@@ -15,7 +15,7 @@ from remora.exports.export_targets import export_inspect_logs
 from remora.exports.formats import ExportOptions
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.trace.trace_folder import TraceFolder
-from tests.exports.conftest import Attempt, Run, everything, flip, only
+from tests.exports.conftest import Attempt, Run, everything, flip, made, only
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what a library does at import is its own affair
 WISH = ExportOptions(format="inspect", version="1.2.3")
@@ -37,7 +37,7 @@ def played(folder: TraceFolder) -> TraceFolder:
     for name, verdict in (("lint-a", "accepted"), ("lint-b", "rejected"), ("lint-c", None)):
         run.began(name)
         attempt = Attempt(folder, name)
-        attempt.choose("B")
+        attempt.choose(1)
         attempt.fail()
         attempt.act({"line": 9}, by="rule", choice=0, outcome="error", error="broke")
         run.ended(name, attempt.end(verified=name != "lint-b"))
@@ -76,7 +76,7 @@ def test_a_sample_is_the_agents_story(played: TraceFolder, tmp_path: Path) -> No
         "system", "user", "assistant", "assistant", "tool",
     ]  # fmt: skip
     said, decided, result = sample.messages[2:5]
-    assert (said.content, said.model) == ("B", "embedded/tiny")
+    assert (said.content, said.model) == (made(1), "embedded/tiny")
     assert decided.model is None
     assert decided.metadata["decided_by"] == "model"
     assert decided.tool_calls[0].arguments == {"line": 2}
@@ -96,7 +96,7 @@ def test_inspect_events_are_the_streams(played: TraceFolder, tmp_path: Path) -> 
     model, tool, bad, info, broke = sample.events
     assert [e.event for e in sample.events] == ["model", "tool", "model", "info", "tool"]
     assert [message.role for message in model.input] == ["system", "user"]
-    assert model.output.completion == "B"
+    assert model.output.completion == made(1)
     assert model.output.usage.input_tokens == 100
     assert model.config.seed == 7
     assert model.metadata["packet_sha256"]

@@ -16,10 +16,10 @@ from remora.memory.events import Change, Head, ToolResulted
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
-from tests.exports.conftest import Attempt, Run, exported, flip, only, rows
+from tests.exports.conftest import Attempt, Run, exported, flip, made, only, rows
 from tests.trace.conftest import AGENT, play_run, rechained
 
-FORMS = ("transcript", "otel", "sft", "functiongemma", "preference")
+FORMS = ("transcript", "otel", "sft", "functiongemma")
 
 
 def all_pieces(folder: TraceFolder, groups: Any = None) -> dict[str, bytes]:
@@ -32,7 +32,7 @@ def played(folder: TraceFolder) -> TraceFolder:
     for name in ("lint-b", "lint-a"):
         run.began(name)
         attempt = Attempt(folder, name)
-        attempt.choose("A")
+        attempt.choose(0)
         run.ended(name, attempt.end())
     run.said("lint-a", "accepted")
     run.close()
@@ -106,7 +106,7 @@ def test_a_stream_whose_first_line_was_torn_is_exported(folder: TraceFolder) -> 
 
 def test_a_live_writers_unfinished_line_is_not_damage(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a")
-    attempt.choose("A")
+    attempt.choose(0)
     with folder.agent_stream("lint-a").open("ab") as file:
         file.write(b'{"v":1,"seq":')
     survey = summarize_stream(folder.agent_stream("lint-a"), folder.blobs)
@@ -119,7 +119,7 @@ def test_a_live_writers_unfinished_line_is_not_damage(folder: TraceFolder) -> No
 @pytest.mark.parametrize("place", range(0, 4000, 131))
 def test_a_flipped_byte_is_never_exported(folder: TraceFolder, place: int) -> None:
     attempt = Attempt(folder, "lint-a")
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     path = folder.agent_stream("lint-a")
     data = bytearray(path.read_bytes())
@@ -150,7 +150,7 @@ def test_what_is_not_an_agents_stream(folder: TraceFolder) -> None:
 
 def test_a_missing_blob_is_reported(folder: TraceFolder, played: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-z", goal="goal " * 30_000)
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     for blob in folder.blobs.folder.glob("*/*"):
         blob.unlink()
@@ -164,7 +164,7 @@ def test_exact_contents_stay_in_objects(folder: TraceFolder) -> None:
     secret = b"the user's own code, exactly"
     attempt = Attempt(folder, "lint-a")
     attempt.ask()
-    attempt.answer("A", {"A": -0.1, "B": -2.5})
+    attempt.answer(made(0))
     change = Change(path="a.py", before=None, after=folder.objects.put(secret), mode=0o644)
     attempt.act({"line": 1}, choice=0, changes=(change,))
     attempt.end()
@@ -179,7 +179,7 @@ def test_memory_is_bounded_by_a_turn(folder: TraceFolder) -> None:
         for number in range(count):
             attempt = Attempt(folder, f"lint-{count}-{number}")
             attempt.ask()
-            attempt.answer("A", {"A": -0.1, "B": -2.5})
+            attempt.answer(made(0))
             attempt.act({"line": 1}, choice=0, raw_output="x" * 60_000)
             attempt.end()
         tracemalloc.start()
@@ -196,7 +196,7 @@ def _told(folder: TraceFolder) -> Any:
 
 def test_a_damaged_stream_of_no_run_is_skipped(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a")
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     flip(folder.agent_stream("lint-a"), b'"v"')
     found, tally = exported(folder, "transcript")

@@ -52,7 +52,7 @@ def played(folder: TraceFolder) -> TraceFolder:
     run = Run(folder)
     run.began("lint-a")
     attempt = Attempt(folder, "lint-a")
-    attempt.choose("B")
+    attempt.choose(1)
     attempt.fail("```\n# no heading\n<script>alert(1)</script>\x1b[2J")
     run.ended("lint-a", attempt.end())
     run.said("lint-a", "rejected", "too *bold*")
@@ -138,7 +138,7 @@ def test_a_long_answer_is_whole_and_a_long_output_is_not(folder: TraceFolder) ->
 
 def test_of_several_a_damaged_one_is_skipped(played: TraceFolder) -> None:
     attempt = Attempt(played, "lint-z")
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     flip(played.agent_stream("lint-a"), b"success")
     wish = ExportOptions(format="transcript", version="1")

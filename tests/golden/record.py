@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents.definition.agent import load_agent
-from remora.bootstrap.operations import BUILT_IN
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
-from remora.operations.lint.operation import LINT
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.every_script import everything
-from tests.rotations import label_of
+from tests.offered_calls import offered
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, ticking
+from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 ODD = """
     name: own
@@ -98,18 +97,16 @@ def functiongemma(theatre: Theatre) -> Played:
     )
 
 
-def scores(request: Request) -> Mapping[str, float]:
-    """The second candidate, at times not surely."""
-    labels = request.decoding.labels
-    gap = 0.5 if len(labels) > 2 else 3.25
-    return {label_of(request, n): -gap * abs(n - 1) for n in range(len(labels))}
+def second(request: Request) -> str:
+    """The second candidate."""
+    return offered(request)[1]
 
 
 def record_run(desk: Desk) -> str:
     """A lint run with choices and verdicts."""
     desk.write({"a%b.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES})
     run_id = desk.analyze(
-        scores, request=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
+        second, request=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
     )
     accept(desk.project, run_id, ["a%25b.py:load"])
     reject(desk.project, run_id, ["a%25b.py:__module__"], feedback="not now")
@@ -148,7 +145,7 @@ def main(out: Path) -> None:
             keep(out, f"lint-{number}", trace.agent_stream(job.agent_id))
         keep_contents(out, [trace.objects.folder])
         theatre = Theatre(Path(folder), loop)
-        lint = load_agent(LINT.folder, BUILT_IN, builtin=True)
+        lint = load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
         written = Play(
             agent=lint,
             source=CHOICE,
@@ -156,7 +153,7 @@ def main(out: Path) -> None:
             files={"ruff.toml": RULES},
             strategy="grammar",
             renderer="history/1",
-            model=ScriptedModel(["no call", call("fix_findings", hide_causes=True)]),
+            model=ScriptedModel([call("read_code"), "no call", "no call"]),
         )
         plays = {
             "errors": odd(theatre, limit=1150),

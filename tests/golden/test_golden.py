@@ -76,7 +76,7 @@ def test_there_are_streams_of_every_kind() -> None:
         "lines/1", "json/1", "functiongemma/1", "history/1",
     }  # fmt: skip
     assert {request.decoding["strategy"] for request in requests} >= {
-        "rank", "grammar", "completion",
+        "grammar", "completion",
     }  # fmt: skip
     assert any(request.trim > 3 for request in requests)
     calls = [

@@ -207,9 +207,7 @@ TOOLS = (
     ToolSchema(name="submit_result"),
 )
 WAYS = [
-    ("lines/1", "rank"),
     ("lines/1", "grammar"),
-    ("json/1", "rank"),
     ("json/1", "grammar"),
     ("functiongemma/1", "completion"),
 ]

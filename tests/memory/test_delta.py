@@ -13,7 +13,6 @@ from remora.memory.packet import (
     Candidate,
     Excerpt,
     NewAction,
-    TextPlace,
 )
 from remora.text import clip
 
@@ -131,11 +130,3 @@ def test_null_and_absent_stay_apart_under_caps() -> None:
     assert make.with_caps(PacketDelta()) == PacketDelta()
     cleared = PacketDelta(set_error=None, excerpt=None)
     assert make.with_caps(cleared) == cleared
-
-
-def test_a_place_has_its_weights_as_text_and_must_fit_a_packet() -> None:
-    given = {"before": "code", "empty": "", "given": 0.5, "alone": -1}
-    place = TextPlace(before="code", empty="", given="0.5", alone="-1.0")
-    assert make.text_place(given) == place
-    assert make.text_place({**given, "before": "x" * 8_001}) is None
-    assert make.text_place({**given, "alone": float("inf")}) is None

@@ -17,7 +17,6 @@ from remora.memory.packet import (
     Excerpt,
     Fact,
     NewAction,
-    TextPlace,
     packet_json,
 )
 
@@ -103,7 +102,6 @@ DELTA = PacketDelta(
     state_summary="s",
     excerpt=PACKET.excerpt,
     candidate_actions=PACKET.candidate_actions,
-    text_place=TextPlace(before="a", empty="b", given="0.5", alone="-1.0", end="."),
     diagnostics=PACKET.diagnostics,
     add_action=NewAction(tool="t", args={"x": 1}, summary="s", outcome="error"),
     update_knowledge={"z": 1, "a": None},
@@ -192,7 +190,7 @@ def test_every_type_of_the_contract_has_a_payload() -> None:
     ("kind", "data", "field", "expected"),
     [
         ("agent_start", {"packet": packet_json(PACKET)}, "packet", PACKET),
-        ("tool_call", {"tool": "t", "scores": [None, -0.5]}, "scores", [None, -0.5]),
+        ("tool_call", {"tool": "t", "candidates": 2}, "candidates", 2),
         ("tool_result", {"tool": "t", "raw_output": {"$blob": {}}}, "raw_output", {"$blob": {}}),
         ("job_end", {**dict.fromkeys(["agent_id", "operation", "node_id"], "a")}, "head", Head()),
         (

@@ -9,24 +9,23 @@ from remora.models.scripted import ScriptedModel
 
 REQUEST = Request(
     messages=(Message(role="user", content="go"),),
-    decoding=Decoding(strategy="rank", labels=("A", "B")),
+    decoding=Decoding(strategy="grammar"),
 )
 
 
 def test_answers_come_in_order_and_requests_are_kept() -> None:
     call = ToolCall(tool="stop")
-    model = ScriptedModel(["text", call, {"A": -2.0, "B": -0.1}])
+    model = ScriptedModel(["text", call])
     usable: Model = model  # it is a Model, says the type checker too
-    answers = [asyncio.run(usable.ask(REQUEST)) for _ in range(3)]
-    assert [a.text for a in answers] == ["text", "", "B"]
+    answers = [asyncio.run(usable.ask(REQUEST)) for _ in range(2)]
+    assert [a.text for a in answers] == ["text", ""]
     assert answers[1].call == call
-    assert answers[2].scores == {"A": -2.0, "B": -0.1}
-    assert model.requests == [REQUEST] * 3
+    assert model.requests == [REQUEST] * 2
 
 
 def test_a_function_of_the_request_may_answer() -> None:
     model = ScriptedModel(lambda request: request.decoding.strategy)
-    assert asyncio.run(model.ask(REQUEST)).text == "rank"
+    assert asyncio.run(model.ask(REQUEST)).text == "grammar"
 
 
 def test_scripted_usage_never_looks_truncated() -> None:

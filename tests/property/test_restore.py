@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from remora.agents.job import Job
 from remora.ids import unescape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
-from remora.memory.prompt.render import render, rotated
+from remora.memory.prompt.render import render
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
@@ -28,6 +28,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
+from tests.offered_calls import offered
 from tests.runs.conftest import CHOICE, CLEAN, RULES, UNUSED, Desk, Watching
 from tests.trace.past_files import files_at
 
@@ -48,17 +49,13 @@ Get = Callable[[str], bytes]
 
 
 class Choosing:
-    """Chooses at random: surely, not so surely, or so that it makes no sense."""
+    """Chooses at random, or answers what is not a call."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
-    def __call__(self, request: Request) -> Mapping[str, float]:
-        labels = request.decoding.labels
-        if self._random.random() < 0.1:
-            return {labels[0]: 0.0}
-        spread = self._random.choice([0.5, 20.0])
-        return {label: -self._random.random() * spread for label in labels}
+    def __call__(self, request: Request) -> str:
+        return "?" if self._random.random() < 0.1 else self._random.choice(offered(request))
 
 
 class Spying(Watching):
@@ -121,8 +118,7 @@ def check_packets(events: list[Event], sent: list[Any]) -> None:
         packet = packet_at(events, event.turn)
         assert canonical_sha256(packet) == data.packet_sha256
         if isinstance(data, ModelRequest):
-            shown = rotated(packet, data.decoding["rotation"])
-            again = render(data.renderer, shown, start.tools, data.decoding["strategy"])
+            again = render(data.renderer, packet, start.tools, data.decoding["strategy"])
             assert again.messages == sent.pop(0).messages
 
 

@@ -36,7 +36,6 @@ from remora.memory.packet import (
     DecisionPacket,
     Excerpt,
     NewAction,
-    TextPlace,
     packet_json,
 )
 from remora.memory.projection import replay
@@ -86,10 +85,6 @@ DELTAS: dict[str, st.SearchStrategy[Any]] = {
     "candidate_actions": st.lists(
         st.builds(Candidate, tool=texts, args=arguments, reason=texts), max_size=3
     ).map(tuple),
-    "text_place": st.none()
-    | st.builds(
-        TextPlace, before=texts, empty=texts, given=st.just("0.5"), alone=st.just("-1.0"), end=texts
-    ),
     "diagnostics": st.lists(odd, max_size=25).map(tuple),
     "add_action": st.builds(NewAction, tool=texts, args=arguments, summary=texts, outcome=outcomes),
     "update_knowledge": facts | many_facts,

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import functools
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +39,7 @@ from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import Resumable, prepare_resume, run_remaining
-from tests.rotations import label_of
+from tests.offered_calls import offered
 from tests.step_lint.operations import OPERATIONS
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
@@ -55,28 +54,23 @@ TEN_TURNS = "def guarded(x):\n" + "".join(
 )
 """A look at the findings, one at the code, seven choices, the end: see `eager`."""
 ONE_BY_ONE = RunRequest(concurrency=1)
-Answer = str | ToolCall | Mapping[str, float] | ModelError
+Answer = str | ToolCall | ModelError
 
 
-def first(request: Request) -> Mapping[str, float]:
-    """The first candidate, without a doubt."""
-    best = label_of(request, 0)
-    return {letter: 0.0 if letter == best else -9.0 for letter in request.decoding.labels}
+def first(request: Request) -> str:
+    """The first candidate."""
+    return offered(request)[0]
 
 
-def last(request: Request) -> Mapping[str, float]:
+def last(request: Request) -> str:
     """The last candidate: as a rule, to submit."""
-    best = label_of(request, -1)
-    return {letter: 0.0 if letter == best else -9.0 for letter in request.decoding.labels}
+    return offered(request)[-1]
 
 
-def eager(request: Request) -> Mapping[str, float]:
+def eager(request: Request) -> str:
     """Any candidate but the last; which follows from what is shown, and from nothing else."""
-    shown = "\n".join(message.content for message in request.messages or ())
-    candidates = sorted(re.findall(r"^[A-T]\. (.*)", shown, re.MULTILINE))
-    labels = request.decoding.labels
-    best = label_of(request, Random(f"a{candidates}").randrange(len(labels) - 1))
-    return {label: 0.0 if label == best else -9.0 for label in labels}
+    calls = offered(request)
+    return calls[Random(f"a{calls}").randrange(len(calls) - 1)]
 
 
 class Watching:

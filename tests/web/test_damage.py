@@ -97,7 +97,7 @@ def test_an_unreadable_line_is_one_row(failed: Planted, copied: Path, tmp_path: 
         ("tool_result", "host_calls", "x"),
         ("tool_call", "args", ["x"]),
         ("tool_call", "args", {"deep": json.loads("[" * 700 + "]" * 700)}),
-        ("tool_call", "scores", {"A": "many"}),
+        ("tool_call", "candidates", "many"),
         ("model_request", "prompt_tokens", "many"),
         ("model_request", "messages", "abc"),
         ("model_response", "usage", [1]),

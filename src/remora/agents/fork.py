@@ -83,8 +83,8 @@ def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> Agen
     If the way to choose or to write changes, the turn's candidates are computed again, because
     different candidates may be valid.
     """
-    before = start.model.get("strategy"), start.model.get("writer")
-    same = before == (settings.strategy, settings.writer)
+    before = start.model.get("strategy"), start.model.get("writes")
+    same = before == (settings.strategy, settings.writes)
     return replace(
         start,
         model=model_record(model, settings),

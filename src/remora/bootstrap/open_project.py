@@ -153,22 +153,18 @@ def _shared_slots(config: "Config") -> "SharedSlots | None":
 def connect_helpers(invocation: Invocation, config: "Config", model: "Model") -> "dict[str, Model]":
     """Return the models that help `model`, keyed by their role.
 
-    The embedded model scores texts if `model` cannot, and the larger model is asked if it is
-    enabled. Raises ModelError if the larger model is not available, and ConfigError if the project
+    The larger model is asked if it is enabled. Raises ModelError if the larger model is not available, and ConfigError if the project
     chooses its address and the user has not agreed.
     """
     from remora.models.agreed_addresses import require_agreed
     from remora.models.no_model import NoModel
-    from remora.models.provider import open_larger, open_ranker
-    from remora.runs.execution.run import LARGER, RANKER
+    from remora.models.provider import open_larger
+    from remora.runs.execution.run import LARGER
 
     if isinstance(model, NoModel):
         return {}
     require_agreed(config, model.name)
     helpers = {}
-    ranker = open_ranker(config.model, model, cache=invocation.folders.cache)
-    if ranker is not None:
-        helpers[RANKER] = ranker
     if config.escalation.enabled:
         key = key_for(invocation, config, "escalation")
         set_by = config.layer_of("escalation", "base_url")
@@ -247,7 +243,6 @@ def measured_operations(
                 model=model,
                 decoding=settings.decoding,
                 renderer=settings.renderer,
-                margin=settings.margin,
             ),
         )
         for name in operations

@@ -188,13 +188,9 @@ class ModelConfig(Section):
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt. functiongemma uses FunctionGemma's own format over plain
     completions, or with `decoding: tool_call`, tool calls that the server renders and parses."""
-    decoding: Literal["auto", "likelihood", "rank", "grammar", "tool_call"] = "auto"
-    """Method of obtaining a decision: ranking candidates, a grammar, or the server's tool calls.
-    Of several summaries of a function that pass the checks, auto uses the one that fits the code
-    best, if a model can score them. likelihood does so with all answers; the others use the first.
-    """
-    margin: Annotated[float, Field(ge=0)] = 1.0
-    """Take the first candidate if the two best scores differ by less than this many nats."""
+    decoding: Literal["auto", "grammar", "tool_call"] = "auto"
+    """Method of obtaining a call: a grammar, or the server's tool calls. auto uses a grammar if the
+    server supports it."""
     exact: bool = False
     """Make runs repeatable by disabling the prompt cache and sending one request at a time."""
     timeout_s: Seconds = 60.0
@@ -220,8 +216,7 @@ class ModelConfig(Section):
 
 
 class EscalationConfig(Section):
-    """A larger model, which is asked if no answer of `model` passes the checks, or if its scores are
-    too close."""
+    """A larger model, which is asked if no answer of `model` passes the checks."""
 
     enabled: bool = False
     """Use the larger model. A project's file can enable this only for an address on this machine,
@@ -346,8 +341,7 @@ class Config(Section):
     """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY
     or OPENAI_API_KEY, and is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
-    """A larger model, which is asked if no answer of `model` passes the checks, or if its scores are
-    too close. Its API key comes from REMORA_ESCALATION_API_KEY, and is never sent to an address that
+    """A larger model, which is asked if no answer of `model` passes the checks. Its API key comes from REMORA_ESCALATION_API_KEY, and is never sent to an address that
     a project sets."""
     hub: HubConfig = HubConfig()
     """The Node State Hub, which provides facts about the code around a function, and the daemon

@@ -12,8 +12,8 @@ from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, RENDERERS
 
 RENDERER_NAMES = {
     name.partition("/")[0]: name
-    for name, found in RENDERERS.items()
-    if name not in (FUNCTIONGEMMA_TOOLS, LONG_TRACK, PACKET_ONLY) and found.strategy != "likelihood"
+    for name in RENDERERS
+    if name not in (FUNCTIONGEMMA_TOOLS, LONG_TRACK, PACKET_ONLY)
 }
 """The newest version of each renderer of an agent's packets, by name without version."""
 

@@ -1,17 +1,18 @@
 """What the questions of a recorded run to models were worth.
 
-A question is everything that was asked in a turn to decide one thing: all rotations of a ranked
-list, or all samples of a text. It could have mattered if its answers lead to different changes,
-which the recorded trials say.
+A question is everything that was asked in a turn to decide one thing: a choice, or all samples of
+a text. It could have mattered if its answers lead to different changes, which the recorded trials
+say.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from remora.chat import answer_form
+from remora.agents.decision.candidates import is_complete
+from remora.chat import ToolSchema
 from remora.memory.events import (
     AgentStart,
     ContextUpdate,
@@ -21,7 +22,7 @@ from remora.memory.events import (
     ToolCalled,
     TurnStart,
 )
-from remora.memory.prompt.base import LABELS
+from remora.memory.packet import Candidate
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import list_streams, read_events
@@ -36,10 +37,9 @@ class Question(msgspec.Struct, kw_only=True):
     """A question to a model.
 
     `kind` is `choice` or `text`. `outcomes` is the number of different change sets that its answers
-    lead to, including the one that rules lead to, or None if they were not tried. `rotations` lists
-    the candidate that was best in each rotation of a ranked list, by its index. `choice` is the index
-    of the candidate that was chosen; rules choose the first. `requests` includes those that failed,
-    and `tokens` are those of the requests.
+    lead to, including the one that rules lead to, or None if they were not tried. `choice` is the
+    index of the candidate that was chosen; rules choose the first. `requests` includes those that
+    failed, and `tokens` are those of the requests.
     """
 
     agent_id: str
@@ -53,7 +53,6 @@ class Question(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     candidates: int = 0
     outcomes: int | None = None
-    rotations: list[int] = []
     choice: int | None = None
     decided_by: str = ""
     changed: bool = False
@@ -62,10 +61,6 @@ class Question(msgspec.Struct, kw_only=True):
     def could_matter(self) -> bool | None:
         """Return True if its answers lead to different changes, or None if that is unknown."""
         return None if self.outcomes is None else self.outcomes > 1
-
-    @property
-    def depends_on_rotation(self) -> bool:
-        return len(set(self.rotations)) > 1
 
     def as_json(self) -> dict[str, Any]:
         return {**msgspec.structs.asdict(self), "could_matter": self.could_matter}
@@ -80,7 +75,6 @@ class QuestionReport(msgspec.Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return the document of `remora eval decisions --json`."""
         known = [one for one in self.questions if one.could_matter is not None]
-        ranked = [one for one in self.questions if one.rotations]
         return {
             "kind": "decisions",
             "run_id": self.run_id,
@@ -90,8 +84,6 @@ class QuestionReport(msgspec.Struct, frozen=True):
                 "tried": len(known),
                 "could_matter": sum(bool(one.could_matter) for one in known),
                 "changed": sum(one.changed for one in self.questions),
-                "ranked": len(ranked),
-                "depend_on_rotation": sum(one.depends_on_rotation for one in ranked),
                 "requests": sum(one.requests for one in self.questions),
                 "tokens": sum(one.tokens for one in self.questions),
                 "seconds": round(sum(one.seconds for one in self.questions), 3),
@@ -120,11 +112,12 @@ def questions_of_agent(folder: TraceFolder, agent_id: str) -> list[Question]:
 
 def questions_of(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Question]:
     """Yield the questions of an agent's stream."""
-    turn, model, offered = _Turn(), "", 0
+    turn, model = _Turn(), ""
+    offered, tools = tuple[Candidate, ...](), tuple[ToolSchema, ...]()
     for event in events:
         delta = event.packet_delta
         if delta is not None and isinstance(delta.candidate_actions, tuple):
-            offered = len(delta.candidate_actions)
+            offered = delta.candidate_actions
         if event.type == TurnStart.type:
             yield from turn.questions
             turn = _Turn()
@@ -132,9 +125,10 @@ def questions_of(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Questi
             continue
         payload = resolved_payload(event, blobs)
         if isinstance(payload, AgentStart):
-            model = str(payload.model.get("name", ""))
-            offered = len(payload.packet.candidate_actions)
-        turn.offered = offered
+            model, tools = str(payload.model.get("name", "")), payload.tools
+            offered = payload.packet.candidate_actions
+        is_choice = bool(offered) and all(is_complete(one, tools) for one in offered)
+        turn.candidates = len(offered) if is_choice else 0
         turn.add(event, payload, model)
     yield from turn.questions
 
@@ -144,18 +138,18 @@ class _Turn:
 
     def __init__(self) -> None:
         self.questions: list[Question] = []
-        self.offered = 0
-        """Number of the candidates in the packet."""
+        self.candidates = 0
+        """Number of the candidates in the packet, or 0 if one has to be completed."""
         self._kept: int | None = None
-        self._asked: tuple[Event, ModelRequest] | None = None
+        self._asked: Event | None = None
 
     def add(self, event: Event, payload: Any, model: str) -> None:
         match payload:
             case ModelRequest():
-                self._asked = event, payload
+                self._asked = event
                 self._begin(event, payload, payload.model or model)
             case ModelResponse() if self._asked is not None:
-                self._answer(*self._asked, event, payload)
+                self.questions[-1].seconds += _seconds(self._asked, event)
                 self._asked = None
             case ContextUpdate(source="trials"):
                 self._tried(payload.value)
@@ -165,16 +159,10 @@ class _Turn:
                 last.changed = last.kind == "text" or payload.choice not in (None, 0)
                 if last.kind == "choice":
                     last.choice = payload.choice
-                    last.candidates = last.candidates or len(payload.scores)
-                if last.kind == "choice" and len(self.questions) > 1:
-                    self._mark_written(self.questions[-2], payload.decided_by)
 
     def _begin(self, event: Event, request: ModelRequest, model: str) -> None:
         strategy = str(request.decoding.get("strategy", ""))
-        form = answer_form(strategy)
-        is_call = strategy == "tool_call" and self.offered > 0
-        is_choice = form.ranks or form.scores_texts or self._kept or is_call
-        kind = "choice" if is_choice else "text"
+        kind = "choice" if self.candidates else "text"
         last = self.questions[-1] if self.questions else None
         if last is None or (last.kind, last.strategy, last.model) != (kind, strategy, model):
             last = Question(
@@ -184,31 +172,12 @@ class _Turn:
                 kind=kind,
                 strategy=strategy,
                 model=model,
-                candidates=len(request.decoding.get("labels", ()))
-                or (self.offered if is_call else 0),
+                candidates=self.candidates,
                 outcomes=self._kept if kind == "choice" else None,
             )
             self.questions.append(last)
         last.requests += 1
         last.tokens += request.prompt_tokens
-
-    def _answer(
-        self, asked: Event, request: ModelRequest, answered: Event, response: ModelResponse
-    ) -> None:
-        question = self.questions[-1]
-        question.seconds += _seconds(asked, answered)
-        if answer_form(question.strategy).ranks and response.scores:
-            best = _best(response.scores, question.candidates)
-            rotation = int(request.decoding.get("rotation", 0))
-            question.rotations = [
-                *question.rotations, (best + rotation) % max(question.candidates, 1),
-            ]  # fmt: skip
-
-    @staticmethod
-    def _mark_written(before: Question, decided_by: str) -> None:
-        """Mark a text as used if the next question chose between its samples."""
-        if before.kind == "text":
-            before.decided_by, before.changed = decided_by, True
 
     def _tried(self, value: Any) -> None:
         tried = value["candidates"]
@@ -217,12 +186,6 @@ class _Turn:
             self.questions[-1].outcomes = len(outcomes)
             self.questions[-1].candidates = len(tried)
         self._kept = sum(one["kept"] for one in tried)
-
-
-def _best(scores: dict[str, float], candidates: int) -> int:
-    labels: Sequence[str] = LABELS[:candidates]
-    found = [scores.get(label, float("-inf")) for label in labels]
-    return found.index(max(found)) if found else 0
 
 
 def _seconds(asked: Event, answered: Event) -> float:

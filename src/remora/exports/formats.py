@@ -16,7 +16,6 @@ from remora.exports.otel.span import Span
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.functiongemma_rows import functiongemma_rows
-from remora.exports.training.preference_pairs import score_rows, verdict_rows
 from remora.exports.training.sft_rows import Row, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
 from remora.text import escape_line
@@ -64,9 +63,7 @@ def _fenced(quoted: Quotation) -> Iterator[str]:
     yield ""
 
 
-Format = Literal[
-    "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
-]
+Format = Literal["html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma"]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
@@ -88,12 +85,11 @@ def export_chunks(
 ) -> Iterator[bytes]:
     """Yield the bytes of the exported file.
 
-    Memory use is bounded by the size of one agent's stream or, for preferences, of the streams of
-    one node. When exporting a run or all streams, unreadable agents are skipped and counted in
+    Memory use is bounded by the size of one agent's stream. When exporting a run or all streams, unreadable agents are skipped and counted in
     `tally`. When exporting a single agent, StreamDamaged or NotFound is raised. A stream with an
     invalid hash is not exported at all.
     """
-    if options.format in ("sft", "preference"):
+    if options.format == "sft":
         tally.plain = _all_plain(folder, groups)
     for group in _undamaged(groups, tally):
         match options.format:
@@ -193,15 +189,12 @@ def _lines_of(path: Path, tally: ExportCounts) -> Iterator[bytes]:
 def _rows(
     folder: TraceFolder, group: RunBundle, form: Format, tally: ExportCounts
 ) -> Iterator[Row]:
-    makers = {"sft": sft_rows, "functiongemma": functiongemma_rows, "preference": score_rows}
-    make = makers[form]
+    make = sft_rows if form == "sft" else functiongemma_rows
 
     def rows_of(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
         return make(folder, survey, attempt, tally)
 
     yield from map_agents(folder, group, tally, rows_of)
-    if form == "preference":
-        yield from verdict_rows(folder, group, tally)
 
 
 def _transcripts(

@@ -1,8 +1,7 @@
 """Trimming of packets to a token budget, step by step.
 
 The least valuable parts are removed first. A stream names these rules. The candidate that submits
-is never removed, long knowledge texts are halved before they are removed, and the end of an excerpt
-is kept if candidates have texts that go there.
+is never removed, and long knowledge texts are halved before they are removed.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from remora.memory.packet import PINNED, SUBMIT_TOOL, Candidate, DecisionPacket, Excerpt
@@ -66,7 +64,7 @@ def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     """Yield the packet after each trim step, until nothing more can be removed."""
     for kind in (
         _last_candidates,
-        _excerpt_lines_before_place,
+        _excerpt_lines,
         _other_nodes,
         _actions,
         _knowledge,
@@ -104,19 +102,6 @@ def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
             omitted=_omit(packet, "excerpt_lines", 2),
         )
         from_end = not from_end
-        yield packet
-
-
-def _excerpt_lines_before_place(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    if all(one.text is UNSET for one in packet.candidate_actions):
-        yield from _excerpt_lines(packet)
-        return
-    while packet.excerpt is not None and packet.excerpt.text.count("\n") >= KEEP_LINES:
-        packet = replace(
-            packet,
-            excerpt=_without_two_lines(packet.excerpt, from_end=False),
-            omitted=_omit(packet, "excerpt_lines", 2),
-        )
         yield packet
 
 

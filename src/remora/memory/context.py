@@ -20,7 +20,6 @@ from remora.memory.packet import (
     DecisionPacket,
     Excerpt,
     NewAction,
-    TextPlace,
 )
 from remora.memory.plain_events import delta_of_plain_event, raw_output_of
 from remora.memory.projection import apply
@@ -192,38 +191,12 @@ class ContextManager:
         if (text := tool_result.get("state_summary")) is not None:
             optional["state_summary"] = make.one_line(tool_results.to_text(text), GOAL_LIMIT)
         if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
-            optional["excerpt"] = self._excerpt(excerpt)
+            optional["excerpt"] = self.excerpt(excerpt)
         if isinstance(extensions := tool_result.get("extensions"), Mapping):
             optional["extensions"] = to_packet_value(extensions)
         return optional
 
-    def place(self, found: Mapping[str, Any]) -> Excerpt:
-        """Return the excerpt that ends where the texts of candidates go.
-
-        If it exceeds a third of the packet size limit, its first lines are left out.
-        """
-        limit = self.packet_size_limit // 3
-        lines = tool_results.to_text(found.get("text")).split("\n")
-        left_out = 0
-        while left_out < len(lines) - 1 and self._count("\n".join(lines[left_out:])) > limit:
-            left_out += 1
-        return make.excerpt(
-            tool_results.to_text(found.get("ref")),
-            tool_results.to_text(found.get("path")),
-            tool_results.first_line(found) + left_out,
-            "\n".join(lines[left_out:]),
-        )
-
-    def text_place(self, found: Mapping[str, Any] | None) -> TextPlace | UnsetType | None:
-        """Return the place of texts that a candidates script gives, as a field of a delta.
-
-        If it gives none, an earlier place is removed.
-        """
-        if found is not None:
-            return make.text_place(found)
-        return None if self.packet.text_place else UNSET
-
-    def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
+    def excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """Return an excerpt, cut off at a third of the packet size limit."""
         limit = self.packet_size_limit // 3
         lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")

@@ -1,7 +1,6 @@
 """PacketDelta, the changes that an event makes to the packet."""
 
-from collections.abc import Callable, Mapping
-from math import isfinite
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,16 +16,11 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
     Outcome,
-    TextPlace,
 )
 from remora.text import clip
 
 VALUE_LIMIT = 500
 """Maximum characters of a knowledge value in canonical JSON."""
-
-
-PLACE_LIMIT = 8_000
-"""Maximum characters before the place of texts."""
 
 
 class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +30,6 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
     state_summary: str | UnsetType = UNSET
     excerpt: Excerpt | UnsetType | None = UNSET
     candidate_actions: tuple[Candidate, ...] | UnsetType = UNSET
-    text_place: TextPlace | UnsetType | None = UNSET
     diagnostics: tuple[Any, ...] | UnsetType = UNSET
     add_action: NewAction | UnsetType = UNSET
     update_knowledge: dict[str, Any] | UnsetType = UNSET
@@ -66,13 +59,12 @@ def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) 
     )
 
 
-def candidate(tool: str, args: dict[str, Any], reason: str, text: str | None = None) -> Candidate:
+def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
     """Return a candidate action. Its arguments are not cut, because the call uses them."""
     return Candidate(
         tool=to_packet_value(tool),
         args=to_packet_value(args),
         reason=one_line(reason, SUMMARY_LIMIT),
-        text=to_packet_value(text) if text else msgspec.UNSET,
     )
 
 
@@ -110,23 +102,6 @@ def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
     )
 
 
-def text_place(found: Mapping[str, Any]) -> TextPlace | None:
-    """Return the place that a script gives for texts.
-
-    Returns None if it is too long for a packet, or if a weight is not finite.
-    """
-    given, alone = float(found["given"]), float(found["alone"])
-    if len(found["before"]) > PLACE_LIMIT or not (isfinite(given) and isfinite(alone)):
-        return None
-    return TextPlace(
-        before=to_packet_value(found["before"]),
-        empty=to_packet_value(found["empty"]),
-        end=to_packet_value(found.get("end", "")),
-        given=repr(given),
-        alone=repr(alone),
-    )
-
-
 def error_text(text: str | None) -> str | None:
     """Format an error for `last_error`, as one line of at most 300 characters."""
     return None if text is None else one_line(text, GOAL_LIMIT)
@@ -147,10 +122,6 @@ def _capped_excerpt(value: Excerpt | None) -> Excerpt | None:
     )
 
 
-def _capped_place(value: TextPlace | None) -> TextPlace | None:
-    return value and TextPlace(**to_packet_value(asdict(value)))
-
-
 def _cut_value(value: Any, limit: int) -> Any:
     text = canonical(value).decode()
     if len(text) <= limit:
@@ -168,10 +139,7 @@ def _capped_argument(value: Any) -> Any:
 _CAPS: dict[str, Callable[[Any], Any]] = {
     "state_summary": error_text,
     "excerpt": _capped_excerpt,
-    "candidate_actions": lambda given: tuple(
-        candidate(c.tool, c.args, c.reason, None if c.text is UNSET else c.text) for c in given
-    ),
-    "text_place": _capped_place,
+    "candidate_actions": lambda given: tuple(candidate(c.tool, c.args, c.reason) for c in given),
     "diagnostics": diagnostics,
     "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,

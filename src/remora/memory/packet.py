@@ -23,16 +23,11 @@ SUBMIT_TOOL = "submit_result"
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid next action and the reason for it.
-
-    `text` is what the action would write at the packet's text place, or else at the end of its
-    excerpt. It is absent if the action cannot be judged by a text.
-    """
+    """A valid next action and the reason for it."""
 
     tool: str
     args: dict[str, Any] = {}
     reason: str = ""
-    text: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class NewAction(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,21 +72,6 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class TextPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """The place where the texts of the candidates go, if it is not the end of the excerpt.
-
-    `before` is what precedes it, and `empty` is the same without what the texts are judged by. A
-    text that does not end a sentence gets `end`. `given` and `alone` are the weights of the text's
-    likelihoods after `before` and after `empty`, as text, because packets contain no fractions.
-    """
-
-    before: str
-    empty: str
-    given: str
-    alone: str
-    end: str = ""
-
-
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
     """The agent's maximum number of turns, and the names of its `verify` checks."""
 
@@ -102,8 +82,8 @@ class Constraints(msgspec.Struct, frozen=True, kw_only=True):
 class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
     """The Short Track.
 
-    All keys are always present, but for `text_place`, which few agents have. `knowledge`,
-    `hub_context` and `hub_freshness` keep their insertion order, which is part of the state.
+    All keys are always present. `knowledge`, `hub_context` and `hub_freshness` keep their insertion
+    order, which is part of the state.
     """
 
     packet_version: str = PACKET_VERSION
@@ -119,7 +99,6 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: Excerpt | None = None
     diagnostics: tuple[Any, ...] = ()
     candidate_actions: tuple[Candidate, ...] = ()
-    text_place: TextPlace | msgspec.UnsetType | None = msgspec.UNSET
     recent_actions: tuple[Action, ...] = ()
     knowledge: dict[str, Fact] = {}
     last_error: str | None = None

@@ -117,12 +117,11 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):
-    """A model's complete answer. `scores` maps candidate labels to natural-log probabilities."""
+    """A model's complete answer."""
 
     type: ClassVar[str] = "model_response"
     text: str = ""
     call: ToolCall | None = None
-    scores: dict[str, float] | None = None
     usage: Usage = Usage()
     finish_reason: str | None = None
     raw: Any = None
@@ -131,16 +130,15 @@ class ModelResponse(Payload, frozen=True, kw_only=True):
 class ToolCalled(Payload, frozen=True, kw_only=True):
     """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
 
-    `scores` has one entry per candidate, in candidate order. Each entry is a natural-log
-    probability, or null if no model was asked. `choice` is the index of the chosen candidate.
-    `written` is true if a model completed the candidate.
+    `choice` is the index of the chosen candidate among `candidates`. `written` is true if a model
+    completed the candidate.
     """
 
     type: ClassVar[str] = "tool_call"
     tool: str
     args: dict[str, Any] = {}
     decided_by: str = "rule"
-    scores: list[float | None] = []
+    candidates: int = 0
     choice: int | None = None
     written: bool = False
     packet_sha256: str = ""

@@ -93,8 +93,6 @@ def _replaced_fields(delta: PacketDelta) -> dict[str, Any]:
         changed["excerpt"] = delta.excerpt
     if delta.candidate_actions is not UNSET:
         changed["candidate_actions"] = delta.candidate_actions
-    if delta.text_place is not UNSET:
-        changed["text_place"] = delta.text_place
     if delta.diagnostics is not UNSET:
         changed["diagnostics"] = delta.diagnostics[:MAX_DIAGNOSTICS]
     return changed

@@ -80,17 +80,12 @@ def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
 
 
 def candidates(value: Any) -> tuple[Candidate, ...]:
-    """Build candidate actions from entries of the form `{tool, args, reason, text}`.
+    """Build candidate actions from entries of the form `{tool, args, reason}`.
 
     Entries without a tool are ignored.
     """
     return tuple(
-        make.candidate(
-            entry["tool"],
-            to_dict(entry.get("args")),
-            to_text(entry.get("reason")),
-            to_text(entry.get("text")),
-        )
+        make.candidate(entry["tool"], to_dict(entry.get("args")), to_text(entry.get("reason")))
         for entry in to_list(value)
         if isinstance(entry, Mapping) and isinstance(entry.get("tool"), str)
     )

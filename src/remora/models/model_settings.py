@@ -49,14 +49,12 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of the requests to a server.
 
     `timeout_s` is the limit for one attempt, from sending the request to receiving the last byte.
-    With `is_parallel`, one question may send two requests at the same time.
     """
 
     timeout_s: float = 60.0
     retries: int = 4
     max_concurrency: int = 2
     backoff_s: float = 0.5
-    is_parallel: bool = True
     tokens_per_second: int | None = None
 
 

@@ -4,33 +4,22 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from remora.chat import Message, TextWeights, ToolCall, ToolSchema, Usage
+from remora.chat import Message, ToolCall, ToolSchema, Usage
 
-Strategy = Literal[
-    "likelihood", "rank", "grammar", "tool_call", "string_tool_call", "completion", "rules"
-]
+Strategy = Literal["grammar", "tool_call", "string_tool_call", "completion", "rules"]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of a request.
 
-    `rank` needs `labels`, which are single capital letters. `rotation` is the number of places by
-    which the candidates in its prompt are moved to the front. `sample` is the number of earlier
-    answers to the same question. `likelihood` needs `labels` and
-    `texts`: each text is scored after the prompt and after `empty`, which is the prompt without
-    what the texts are judged by, and `weights` combine both. `grammar` needs a `grammar` in GBNF,
-    and `tool_call` needs `tools`. `string_tool_call` needs `tools` whose arguments are all strings.
-    `completion` produces free text, which may contain FunctionGemma's special tokens and
+    `sample` is the number of earlier answers to the same question. `grammar` needs a `grammar` in
+    GBNF, and `tool_call` needs `tools`. `string_tool_call` needs `tools` whose arguments are all
+    strings. `completion` produces free text, which may contain FunctionGemma's special tokens and
     stops before any of the strings in `stop`.
     """
 
     strategy: Strategy
-    labels: tuple[str, ...] = ()
-    rotation: int = 0
     sample: int = 0
-    texts: tuple[str, ...] = ()
-    empty: str = ""
-    weights: TextWeights = TextWeights()
     grammar: str | None = None
     max_tokens: int = 256
     temperature: float = 0.0
@@ -51,15 +40,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    With `rank`, `scores` maps each label to its natural-log probability. With `likelihood`, it maps
-    each label to the weighted sum of log p(text | prompt) and log p(text | empty), up to a constant.
     With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. `raw` is
-    the JSON sent by the server; with `likelihood`, it has both terms of each text.
+    the JSON sent by the server.
     """
 
     text: str
     call: ToolCall | None = None
-    scores: dict[str, float] = {}
     usage: Usage = Usage()
     finish_reason: str | None = None
     model: str = ""
@@ -69,8 +55,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Capabilities of a server, determined by probing it and never inferred from a name."""
 
-    likelihood: bool = False
-    rank: bool = False
     grammar: bool = False
     completions: bool = False
     tokenize: bool = False

@@ -63,15 +63,6 @@ def open_model(
     )
 
 
-def open_ranker(settings: ModelSettings, model: Model, *, cache: Path) -> Model | None:
-    """Return the embedded model, to score texts for a model that cannot, if it is installed."""
-    if model.capabilities.likelihood or _missing(cache) is not None:
-        return None
-    from remora.models.embedded.embedded_model import EmbeddedModel
-
-    return EmbeddedModel(cache, exact=settings.exact, limits=request_limits(settings))
-
-
 def open_larger(
     larger: ServerName,
     settings: ModelSettings,

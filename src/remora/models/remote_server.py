@@ -38,7 +38,7 @@ class RemoteServer:
         limits = replace(limits, retries=0) if has_others else limits
         self.address = address
         self._key = key
-        self._limits = replace(limits, is_parallel=False)
+        self._limits = limits
         self._has_others = has_others
         self._connection = ServerConnection(
             address, key=key, limits=replace(limits, timeout_s=min(_PROBE_S, limits.timeout_s))

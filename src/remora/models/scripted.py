@@ -1,6 +1,6 @@
 """A scripted model with fixed answers, for tests, demonstrations and repeated runs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from remora.chat import ToolCall, Usage
@@ -9,8 +9,8 @@ from remora.models.client.openai_client import count_tokens
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import UpperBound
 
-Reply = str | ToolCall | Mapping[str, float]
-"""A text, a native tool call, or scores of labels (natural-log probabilities)."""
+Reply = str | ToolCall
+"""A text, or a native tool call."""
 
 
 class ScriptedModel:
@@ -32,7 +32,7 @@ class ScriptedModel:
     ) -> None:
         self.name = name
         self.capabilities = capabilities or Capabilities(
-            rank=True, grammar=True, completions=True, tokenize=False
+            grammar=True, completions=True, tokenize=False
         )
         self.counter: TokenCounter = counter or UpperBound()
         self.requests: list[Request] = []
@@ -64,18 +64,10 @@ class ScriptedModel:
 
 
 def _answer(reply: Reply, *, usage: Usage, model: str) -> Answer:
-    match reply:
-        case str():
-            raw: dict[str, Any] = {"text": reply}
-            return Answer(text=reply, usage=usage, finish_reason="stop", model=model, raw=raw)
-        case ToolCall():
-            raw = {"call": {"tool": reply.tool, "args": reply.args}}
-            return Answer(
-                text="", call=reply, usage=usage, finish_reason="tool_calls", model=model, raw=raw
-            )
-    scores = dict(reply)
-    best = max(scores, key=scores.__getitem__)
-    raw = {"scores": scores}
+    if isinstance(reply, str):
+        raw: dict[str, Any] = {"text": reply}
+        return Answer(text=reply, usage=usage, finish_reason="stop", model=model, raw=raw)
+    raw = {"call": {"tool": reply.tool, "args": reply.args}}
     return Answer(
-        text=best, scores=scores, usage=usage, finish_reason="limit", model=model, raw=raw
+        text="", call=reply, usage=usage, finish_reason="tool_calls", model=model, raw=raw
     )

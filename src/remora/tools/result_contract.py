@@ -3,7 +3,7 @@
 All accepted forms of a script's value are converted to the same record.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -29,29 +29,11 @@ class Excerpt(TypedDict):
 
 
 class CandidateAction(TypedDict):
-    """A valid next action, and the reason why it may be the right one.
-
-    `text` is what it would write at the script's text place, or else at the end of its excerpt.
-    """
+    """A valid next action, and the reason why it may be the right one."""
 
     tool: str
     args: dict[str, Any]
     reason: str
-    text: NotRequired[str]
-
-
-class TextPlace(TypedDict):
-    """The place where the texts of the candidates go, if it is not the end of the excerpt.
-
-    A text's score is given * log p(text | before) + alone * log p(text | empty). A text that does
-    not end a sentence gets `end`.
-    """
-
-    before: str
-    empty: str
-    given: float
-    alone: float
-    end: NotRequired[str]
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +50,6 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome = "success"
     diagnostics: list[Any] | None = None
     candidate_actions: list[CandidateAction] | None = None
-    text_place: TextPlace | None = None
     state_summary: str | None = None
     excerpt: Excerpt | None = None
     extensions: dict[Any, Any] | None = None

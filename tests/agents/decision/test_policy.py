@@ -1,6 +1,6 @@
 """Decisions: by a rule, a model, or the fallback; and turns without one."""
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +15,8 @@ from remora.memory.packet import Candidate
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Answer, Request
 from remora.models.scripted import ScriptedModel
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose, insist, scripted
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre, scripted
+from tests.offered_calls import choose
 
 TOOL = ToolSchema(
     name="edit",
@@ -32,135 +33,29 @@ RUFF = {"ruff.toml": 'lint.select = ["B904", "E722", "F401"]\n'}
 
 
 def played(theatre: Theatre, lint: Agent, model: ScriptedModel, **more: object) -> Played:
-    settings: dict[str, object] = {"strategy": "rank", "source": TWO_EDITS, "files": RUFF, **more}
+    settings: dict[str, object] = {"writes": False, "source": TWO_EDITS, "files": RUFF, **more}
     return theatre.play(Play(agent=lint, model=model, **settings))  # type: ignore[arg-type]
 
 
-class TestRank:
+class TestChosen:
     def test_the_model_chooses_where_the_choice_matters(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        found = played(theatre, lint, scripted(choose("C")))
+        found = played(theatre, lint, scripted(choose(2)))
         rule, asked = found.payloads(ToolCalled)
         assert (rule.tool, rule.decided_by) == ("run_linter", "rule")
-        assert (asked.tool, asked.decided_by, asked.choice) == ("submit_result", "model", 2)
-        assert asked.scores == [-5.0, -5.0, 0.0]
+        assert (asked.tool, asked.decided_by) == ("submit_result", "model")
+        assert (asked.choice, asked.candidates) == (2, 3)
         assert (found.result.asked, found.result.differed) == (1, 1)
 
-    def test_below_the_margin_the_first_candidate_is_taken(
+    def test_after_two_answers_that_are_no_calls_the_first_candidate_is_taken(
         self, theatre: Theatre, lint: Agent
     ) -> None:
-        found = played(theatre, lint, scripted(choose("C", gap=0.9)))
+        found = played(theatre, lint, scripted(["prose", "prose"]))
+        assert [error.kind for error in found.payloads(AgentError)] == ["bad_call"] * 2
         call = found.payloads(ToolCalled)[1]
         assert (call.decided_by, call.choice, call.tool) == ("fallback", 0, "edit_line")
-        assert call.scores == [-0.9, -0.9, 0.0], "the scores say what the model thought"
         assert found.result.differed == 0
-
-    def test_the_margin_itself_is_enough(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(choose("C", gap=1.0)))
-        assert found.payloads(ToolCalled)[1].decided_by == "model"
-
-    def test_the_mean_over_all_rotations_of_the_list_decides(
-        self, theatre: Theatre, lint: Agent
-    ) -> None:
-        found = played(theatre, lint, scripted(choose("C")))
-        requests = found.payloads(ModelRequest)
-        assert [request.decoding["rotation"] for request in requests] == [0, 1, 2]
-        assert len({str(request.messages) for request in requests}) == 3
-        assert found.payloads(ToolCalled)[1].decided_by == "model"
-
-    def test_a_choice_of_letters_is_no_choice(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(insist("C")))
-        call = found.payloads(ToolCalled)[1]
-        assert (call.decided_by, call.choice) == ("fallback", 0)
-        assert len(found.payloads(ModelRequest)) == 2, "the second answer settles it"
-
-    def test_scores_that_are_not_whole_are_a_bad_call(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(lambda _: {"A": 0.0}))
-        errors = found.payloads(AgentError)
-        assert [e.message for e in errors] == ["the server did not score every candidate"] * 2
-        assert found.payloads(ToolCalled)[1].decided_by == "fallback"
-
-    def test_one_letter_is_asked_for(self, theatre: Theatre, lint: Agent) -> None:
-        found = played(theatre, lint, scripted(choose("C")))
-        request = found.payloads(ModelRequest)[0]
-        assert request.decoding["labels"] == ["A", "B", "C"]
-        assert request.decoding["max_tokens"] == 1
-        assert found.payloads(ModelResponse)[0].scores == {"A": -5.0, "B": -5.0, "C": 0.0}
-
-
-class TestLikelihood:
-    """Candidates with texts are judged by what they would write at the end of the excerpt."""
-
-    PICK = """
-        found = [{"tool": "act", "args": {"cause": cause}, "reason": "", "text": " from " + cause}
-                 for cause in ("e", "None")]
-        place = {"ref": "place", "path": "mod.py", "lines": [1, 2],
-                 "text": "except KeyError as e:\\n    raise ValueError(1)"}
-        {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found,
-         "excerpt": place}"""
-
-    def agent(self, theatre: Theatre) -> Agent:
-        act = """
-            from remora.pym import Input
-            cause: str = Input("cause")
-            {"result": cause, "summary": cause, "outcome": "success"}"""
-        return theatre.agent(
-            "name: own\noperation: own\ngoal: go\ntools: [{name: act, script: act.pym}]\n"
-            "candidates: pick.pym\n",
-            act=act,
-            pick=self.PICK,
-        )
-
-    def test_one_request_scores_all_texts(self, theatre: Theatre) -> None:
-        model = scripted([{"A": -1.0, "B": 3.0}])
-        found = theatre.play(
-            Play(
-                agent=self.agent(theatre),
-                model=model,
-                strategy="rank",
-                scores_texts=True,
-                max_turns=1,
-            )
-        )
-        (request,) = found.payloads(ModelRequest)
-        assert request.renderer == "likelihood/2"
-        assert request.prompt == "except KeyError as e:\n    raise ValueError(1)"
-        assert request.decoding["texts"] == [" from e", " from None"]
-        assert request.decoding["empty"] == "    raise ValueError(1)"
-        call = found.payloads(ToolCalled)[0]
-        assert (call.args, call.decided_by, call.scores) == (
-            {"cause": "None"},
-            "model",
-            [-1.0, 3.0],
-        )
-
-    def test_below_the_margin_the_first_candidate_is_taken(self, theatre: Theatre) -> None:
-        model = scripted([{"A": 1.0, "B": 1.5}])
-        found = theatre.play(
-            Play(
-                agent=self.agent(theatre),
-                model=model,
-                strategy="rank",
-                scores_texts=True,
-                max_turns=1,
-            )
-        )
-        call = found.payloads(ToolCalled)[0]
-        assert (call.args, call.decided_by) == ({"cause": "e"}, "fallback")
-
-    @pytest.mark.slow
-    def test_the_embedded_model_scores_texts(
-        self, theatre: Theatre, embedded: EmbeddedModel
-    ) -> None:
-        found = theatre.play(
-            Play(
-                agent=self.agent(theatre), model=embedded, strategy="rank", scores_texts=True,
-                limit=600, max_turns=1,
-            )
-        )  # fmt: skip
-        assert found.payloads(ToolCalled)[0].args == {"cause": "e"}
-        assert found.payloads(ModelResponse)[0].raw["texts"][0].keys() == {"prompt", "empty"}
 
 
 class TestWritten:
@@ -171,8 +66,7 @@ class TestWritten:
         assert (made.tool, made.args, made.decided_by) == (
             "submit_result", {"summary": "left"}, "model",
         )  # fmt: skip
-        assert made.scores == [None] * 3
-        assert made.choice == 2
+        assert (made.choice, made.candidates) == (2, 3)
         assert found.payloads(ModelRequest)[0].decoding["grammar"].startswith("root")
 
     def test_a_call_that_is_not_a_candidate_is_bad(self, theatre: Theatre, lint: Agent) -> None:
@@ -201,8 +95,8 @@ class TestWritten:
         found = theatre.play(Play(agent=agent, answers=calls))
         assert found.payloads(ToolCalled)[0].args == {"line": 1, "text": "mine"}
         assert found.payloads(ToolCalled)[0].choice == 0
-        ranked = theatre.play(Play(agent=agent, answers=[], strategy="rank"))
-        assert ranked.payloads(ToolCalled)[0].decided_by == "rule", "one of two can be ranked"
+        chosen = theatre.play(Play(agent=agent, answers=[], writes=False))
+        assert chosen.payloads(ToolCalled)[0].decided_by == "rule", "one of two is complete"
 
     def test_a_native_tool_call(self, theatre: Theatre) -> None:
         agent = theatre.tool("1")
@@ -315,37 +209,24 @@ def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:
 class TestStrategy:
     def test_model_capabilities_decide_the_strategy(self) -> None:
         able = scripted([])
-        assert strategy_for(able, "lines/1", "auto", has_candidates=True) == "rank"
-        assert strategy_for(able, "lines/1", "auto", has_candidates=False) == "grammar"
-        assert strategy_for(able, "functiongemma/1", "auto", has_candidates=True) == "completion"
-        native = strategy_for(able, "functiongemma_tools/1", "auto", has_candidates=True)
-        assert native == "string_tool_call"
-        unable = scripted([], rank=False, grammar=False, completions=False)
-        assert strategy_for(unable, "lines/1", "auto", has_candidates=True) == "tool_call"
+        assert strategy_for(able, "lines/1", "auto") == "grammar"
+        assert strategy_for(able, "functiongemma/1", "auto") == "completion"
+        assert strategy_for(able, "functiongemma_tools/1", "auto") == "string_tool_call"
+        unable = scripted([], grammar=False, completions=False)
+        assert strategy_for(unable, "lines/1", "auto") == "tool_call"
 
     @pytest.mark.parametrize(
-        ("renderer", "decoding", "candidates"),
-        [
-            ("functiongemma/1", "auto", True),
-            ("lines/1", "rank", True),
-            ("lines/1", "grammar", False),
-        ],
+        ("renderer", "decoding"), [("functiongemma/1", "auto"), ("lines/1", "grammar")]
     )
-    def test_a_missing_model_capability_is_an_error(
-        self, renderer: str, decoding: Literal["auto", "rank", "grammar"], candidates: bool
-    ) -> None:
-        unable = scripted([], rank=False, grammar=False, completions=False)
+    def test_a_missing_model_capability_is_an_error(self, renderer: str, decoding: str) -> None:
+        unable = scripted([], grammar=False, completions=False)
         with pytest.raises(ModelError, match="scripted") as caught:
-            strategy_for(unable, renderer, decoding, has_candidates=candidates)
+            strategy_for(unable, renderer, decoding)
         assert "set model." in caught.value.hint
-
-    def test_rank_needs_candidates(self) -> None:
-        with pytest.raises(ModelError, match="or the agent has no candidates"):
-            strategy_for(scripted([]), "lines/1", "rank", has_candidates=False)
 
 
 class TestOffered:
-    def test_ranked_candidates_are_whole(self) -> None:
+    def test_without_a_writer_candidates_are_complete(self) -> None:
         one = Candidate(tool="edit", args={"line": 1, "text": "x"})
         part = Candidate(tool="edit", args={"line": 1})
         assert valid_candidates([part, one], [TOOL], complete=True)[0] == (one,)
@@ -362,7 +243,7 @@ class TestOffered:
         assert found == ()
         assert problem == "not a valid candidate: unknown tool 'nope'; the tools are edit"
 
-    def test_there_are_no_more_than_letters(self) -> None:
+    def test_there_are_no_more_than_twenty(self) -> None:
         many = [Candidate(tool="edit", args={"line": n, "text": ""}) for n in range(50)]
         assert [c.args["line"] for c in valid_candidates(many, [TOOL], complete=True)[0]] == list(
             range(20)
@@ -388,15 +269,13 @@ class TestNarrowed:
 class TestEmbedded:
     """The same turns with the real model."""
 
-    def test_it_ranks(self, theatre: Theatre, lint: Agent, embedded: EmbeddedModel) -> None:
+    def test_it_chooses(self, theatre: Theatre, lint: Agent, embedded: EmbeddedModel) -> None:
         found = theatre.play(
-            Play(
-                agent=lint, model=embedded, strategy="rank", limit=600, source=TWO_EDITS, files=RUFF
-            )
+            Play(agent=lint, model=embedded, writes=False, limit=600, source=TWO_EDITS, files=RUFF)
         )
         asked = [c for c in found.payloads(ToolCalled) if c.decided_by != "rule"]
         assert asked
-        assert all(len(call.scores) >= 2 for call in asked)
+        assert all(call.candidates >= 2 for call in asked)
         for request, answer in zip(
             found.payloads(ModelRequest), found.payloads(ModelResponse), strict=True
         ):

@@ -20,8 +20,6 @@ def test_every_recorded_name_has_a_strategy() -> None:
     ("able", "supported"),
     [
         (Capabilities(), set()),
-        (Capabilities(likelihood=True), {"likelihood"}),
-        (Capabilities(rank=True), {"rank"}),
         (Capabilities(grammar=True), {"grammar"}),
         (Capabilities(completions=True), {"completion"}),
     ],
@@ -34,11 +32,7 @@ def test_a_strategy_names_the_capability_that_it_needs(
     assert found == always | supported
 
 
-def test_only_ranking_needs_complete_candidates_and_only_rules_need_no_model() -> None:
-    assert [name for name, found in STRATEGIES.items() if found.needs_complete_candidates] == [
-        "likelihood",
-        "rank",
-    ]
+def test_only_rules_need_no_model() -> None:
     assert [name for name, found in STRATEGIES.items() if not found.asks_model] == ["rules"]
 
 
@@ -48,7 +42,6 @@ def test_every_strategy_that_asks_a_model_has_a_form_of_answer() -> None:
         "tool_call",
         "string_tool_call",
     ]
-    assert [name for name, form in ANSWER_FORMS.items() if form.ranks] == ["rank"]
 
 
 @pytest.mark.parametrize(("hides", "choice"), [({}, 0), ({"hide": True}, 1), ({"hide": False}, 0)])
@@ -61,5 +54,5 @@ def test_a_written_call_is_the_candidate_with_most_of_its_arguments(
     )
     candidates = [Candidate(tool="fix", args={}), Candidate(tool="fix", args={"hide": True})]
     answer = ModelResponse(text=json.dumps({"tool": "fix", "args": hides}))
-    read = STRATEGIES["grammar"].read([answer], candidates, [fix], 1.0)
+    read = STRATEGIES["grammar"].read(answer, candidates, [fix])
     assert (read.args, read.choice) == (hides, choice)

@@ -64,8 +64,8 @@ PICK = """
     packet: dict = Input("packet")
     options: dict = Input("options")
 
-    def put(args, text):
-        return {"tool": "put", "args": args, "reason": "", "text": text}
+    def put(args):
+        return {"tool": "put", "args": args, "reason": ""}
 
     if packet["recent_actions"]:
         found = [{"tool": "submit_result", "args": {}, "reason": "done"}]
@@ -74,26 +74,18 @@ PICK = """
     place = {"ref": "place", "path": "mod.py", "lines": [1, 1], "text": "x ="}
     {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found, "excerpt": place}
 """
-FITTED = """{"before": "code; x =", "empty": "x =", "given": 0.5, "alone": -0.25}"""
-CHOICE = '[put({"value": v}, " " + v) for v in VALUES]'
+CHOICE = '[put({"value": v}) for v in VALUES]'
 OPEN = """[{"tool": "put", "args": {}, "reason": "fill"}]
     if not options["open"] or options["unanswered"]:
         found = [{"tool": "submit_result", "args": {}, "reason": "nothing"}]"""
 
 
-def own(theatre: Theatre, found: str) -> Agent:
-    return theatre.agent(YAML.format(), put=PUT, pick=PICK.replace("FOUND", found))
+def own(theatre: Theatre, found: str, yaml: str = YAML) -> Agent:
+    return theatre.agent(yaml.format(), put=PUT, pick=PICK.replace("FOUND", found))
 
 
 def choice(theatre: Theatre, *values: str) -> Agent:
     return own(theatre, CHOICE.replace("VALUES", repr(list(values))))
-
-
-def own_with_place(theatre: Theatre, place: str = FITTED) -> Agent:
-    pick = PICK.replace("FOUND", OPEN).replace(
-        '"excerpt": place}', f'"text_place": None if packet["recent_actions"] else {place}}}'
-    )
-    return theatre.agent(YAML.format(), put=PUT, pick=pick)
 
 
 def put(value: str) -> str:
@@ -131,16 +123,8 @@ class TestTrials:
         assert found.after == b"x = 2\n"
         assert found.payloads(ToolCalled)[0].decided_by == "model"
 
-    def test_the_texts_of_those_that_are_left_are_scored(self, theatre: Theatre) -> None:
-        ranker = scripted([{"A": 0.0, "B": 4.0}])
-        found = play(theatre, choice(theatre, "1", "2"), ranker=ranker)
-        (request,) = found.payloads(ModelRequest)
-        assert (request.renderer, request.prompt) == ("likelihood/2", "x =")
-        assert request.decoding["texts"] == [" 1", " 2"]
-        assert found.after == b"x = 2\n"
-
     def test_a_model_that_is_not_measured_to_help_is_not_asked(self, theatre: Theatre) -> None:
-        how = {"ranker": scripted([]), "larger": scripted([]), "chooses": False}
+        how = {"larger": scripted([]), "chooses": False}
         found = play(theatre, choice(theatre, "1", "2"), **how)
         assert found.after == b"x = 1\n"
         assert trials(found) == []
@@ -162,40 +146,9 @@ class TestSamples:
         requests = found.payloads(ModelRequest)
         assert [request.decoding["temperature"] for request in requests] == [0.0, 0.8, 0.8]
 
-    def test_of_several_that_pass_the_one_that_fits_best_is_taken(self, theatre: Theatre) -> None:
-        ranker = scripted([{"A": 0.0, "B": 4.0}])
-        answers = put("7"), put("8"), put("7")
-        how = {"samples": 3, "ranker": ranker, "ranks_samples": True}
-        found = play(theatre, own(theatre, OPEN), *answers, **how)
-        assert found.after == b"x = 8\n"
-        assert found.payloads(ModelRequest)[-1].decoding["texts"] == ["7", "8"]
-
-    def test_the_first_that_passes_is_taken_if_fit_is_not_measured(self, theatre: Theatre) -> None:
-        ranker = scripted([])
-        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), samples=2, ranker=ranker)
+    def test_of_several_that_pass_the_first_is_taken(self, theatre: Theatre) -> None:
+        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), samples=2)
         assert found.after == b"x = 7\n"
-
-    def test_the_best_is_taken_by_default_where_weights_were_fitted(self, theatre: Theatre) -> None:
-        how = {"samples": 2, "ranker": scripted([{"A": 0.0, "B": 4.0}]), "ranks_fitted": True}
-        found = play(theatre, own_with_place(theatre), put("7"), put("8"), **how)
-        asked = found.payloads(ModelRequest)[-1]
-        assert (asked.renderer, asked.prompt) == ("likelihood/2", "code; x =")
-        assert asked.decoding["weights"] == {"given": 0.5, "alone": -0.25}
-        assert found.after == b"x = 8\n"
-        assert found.payloads(ToolCalled)[0].written
-        assert found.runner.context.packet.text_place is None, "the next turn has no such place"
-
-    def test_only_texts_with_fitted_weights_are_scored_by_default(self, theatre: Theatre) -> None:
-        how = {"samples": 2, "ranker": scripted([]), "ranks_fitted": True}
-        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), **how)
-        assert found.after == b"x = 7\n"
-
-    def test_a_place_that_is_too_long_for_the_ranker_is_not_scored(self, theatre: Theatre) -> None:
-        how = {"samples": 2, "ranker": scripted([]), "ranks_fitted": True}
-        place = FITTED.replace('"code; x ="', '"code; " * 500')
-        found = play(theatre, own_with_place(theatre, place), put("7"), put("8"), **how)
-        assert found.after == b"x = 7\n"
-        assert found.payloads(AgentError) == []
 
     def test_an_answer_that_changes_nothing_is_no_answer(self, theatre: Theatre) -> None:
         found = play(theatre, own(theatre, OPEN), put("0"), put("0"), samples=2)
@@ -216,12 +169,11 @@ class TestEscalation:
         assert found.payloads(ToolCalled)[0].decided_by == "escalation"
         assert found.result.decided_by["escalation"] == 1
 
-    def test_the_larger_model_is_asked_if_scores_are_too_close(self, theatre: Theatre) -> None:
-        def close(request: Request) -> dict[str, float]:
-            return dict.fromkeys(request.decoding.labels, 0.0)
-
+    def test_the_larger_model_is_asked_if_the_answer_to_a_choice_is_no_call(
+        self, theatre: Theatre
+    ) -> None:
         agent = choice(theatre, "1", "2")
-        found = play(theatre, agent, ranker=scripted(close), larger=scripted([put("2")] * 2))
+        found = play(theatre, agent, "prose", larger=scripted([put("2")] * 2))
         assert found.payloads(ToolCalled)[0].decided_by == "escalation"
         assert found.after == b"x = 2\n"
 
@@ -233,7 +185,7 @@ def shared_record(project: Project, _: str, path: Path) -> SharedAgent:
 
 
 def everything(agent: Agent) -> Play:
-    """Two samples fail, the larger model is asked, and two of its answers pass and are scored."""
+    """Two samples fail, the larger model is asked, and two of its answers pass."""
 
     def small(request: Request) -> str:
         return put(")" if request.decoding.temperature else "(")
@@ -241,23 +193,20 @@ def everything(agent: Agent) -> Play:
     def large(request: Request) -> str:
         return put("9" if request.decoding.temperature else "8")
 
-    def scores(request: Request) -> dict[str, float]:
-        return {label: float(n * 4) for n, label in enumerate(request.decoding.labels)}
-
     return Play(
         agent=agent, answers=small, strategy="grammar", source="x = 0\n", samples=2,
-        larger=scripted(large), ranker=scripted(scores), ranks_samples=True,
+        larger=scripted(large),
     )  # fmt: skip
 
 
 class TestAllSteps:
-    """A stream with samples, trials, an escalation and scored texts. Playing it verifies it."""
+    """A stream with samples, trials and an escalation. Playing it verifies it."""
 
-    def test_the_scored_answer_of_the_larger_model_is_used(self, theatre: Theatre) -> None:
+    def test_the_first_answer_of_the_larger_model_is_used(self, theatre: Theatre) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))
-        assert found.after == b"x = 9\n"
+        assert found.after == b"x = 8\n"
         strategies = [one.decoding["strategy"] for one in found.payloads(ModelRequest)]
-        assert strategies == ["grammar"] * 4 + ["likelihood"]
+        assert strategies == ["grammar"] * 4
         assert len(found.payloads(Escalation)) == 1
         assert found.payloads(ToolCalled)[0].decided_by == "escalation"
 
@@ -269,18 +218,19 @@ class TestAllSteps:
 
     def test_its_packet_is_the_one_that_the_writer_saw(self, theatre: Theatre) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))
-        *written, ranked = [one.packet_sha256 for one in found.payloads(ModelRequest)]
+        written = found.payloads(ModelRequest)[-1].packet_sha256
+        (call,) = [one for one in found.payloads(ToolCalled) if one.written]
         (agent,) = {event.agent_id for event in found.events}
         reader = PacketReader(found.folder)
         shown = reader.packet_at(agent, 1)
-        assert canonical_sha256(shown) == written[-1] != ranked
+        assert canonical_sha256(shown) == written != call.packet_sha256
         assert shown == packet_at(found.events, 1)
         called = reader.packet_at(agent, 1, called=True)
-        assert canonical_sha256(called) == ranked
+        assert canonical_sha256(called) == call.packet_sha256
         assert [one.args for one in called.candidate_actions] == [{"value": "8"}, {"value": "9"}]
         document = turn_document(reader, found.folder.blobs, agent, 1)
         assert document["packet"] == packet_json(shown)
-        assert document["prompt_tokens"] == found.payloads(ModelRequest)[-2].prompt_tokens
+        assert document["prompt_tokens"] == found.payloads(ModelRequest)[-1].prompt_tokens
 
     def test_a_written_value_is_not_said_to_be_in_the_packet(self, theatre: Theatre) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))
@@ -289,7 +239,7 @@ class TestAllSteps:
             found.payloads(ModelRequest)[0].packet_sha256
         )
         (argument,) = arguments_at(history, history.turns[0])
-        assert (argument.value, argument.in_packet, argument.written) == ("9", False, True)
+        assert (argument.value, argument.in_packet, argument.written) == ("8", False, True)
 
     def test_the_page_shows_the_answers_that_were_left(self, theatre: Theatre) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))
@@ -299,7 +249,7 @@ class TestAllSteps:
             turn = record(project, agent, found.folder.existing_agent(agent)).turn(1)
             rows = candidates(turn, None)["rows"]
             assert [row["candidate"].args["value"] for row in rows] == ["8", "9"]
-            assert [row["is_chosen"] for row in rows] == [False, True]
+            assert [row["is_chosen"] for row in rows] == [True, False]
             assert packet(turn, None)["packet"]["candidate_actions"][0]["args"] == {}
 
     @pytest.mark.slow

@@ -105,12 +105,6 @@ class TestEscalation:
         assert found.after == b"x = 9\n"
         assert (found.result.status, found.result.stop_reason) == ("submitted", "submitted")
 
-    def test_a_ranker_that_fails_does_not_lose_the_answers(self, theatre: Theatre) -> None:
-        how = {"samples": 2, "ranker": scripted([GONE]), "ranks_samples": True}
-        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), **how)
-        assert found.after == b"x = 7\n"
-        assert found.result.stop_reason == "submitted"
-
 
 def check_every_cut(theatre: Theatre, how: Mapping[str, Any]) -> Played:
     whole = theatre.play(Play(**how))

@@ -28,7 +28,8 @@ from remora.memory.events import (
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.trace.read.state_at import packet_at
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, choose
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre
+from tests.offered_calls import choose
 
 ACT = '{"tool":"act","args":{}}'
 
@@ -90,7 +91,7 @@ class TestAgentStart:
         assert start.packet.constraints.safety == ("parses", "own_lines_only")
         assert [tool.name for tool in start.tools] == ["act", "recall", "submit_result"]
         assert start.model["provider"] == "scripted"
-        assert (start.model["strategy"], start.model["margin"]) == ("grammar", 1.0)
+        assert (start.model["strategy"], start.model["writes"]) == ("grammar", True)
         assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/1", "fold/1")
         assert (start.counter, start.limit, start.attempt) == ("upper-bound/1", 3000, 1)
         assert start.definition == definition_record(agent)
@@ -190,7 +191,7 @@ class TestCandidates:
         pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]'
         played = theatre.play(Play(agent=self.own(theatre, pick)))
         (call,) = played.payloads(ToolCalled)
-        assert (call.decided_by, call.scores, call.choice) == ("rule", [None], 0)
+        assert (call.decided_by, call.candidates, call.choice) == ("rule", 1, 0)
         assert played.payloads(ModelRequest) == []
         assert (played.result.asked, played.result.decided_by["rule"]) == (0, 1)
 
@@ -427,7 +428,7 @@ def test_every_packet_that_a_decision_names_is_the_fold_of_the_stream(
     theatre: Theatre, lint: Agent
 ) -> None:
     source = "import os\n\n\ndef f(x):\n    try:\n        x()\n    except:\n        pass\n"
-    played = theatre.play(Play(agent=lint, answers=choose("A"), source=source, strategy="rank"))
+    played = theatre.play(Play(agent=lint, answers=choose(0), source=source, writes=False))
     assert replay(played.events) == played.runner.context.packet
     assert played.result.decided_by["model"] >= 1
 
@@ -436,7 +437,7 @@ def test_the_state_is_folded_from_events_of_newer_versions_too(
     theatre: Theatre, lint: Agent
 ) -> None:
     """A resumed stream may hold types that this version does not know: their deltas count."""
-    played = theatre.play(Play(agent=lint, answers=choose("A"), source="import os\n"))
+    played = theatre.play(Play(agent=lint, answers=choose(0), source="import os\n"))
     start = next(event for event in played.events if event.type == AgentStart.type)
     dream = msgspec.structs.replace(
         start, type="dream", seq=1, packet_delta=PacketDelta(state_summary="dreamt")

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Ran, command
 from tests.exports.receiver import receiving
 
-FORMS = ("transcript", "otel", "sft", "functiongemma", "preference")
+FORMS = ("transcript", "otel", "sft", "functiongemma")
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_prompts_are_those_that_the_real_model_was_sent(
     stream = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
     events = [json.loads(line) for line in stream.read_text().splitlines()]
     asked = [event for event in events if event["type"] == "model_request"]
-    sent = [event for event in asked if not event["data"]["decoding"]["rotation"]]
+    sent = asked
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert sent
     assert [row["prompt"] for row in rows] == [event["data"]["messages"] for event in sent]

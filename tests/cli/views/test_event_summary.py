@@ -31,9 +31,8 @@ def line(payload: Payload) -> str:
     ("decoding", "model", "end"),
     [
         ({}, "", "packet 0123456789ab"),
-        ({"sample": 0, "rotation": 0}, "", "packet 0123456789ab"),
+        ({"sample": 0}, "", "packet 0123456789ab"),
         ({"sample": 2}, "", "packet 0123456789ab, sample 3"),
-        ({"rotation": 1}, "", "packet 0123456789ab, rotation 2"),
     ],
 )
 def test_a_repeated_request(decoding: dict[str, Any], model: str, end: str) -> None:

@@ -51,7 +51,7 @@ def test_a_model_is_compared_with_rules() -> None:
     rules = arm("rules", None, "left", "left")
     (found,) = measured([rules, arm(SERVER, "m", "exact", "equivalent")])
     assert found.use == ModelUse(
-        operation="docstring", model="m", decoding="grammar", renderer="auto", margin=1.0
+        operation="docstring", model="m", decoding="grammar", renderer="auto"
     )
     assert (found.slots, found.files, found.written, found.right) == (2, 2, 2, 2)
     assert (found.gain, found.gain_ci95, found.helps) == (1.0, (1.0, 1.0), False)

@@ -18,7 +18,7 @@ from remora.exports.otel.otlp import protobuf, request_documents
 from remora.exports.otel.span import Span, any_value, nanoseconds, span_json
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.trace.trace_folder import TraceFolder
-from tests.exports.conftest import Attempt, Run, everything, exported, only
+from tests.exports.conftest import Attempt, Run, everything, exported, made, only
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 VALUES = (
@@ -71,10 +71,10 @@ def played(folder: TraceFolder) -> TraceFolder:
     run = Run(folder)
     run.began("lint-a")
     attempt = Attempt(folder, "lint-a")
-    attempt.choose("B")
+    attempt.choose(1)
     attempt.fail("SECRET-ANSWER")
     attempt.ask()
-    attempt.answer("A", {"A": -0.1, "B": -2.5})
+    attempt.answer(made(0))
     attempt.act({"line": 1}, outcome="error", error="SECRET-ERROR", error_kind="runtime")
     run.ended("lint-a", attempt.end())
     run.said("lint-a", "accepted")
@@ -180,7 +180,7 @@ def test_content_is_the_users_choice(played: TraceFolder) -> None:
     assert json.loads(chat["gen_ai.output.messages"]) == [
         {
             "role": "assistant",
-            "parts": [{"type": "text", "content": "B"}],
+            "parts": [{"type": "text", "content": made(1)}],
             "finish_reason": "stop",
         }
     ]

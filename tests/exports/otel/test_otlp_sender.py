@@ -31,7 +31,7 @@ def sent(folder: TraceFolder, url: str, **headers: str) -> ExportCounts:
 def test_everything_arrives(golden: TraceFolder) -> None:
     with receiving() as receiver:
         tally = sent(golden, receiver.url, authorization="Bearer me")
-    assert len(receiver.spans) == tally.records == 29
+    assert len(receiver.spans) == tally.records == 31
     assert {span.name.partition(" ")[0] for span in receiver.spans} == {
         "chat", "execute_tool", "invoke_agent", "invoke_workflow", "text_completion",
     }  # fmt: skip
@@ -54,7 +54,7 @@ def test_no_proxy_stands_between_this_machine_and_itself(
 
 def test_a_busy_receiver_is_asked_again(golden: TraceFolder) -> None:
     with receiving(503, 429) as receiver:
-        assert sent(golden, receiver.url).records == len(receiver.spans) == 29
+        assert sent(golden, receiver.url).records == len(receiver.spans) == 31
 
 
 @pytest.mark.parametrize("statuses", [(401,), (503, 503, 503, 503)])
@@ -156,7 +156,7 @@ def _wait_for(url: str, server: "subprocess.Popen[bytes]") -> None:
 def test_a_receiver_of_others_understands_them(golden: TraceFolder, phoenix: str) -> None:
     """Phoenix tells agents, models and tools apart by the conventions alone; twice is once."""
     for _ in range(2):
-        assert sent(golden, phoenix).records == 29
+        assert sent(golden, phoenix).records == 31
     found: list[dict[str, Any]] = []
     until = time.monotonic() + 30
     while len(found) < 29 and time.monotonic() < until:
@@ -166,7 +166,7 @@ def test_a_receiver_of_others_understands_them(golden: TraceFolder, phoenix: str
     kinds: dict[str, set[str]] = {}
     for span in found:
         kinds.setdefault(span["name"].partition(" ")[0], set()).add(span["span_kind"])
-    assert len(found) == 29
+    assert len(found) == 31
     assert kinds == {
         "chat": {"LLM"}, "text_completion": {"LLM"}, "execute_tool": {"TOOL"},
         "invoke_agent": {"AGENT"}, "invoke_workflow": {"UNKNOWN"},

@@ -54,7 +54,7 @@ def test_others_are_rendered_from_the_packet_that_was_shown(golden: TraceFolder)
 def test_an_answer_that_led_to_no_call_has_nothing_to_teach(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a")
     attempt.fail()
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     found, tally = exported(folder, "functiongemma")
     assert len(found) == 1
@@ -64,7 +64,7 @@ def test_an_answer_that_led_to_no_call_has_nothing_to_teach(folder: TraceFolder)
 def test_a_packet_that_is_not_the_one_named_is_never_rendered(folder: TraceFolder) -> None:
     """The chain may be right and the fold another: a stream of a writer that lied."""
     attempt = Attempt(folder, "lint-a")
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     events = list(read_events(folder.agent_stream("lint-a")))
     (one,) = model_decisions(events, folder.blobs)

@@ -6,10 +6,10 @@ from remora.chat import ToolCall
 from remora.exports.training.decisions import model_decisions
 from remora.exports.training.sft_rows import SAME_RESULT
 from remora.memory.events import ModelRequest, ModelResponse, TurnStart
-from remora.models.protocol import Request
-from tests.agents.conftest import Play, Played, Theatre, choose, loop, scripted, theatre
+from tests.agents.conftest import Play, Played, Theatre, loop, theatre
 from tests.agents.loop.test_decider import OPEN, PICK, PUT, YAML, choice, everything, own, put
 from tests.exports.conftest import rows
+from tests.offered_calls import choose
 
 __all__ = ["loop", "theatre"]
 
@@ -22,20 +22,20 @@ def columns(row: dict[str, Any], *names: str) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
 
-def test_samples_trials_an_escalation_and_scored_texts(theatre: Theatre) -> None:
-    """Two answers of the small model fail; of two of the larger one, the second fits better."""
+def test_samples_trials_and_an_escalation(theatre: Theatre) -> None:
+    """Two answers of the small model fail; of two of the larger one, the first is used."""
     found = theatre.play(everything(own(theatre, OPEN)))
-    assert len(found.payloads(ModelRequest)) == 5
-    first, second, spare, used = sft(found)
-    assert [row["sample"] for row in (first, second, spare, used)] == [0, 1, 0, 1]
+    assert len(found.payloads(ModelRequest)) == 4
+    first, second, used, spare = sft(found)
+    assert [row["sample"] for row in (first, second, used, spare)] == [0, 1, 0, 1]
     for row in (first, second):
         assert columns(row, "kept", "outcome", "decided_by") == (False, None, None)
         assert row["error"].startswith("parses: mod.py")
     assert columns(spare, "kept", "args", "outcome", "decided_by", "error") == (
-        True, '{"value":"8"}', None, None, None,
+        True, '{"value":"9"}', None, None, None,
     )  # fmt: skip
     assert columns(used, "kept", "args", "outcome", "decided_by", "error") == (
-        True, '{"value":"9"}', "success", "escalation", None,
+        True, '{"value":"8"}', "success", "escalation", None,
     )  # fmt: skip
     assert {row["verified"] for row in (first, second, spare, used)} == {True}
 
@@ -76,37 +76,10 @@ def test_a_response_without_a_request_is_ignored(theatre: Theatre) -> None:
         assert one.trial is not None
 
 
-def test_rotations_of_a_list_are_one_row(theatre: Theatre) -> None:
-    play = Play(
-        agent=choice(theatre, "1", "2"), answers=choose("B"), strategy="rank", source="x = 0\n"
-    )
-    found = theatre.play(play)
-    assert len(found.payloads(ModelRequest)) == 2
-    (row,) = sft(found)
-    assert columns(row, "candidate", "kept", "outcome") == ("B", None, "success")
-
-
-def test_the_choice_stays_with_the_small_model_if_the_larger_one_fails(theatre: Theatre) -> None:
-    play = Play(
-        agent=choice(theatre, "1", "2"),
-        answers=choose("B", gap=0.1),
-        strategy="rank",
-        larger=scripted(["prose"]),
-        source="x = 0\n",
-    )
-    ranked, prose = sft(theatre.play(play))
-    assert columns(ranked, "candidate", "decided_by", "outcome") == ("A", "fallback", "success")
-    assert columns(prose, "tool", "decided_by", "outcome") == (None, None, None)
-
-
-def test_scored_texts_are_not_rows(theatre: Theatre) -> None:
-    def scores(request: Request) -> dict[str, float]:
-        return {label: float(n * 4) for n, label in enumerate(request.decoding.labels)}
-
-    play = Play(agent=choice(theatre, "1", "2"), ranker=scripted(scores), source="x = 0\n")
-    found = theatre.play(play)
-    assert len(found.payloads(ModelRequest)) == 1
-    assert sft(found) == []
+def test_a_choice_is_a_row(theatre: Theatre) -> None:
+    play = Play(agent=choice(theatre, "1", "2"), answers=choose(1), writes=False, source="x = 0\n")
+    (row,) = sft(theatre.play(play))
+    assert columns(row, "decided_by", "kept", "outcome") == ("model", None, "success")
 
 
 def test_functiongemma_rows_say_which_answers_were_kept(theatre: Theatre) -> None:

@@ -54,8 +54,7 @@ def table(folder: TraceFolder) -> TraceFolder:
     for name, verdict in (("lint-a", "accepted"), ("lint-b", "rejected")):
         run.began(name)
         attempt = Attempt(folder, name)
-        attempt.choose("B")
-        attempt.choose("B", by="fallback", taken="A")
+        attempt.choose(1)
         attempt.fail()
         run.ended(name, attempt.end(verified=name == "lint-a"))
         run.said(name, verdict, "why so?" if verdict == "rejected" else None)
@@ -66,7 +65,7 @@ def table(folder: TraceFolder) -> TraceFolder:
 def test_a_prompt_is_what_was_sent_byte_for_byte(golden: TraceFolder) -> None:
     """The bytes of the recorded line hold the bytes of the row."""
     told = rows(golden, "sft")
-    assert len(told) == 3
+    assert len(told) == 5
     for row in told:
         events = list(read_events(golden.agent_stream(row["agent_id"])))
         event = events[row["seq"]]
@@ -82,33 +81,26 @@ def test_a_prompt_is_what_was_sent_byte_for_byte(golden: TraceFolder) -> None:
 
 
 def test_rules_decisions_were_never_asked(golden: TraceFolder) -> None:
-    """Only what a model was asked is a row: of the golden run's nine decisions a single one."""
+    """Only what a model was asked is a row: of the golden run, two decisions of nine."""
     asked = [row for row in rows(golden, "sft") if row["run_id"] == "golden-1"]
-    assert [(row["turn"], row["decided_by"]) for row in asked] == [(2, "fallback")]
+    assert [(row["turn"], row["decided_by"]) for row in asked] == [(2, "model"), (3, "model")]
 
 
 def test_a_row_has_its_outcome(table: TraceFolder) -> None:
-    chosen, fallback, bad, *rejected = rows(table, "sft")
-    assert (chosen["candidate"], chosen["tool"], chosen["args"]) == ("B", "fix", '{"line":2}')
+    chosen, bad, *rejected = rows(table, "sft")
+    assert (chosen["tool"], chosen["args"]) == ("fix", '{"line":2}')
     assert (chosen["decided_by"], chosen["outcome"], chosen["error"]) == ("model", "success", None)
     assert (chosen["verified"], chosen["verdict"], chosen["status"]) == (
         True, "accepted", "submitted",
     )  # fmt: skip
-    assert chosen["candidates"] == [
-        {"label": "A", "tool": "fix", "args": '{"line":1}', "score": -2.5},
-        {"label": "B", "tool": "fix", "args": '{"line":2}', "score": -0.1},
-    ]
-    # the model said B, the gate took A: both are told
-    assert fallback["completion"][0]["content"] == "B"
-    assert (fallback["candidate"], fallback["decided_by"]) == ("A", "fallback")
     assert (bad["tool"], bad["outcome"]) == (None, None)
-    assert bad["error"] == "bad_call: not a call"
+    assert bad["error"] == "bad_call: the answer is not JSON: Expecting value"
     assert {row["verdict"] for row in rejected} == {"rejected"}
     assert {row["verified"] for row in rejected} == {False}
     assert {row["feedback"] for row in rejected} == {"why so?"}
 
 
-@pytest.mark.parametrize("form", ["sft", "functiongemma", "preference"])
+@pytest.mark.parametrize("form", ["sft", "functiongemma"])
 def test_every_column_has_one_type(table: TraceFolder, golden: TraceFolder, form: str) -> None:
     """Readers of tables (Arrow, and so `datasets`) refuse anything else."""
     found = rows(table, form) + rows(golden, form)
@@ -122,7 +114,6 @@ def test_every_column_has_one_type(table: TraceFolder, golden: TraceFolder, form
     [
         ("sft", {"prompt", "completion"}),
         ("functiongemma", {"prompt", "completion"}),
-        ("preference", {"prompt", "chosen", "rejected"}),
     ],
 )
 def test_no_other_column_means_anything_to_a_trainer(
@@ -141,7 +132,7 @@ def test_a_request_without_an_answer_is_not_a_row(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a")
     attempt.ask()
     attempt.turn -= 1
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.ask()
     attempt.writer.close()
     found, tally = exported(folder, "sft")
@@ -153,7 +144,7 @@ def test_a_request_without_an_answer_is_not_a_row(folder: TraceFolder) -> None:
 
 def test_a_prompt_that_was_moved_to_a_blob_is_whole(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a", goal="goal " * 30_000)
-    attempt.choose("A")
+    attempt.choose(0)
     attempt.end()
     assert b'"$blob"' in folder.agent_stream("lint-a").read_bytes()
     (row,) = rows(folder, "sft")
@@ -173,7 +164,6 @@ def test_native_calls_and_declared_tools(folder: TraceFolder) -> None:
     ]
     declared = json.loads(row["tools"])
     assert [tool["function"]["name"] for tool in declared] == ["fix", "submit_result"]
-    assert (row["candidate"], row["candidates"]) == (None, [])
 
 
 def test_one_file_holds_one_kind_of_rows(golden: TraceFolder) -> None:
@@ -194,8 +184,8 @@ def test_nothing_is_given_of_a_stream_that_was_changed(table: TraceFolder) -> No
     flip(table.agent_stream("lint-b"), b"bad_call")
     found, tally = exported(table, "sft")
     assert {json.loads(line)["agent_id"] for line in found} == {"lint-a"}
-    assert tally.damaged == ["lint-b.jsonl: line 18 does not match its hash"]
-    with pytest.raises(StreamDamaged, match="line 18"):
+    assert tally.damaged == ["lint-b.jsonl: line 12 does not match its hash"]
+    with pytest.raises(StreamDamaged, match="line 12"):
         rows(table, "sft", only(bundle_of_agent(table, "lint-b")))
 
 

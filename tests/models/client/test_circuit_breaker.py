@@ -17,7 +17,7 @@ from remora.models.client.retry_policy import Failure, Reply
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.model_settings import RequestLimits
-from remora.models.protocol import Answer, Capabilities, Decoding, Request
+from remora.models.protocol import Capabilities
 from remora.models.token_counters import ServerTokenizer, UpperBound
 from tests.models.client.test_openai_client import CHAT, REQUEST, says
 
@@ -95,28 +95,6 @@ def test_of_two_threads_one_may_send_a_question_after_the_pause() -> None:
 
     with ThreadPoolExecutor(2) as threads:
         assert sorted(threads.map(may_send, range(2))) == [False, True]
-
-
-def test_all_requests_of_the_question_after_the_pause_are_sent(
-    misbehaving: Any, canned: Any
-) -> None:
-    logprobs = {"text_offset": [0, 2], "tokens": ["pp", "x"], "token_logprobs": [None, -1.0]}
-    misbehaving.routes["/v1/completions"] = canned(body={"choices": [{"logprobs": logprobs}]})
-    clock = Clock()
-    breaker = opened(clock)
-    clock.now += PAUSE_S
-    address, able = parse_address(misbehaving.address), Capabilities(likelihood=True)
-    facts = ServerFacts(name="m", capabilities=able, context=None, llama=False)
-    decoding = Decoding(strategy="likelihood", labels=("A", "B"), texts=("x", "y"), empty="ee")
-
-    async def ask() -> Answer:
-        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=ONCE, breaker=breaker)
-        answer = await client.ask(Request(prompt="pp", decoding=decoding))
-        await client.aclose()
-        return answer
-
-    assert asyncio.run(ask()).scores == {"A": 0.0, "B": 0.0}
-    assert len(misbehaving.seen) == 4
 
 
 def test_if_that_fails_too_the_next_pause_begins() -> None:

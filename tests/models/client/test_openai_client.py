@@ -161,13 +161,6 @@ def test_a_lone_surrogate_reaches_the_server_and_no_encoder(misbehaving: Any, ca
     assert ask(misbehaving.address, request=odd).text == "x"
 
 
-def test_ranking_needs_a_server_that_can(misbehaving: Any) -> None:
-    rank = Request(prompt="p", decoding=Decoding(strategy="rank", labels=("A", "B")))
-    error = failure(misbehaving.address, request=rank)
-    assert "cannot rank" in error.message
-    assert not misbehaving.seen
-
-
 def test_no_more_requests_at_a_time_than_allowed(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes[CHAT] = canned(body=says("x"), delay_s=0.15)
 

@@ -1,4 +1,3 @@
-import math
 from typing import Any
 
 import pytest
@@ -8,46 +7,10 @@ from remora.models.client.wire_format import (
     UnusableAnswer,
     chat_body,
     completion_body,
-    rank_body,
     read_choice,
-    read_rank,
     read_usage,
 )
 from remora.models.protocol import Decoding, Request, is_truncated
-
-LABELS = ("A", "B", "C")
-
-
-def ranked(**probabilities: float) -> dict[str, Any]:
-    top = [{"token": token, "prob": prob} for token, prob in probabilities.items()]
-    return {"completion_probabilities": [{"top_probs": top}]}
-
-
-def test_a_ranking_is_renormalised_among_its_labels() -> None:
-    answer = read_rank(ranked(B=0.6, A=0.2), LABELS)
-    assert answer.text == "B"
-    assert list(answer.scores) == list(LABELS)
-    assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1.0)
-    assert answer.scores["B"] - answer.scores["A"] == pytest.approx(math.log(3))
-
-
-def test_a_label_without_probability_still_has_a_finite_score() -> None:
-    assert math.isfinite(read_rank(ranked(A=1.0), LABELS).scores["C"])
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"completion_probabilities": []}, {"completion_probabilities": [{}]}, ranked(X=1.0)],
-)
-def test_probabilities_of_something_else_are_unusable(body: dict[str, Any]) -> None:
-    with pytest.raises(UnusableAnswer):
-        read_rank(body, LABELS)
-
-
-@pytest.mark.parametrize("labels", [(), ("AB",), ("a",), ("1",)])
-def test_only_single_capital_letters_can_be_labels(labels: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="capital letters"):
-        rank_body("p", Decoding(strategy="rank", labels=labels))
 
 
 def test_each_strategy_asks_in_its_own_way() -> None:
@@ -107,8 +70,8 @@ def test_each_strategy_asks_in_its_own_way() -> None:
             Usage(prompt_tokens=9, evaluated=5),
         ),
         (
-            {"tokens_evaluated": 9, "tokens_predicted": 1, "timings": {"prompt_n": 3}},
-            Usage(prompt_tokens=9, completion_tokens=1, evaluated=3),
+            {"usage": {"prompt_tokens": 9}, "timings": {"prompt_n": 3}},
+            Usage(prompt_tokens=9, evaluated=3),
         ),
         ({"usage": "many", "timings": []}, Usage()),
         ({"usage": {"prompt_tokens": True}}, Usage()),

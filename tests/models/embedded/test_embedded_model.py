@@ -1,6 +1,5 @@
 """The real embedded model: what it is asked, what it counts, how its process ends."""
 
-import math
 import os
 import signal
 import subprocess
@@ -26,7 +25,7 @@ from remora.models.protocol import Decoding, Request
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
     f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)
 )
-RANK = Decoding(strategy="rank", labels=("A", "B", "C", "X", "Z"), seed=1)
+LETTER = Decoding(strategy="grammar", grammar="root ::= [A-Z]", max_tokens=1, seed=1)
 TURN_1 = "Turn 1.\nA. run\nB. stop"
 TOOLS = (
     ToolSchema(name="stop"),
@@ -44,25 +43,6 @@ TOOLS = (
         },
     ),
 )
-
-
-def test_a_ranking_is_a_distribution_over_its_labels(embedded: Any) -> None:
-    answer = embedded.ask(RANK, STABLE, "A. run\nB. stop\nC. read")
-    assert list(answer.scores) == list(RANK.labels)
-    assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1.0)
-    assert answer.text == max(answer.scores, key=answer.scores.__getitem__)
-    assert answer.usage.completion_tokens == 1
-
-
-def test_a_ranking_does_not_depend_on_the_token_that_was_drawn(embedded: Any) -> None:
-    """With a grammar alone it did: a first draw that fits hides the labels below the best ones."""
-    prompt = "Say yes or no.\nQ: is it?\nA\nB\nD\nA\nThe answer is:\n"
-    for seed in range(8):
-        decoding = Decoding(strategy="rank", labels=RANK.labels, seed=seed)
-        scores = embedded.ask(decoding, prompt=prompt).scores
-        reference = embedded.ask(RANK, prompt=prompt).scores
-        assert scores == pytest.approx(reference, abs=1e-3)
-        assert min(scores.values()) > math.log(1e-6)
 
 
 def test_a_grammar_answer_is_a_valid_call(embedded: Any) -> None:
@@ -102,15 +82,15 @@ def test_a_finished_prompt_is_counted_and_completed(embedded: Any) -> None:
 
 
 def test_a_common_prefix_is_not_evaluated_again(embedded: Any) -> None:
-    first = embedded.ask(RANK, STABLE, "Turn 1.\nA. run\nB. stop")
-    second = embedded.ask(RANK, STABLE, "Turn 2.\nA. read\nB. stop")
+    first = embedded.ask(LETTER, STABLE, "Turn 1.\nA. run\nB. stop")
+    second = embedded.ask(LETTER, STABLE, "Turn 2.\nA. read\nB. stop")
     assert first.usage.prompt_tokens > 150
     assert second.usage.evaluated < 40
 
 
 def test_a_request_beyond_the_context_is_refused_before_it_is_sent(embedded: Any) -> None:
     with pytest.raises(ContextTooLarge, match=f"{CONTEXT} tokens"):
-        embedded.ask(RANK, STABLE, "word " * CONTEXT)
+        embedded.ask(LETTER, STABLE, "word " * CONTEXT)
 
 
 def test_a_grammar_that_the_server_cannot_read_is_a_model_error(embedded: Any) -> None:
@@ -135,39 +115,39 @@ def secrets_in_argv(pid: int) -> list[str]:
 @pytest.mark.slow
 def test_exact_repeats_bit_for_bit_whatever_came_between(start_embedded: Any) -> None:
     asking = start_embedded(exact=True)
-    first = asking.ask(RANK, "You choose.", TURN_1)
-    other = asking.ask(RANK, "You choose.", "Turn 2.\nA. read\nB. go")
-    again = asking.ask(RANK, "You choose.", TURN_1)
-    assert first.scores == again.scores
+    first = asking.ask(LETTER, "You choose.", TURN_1)
+    other = asking.ask(LETTER, "You choose.", "Turn 2.\nA. read\nB. go")
+    again = asking.ask(LETTER, "You choose.", TURN_1)
+    assert first.raw["choices"] == again.raw["choices"]
     assert other.usage.evaluated == other.usage.prompt_tokens
     in_another_process = start_embedded(exact=True)
-    assert in_another_process.ask(RANK, "You choose.", TURN_1).scores == first.scores
+    assert in_another_process.ask(LETTER, "You choose.", TURN_1).text == first.text
 
 
 @pytest.mark.slow
 def test_a_killed_server_is_restarted_once_per_run(start_embedded: Any) -> None:
     asking = start_embedded()
     for _ in range(2):
-        assert asking.ask(RANK, STABLE, "A. run").scores
+        assert asking.ask(LETTER, STABLE, "A. run").text
         os.kill(asking.model.pid, signal.SIGKILL)
     with pytest.raises(ModelError, match="exited 2 times"):
-        asking.ask(RANK, STABLE, "A. run")
+        asking.ask(LETTER, STABLE, "A. run")
 
 
 @pytest.mark.slow
 def test_a_server_that_a_busy_machine_holds_up_is_waited_for(start_embedded: Any) -> None:
     asking = start_embedded(timeout_s=8.0)
-    first = asking.ask(RANK, STABLE, TURN_1)
+    first = asking.ask(LETTER, STABLE, TURN_1)
     os.kill(asking.model.pid, signal.SIGSTOP)
     threading.Timer(10.0, os.kill, (asking.model.pid, signal.SIGCONT)).start()
-    assert asking.ask(RANK, STABLE, TURN_1).scores.keys() == first.scores.keys()
+    assert asking.ask(LETTER, STABLE, TURN_1).text == first.text
 
 
 def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:
     asking = start_embedded()
     asking.run(asking.model.aclose())
     with pytest.raises(ModelError, match="closed"):
-        asking.ask(RANK, STABLE, "A. run")
+        asking.ask(LETTER, STABLE, "A. run")
 
 
 PARENT = """
@@ -336,8 +316,8 @@ def test_two_at_a_time(embedded: Any, said: Callable[..., Any]) -> None:
     import asyncio
 
     async def both() -> list[Any]:
-        requests = [Request(messages=said(STABLE, f"{n}"), decoding=RANK) for n in range(4)]
+        requests = [Request(messages=said(STABLE, f"{n}"), decoding=LETTER) for n in range(4)]
         return await asyncio.gather(*map(embedded.model.ask, requests))
 
     answers = embedded.run(both())
-    assert all(math.fsum(map(math.exp, a.scores.values())) == pytest.approx(1) for a in answers)
+    assert all(len(answer.text) == 1 for answer in answers)

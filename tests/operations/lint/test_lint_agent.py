@@ -9,7 +9,8 @@ from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import ContextUpdate, ModelRequest, ToolCalled
 from remora.operations.lint.operation import LINT
-from tests.agents.conftest import Play, Played, Theatre, choose, scripted
+from tests.agents.conftest import Play, Played, Theatre, scripted
+from tests.offered_calls import choose
 
 RAISES = """\
 try:
@@ -32,7 +33,7 @@ def lint() -> Agent:
 
 
 def play(theatre: Theatre, agent: Agent, source: str, **more: Any) -> Played:
-    settings = {"node": "__module__", "files": SELECTED, "strategy": "rank", **more}
+    settings = {"node": "__module__", "files": SELECTED, "writes": False, **more}
     return theatre.play(Play(agent=agent, source=source, **settings))
 
 
@@ -47,7 +48,7 @@ def test_rules_name_the_cause_where_the_file_shows_no_habit(theatre: Theatre, li
 
 
 def test_a_model_may_choose_to_hide_it(theatre: Theatre, lint: Agent) -> None:
-    found = play(theatre, lint, RAISES, model=scripted(choose("B")))
+    found = play(theatre, lint, RAISES, model=scripted(choose(1)))
     assert 'except KeyError:\n    raise ValueError("no key") from None' in text_after(found)
     call = found.payloads(ToolCalled)[0]
     assert (call.args, call.decided_by) == ({"hide_causes": True}, "model")
@@ -79,7 +80,7 @@ def edit(replace: str) -> str:
 
 def test_a_model_replaces_a_line_that_has_no_fix(theatre: Theatre, lint: Agent) -> None:
     model = scripted([edit("    return price")])
-    found = play(theatre, lint, TYPO, model=model, strategy="grammar", node="pay")
+    found = play(theatre, lint, TYPO, model=model, writes=True, node="pay")
     assert text_after(found) == TYPO.replace("pirce", "price")
     assert found.result.status == "submitted"
 
@@ -91,7 +92,7 @@ def test_a_model_replaces_a_line_that_has_no_fix(theatre: Theatre, lint: Agent) 
 )
 def test_a_line_that_is_not_better_stays(theatre: Theatre, lint: Agent, replace: str) -> None:
     model = scripted([edit(replace)])
-    found = play(theatre, lint, TYPO, model=model, strategy="grammar", node="pay")
+    found = play(theatre, lint, TYPO, model=model, writes=True, node="pay")
     assert text_after(found) == TYPO
     assert found.result.status == "no_change"
     (trials,) = (each for each in found.payloads(ContextUpdate) if each.source == "trials")
@@ -110,7 +111,7 @@ def test_a_model_is_not_asked_for_lines_that_rules_keep(
     theatre: Theatre, lint: Agent, source: str, after: str | None
 ) -> None:
     files = {"ruff.toml": 'lint.select = ["F", "E711"]\n'}
-    found = play(theatre, lint, source, files=files, model=scripted([]), strategy="grammar")
+    found = play(theatre, lint, source, files=files, model=scripted([]), writes=True)
     assert found.payloads(ModelRequest) == []
     assert text_after(found) == (after or source)
 
@@ -129,7 +130,7 @@ def test_a_model_is_not_asked_for_a_line_with_a_secret(
     source = "import os\n" + secret + "print(prize)\n"
     found_line = {"line": len(secret.splitlines()) + 1, "expect": "print(prize)"}
     answer = json.dumps({"tool": "edit_line", "args": {**found_line, "replace": "print(price)"}})
-    found = play(theatre, lint, source, model=scripted([answer]), strategy="grammar")
+    found = play(theatre, lint, source, model=scripted([answer]), writes=True)
     assert text_after(found) == secret + "print(price)\n"
     assert found.result.status == "submitted"
     assert "staple" not in repr(found.payloads(ModelRequest))
@@ -147,7 +148,7 @@ def test_an_assignment_is_not_renamed_without_its_uses_whatever_is_selected(
         source,
         files={"ruff.toml": 'lint.select = ["N"]\n'},
         model=scripted([answer]),
-        strategy="grammar",
+        writes=True,
         node="pay",
     )
     assert text_after(found) == source

@@ -56,7 +56,7 @@ def agent() -> Agent:
 
 
 def a_play(agent: Agent, node: str, **more: Any) -> Play:
-    return Play(agent=agent, source=SIZES, node=node, strategy="rank", **more)
+    return Play(agent=agent, source=SIZES, node=node, writes=False, **more)
 
 
 def tools(played: Played) -> list[tuple[str, str]]:

@@ -1,10 +1,9 @@
 """A run that was stopped anywhere is brought to the end that it would have had."""
 
-import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,7 +38,7 @@ from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.resume_run import prepare_resume
-from tests.rotations import label_of
+from tests.offered_calls import offered
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 from tests.trace.past_files import files_at
@@ -97,13 +96,10 @@ def at(kind: str, number: int = 1) -> Callable[[Event | AgentResult], bool]:
     return burns
 
 
-def choosing(request: Request) -> Mapping[str, float]:
+def choosing(request: Request) -> str:
     """Follows from what is shown: an edit, a look, or the end."""
-    shown = "\n".join(message.content for message in request.messages or ())
-    candidates = sorted(re.findall(r"^[A-T]\. (.*)", shown, re.MULTILINE))
-    labels = request.decoding.labels
-    best = label_of(request, Random(str(candidates)).randrange(len(labels)))
-    return {label: 0.0 if label == best else -9.0 for label in labels}
+    calls = offered(request)
+    return calls[Random(str(calls)).randrange(len(calls))]
 
 
 def stopped(
@@ -450,10 +446,10 @@ class TestItIsRefused:
 class TestTheRunsOwnSettings:
     def test_hold_whatever_the_configuration_says_today(self, tmp_path: Path) -> None:
         desk = stopped(shop(tmp_path), at("tool_result", 2), RunRequest(concurrency=1, max_turns=4))
-        desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {margin: 3.0}\n"})
+        desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {samples: 5}\n"})
         wanted = desk.resume(choosing)
         assert wanted.run.request.max_turns == 4
-        assert wanted.run.project.config.model.margin == 1.0
+        assert wanted.run.project.config.model.samples == 3
         assert {end.attempt for end in desk.payloads(RUN, JobEnd)} == {1}
         (load,) = [job for job in desk.view(RUN).jobs if job.node_id.endswith(":load")]
         assert start_of(desk, load.agent_id).packet.constraints.max_turns == 4

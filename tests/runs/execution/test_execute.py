@@ -347,7 +347,7 @@ class TestCancelled:
 
             class Waiting(ScriptedModel):
                 async def ask(self, request: Request) -> Answer:
-                    if self.requests and not request.decoding.rotation:
+                    if self.requests:
                         asked.set()
                         await asyncio.sleep(60)
                     return await super().ask(request)

@@ -101,12 +101,12 @@ class TestNeeds:
         prepared.close()
         assert prepared.plan.operations == ("lint", "docstring")
 
-    @pytest.mark.parametrize(("decoding", "planned"), [("rank", []), ("auto", ["a.py:__module__"])])
+    @pytest.mark.parametrize(("provider", "planned"), [("none", []), ("auto", ["a.py:__module__"])])
     def test_findings_without_a_fix_need_a_model_that_writes(
-        self, desk: Desk, decoding: str, planned: list[str]
+        self, desk: Desk, provider: str, planned: list[str]
     ) -> None:
         desk.write({"a.py": NO_FIX, "ruff.toml": 'lint.select = ["E741"]\n'})
-        flags = {"model.base_url": "http://127.0.0.1:1/v1", "model.decoding": decoding}
+        flags = {"model.base_url": "http://127.0.0.1:1/v1", "model.provider": provider}
         caller = dataclasses.replace(desk.caller(**flags), operations=BUILT_IN)
         prepared = prepare(caller, RunRequest(operations=("lint",)))
         prepared.close()

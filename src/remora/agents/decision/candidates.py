@@ -11,16 +11,16 @@ from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical
 from remora.memory.delta import candidate
 from remora.memory.packet import Candidate, DecisionPacket
-from remora.memory.prompt.base import LABELS
 from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
 
 _MOST_LOOKED_AT = 200
+_MOST_OFFERED = 20
 
 
 def as_candidates(
     actions: Iterable[Mapping[str, Any]], base: bytes | None
 ) -> tuple[tuple[Candidate, ...], str]:
-    """Convert the actions of a candidates script (`{tool, args, reason, text}`) to candidates.
+    """Convert the actions of a candidates script (`{tool, args, reason}`) to candidates.
 
     Actions are dropped if their arguments contain a placeholder for a secret that is not in `base`.
     If all are dropped, the reason is also returned, and otherwise an empty string.
@@ -32,8 +32,7 @@ def as_candidates(
         if why := placeholder_in_args(args, base):
             refusal = refusal or why
             continue
-        reason, text = action.get("reason") or "", action.get("text") or None
-        found.append(candidate(action["tool"], args, reason, text))
+        found.append(candidate(action["tool"], args, action.get("reason") or ""))
     return tuple(found), "" if found else refusal
 
 
@@ -53,7 +52,7 @@ def valid_candidates(
         problem = problem or wrong
         if not wrong:
             valid.setdefault((one.tool, canonical(one.args)), one)
-    return tuple(islice(valid.values(), len(LABELS))), problem
+    return tuple(islice(valid.values(), _MOST_OFFERED)), problem
 
 
 def _candidate_error(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:

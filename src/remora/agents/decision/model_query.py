@@ -9,13 +9,13 @@ import msgspec
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema, answer_form
-from remora.memory.budget import FittedPacket, fit, trim
+from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.render import LIKELIHOOD, render, rotated
+from remora.memory.prompt.render import render
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
@@ -32,35 +32,22 @@ class Recorder(NamedTuple):
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.
 
-    The first `sample` is the most likely answer, and each other one is drawn at random. The list of
-    candidates is shown with the first `rotation` ones at its end. `trim` is the number
-    of trim steps, or None to use as few as possible. `history` contains the events that renderers
-    of the history show. `model` is recorded if it is not the agent's own.
+    The first `sample` is the most likely answer, and each other one is drawn at random. `history`
+    contains the events that renderers of the history show. `model` is recorded if it is not the
+    agent's own.
     """
 
     strategy: Strategy
-    rotation: int = 0
     sample: int = 0
-    trim: int | None = None
     history: Sequence[Event] = ()
     omitted_events: int = 0
     model: str = ""
 
-    def renderer(self, configured: str) -> str:
-        """Return the renderer to use, which is the configured one if the strategy allows it."""
-        return LIKELIHOOD if answer_form(self.strategy).scores_texts else configured
-
     def render(
-        self, configured: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
+        self, renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
     ) -> RenderedRequest:
-        turned = rotated(shown, self.rotation)
-        return render(
-            self.renderer(configured),
-            turned,
-            tools,
-            self.strategy,
-            self.history[self.omitted_events :],
-        )
+        history = self.history[self.omitted_events :]
+        return render(renderer, shown, tools, self.strategy, history)
 
 
 async def query_model(
@@ -85,7 +72,7 @@ async def query_model(
     def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
         return request_tokens(model.counter, shown, tools, settings.renderer, question)
 
-    fitted = await asyncio.to_thread(_fitted, packet, settings, measure, question.trim)
+    fitted = await asyncio.to_thread(fit, packet, settings.limit, measure)
     shown = fitted.packet
     if not fitted.fits:
         return AgentError(
@@ -95,7 +82,7 @@ async def query_model(
             trim=fitted.trim,
         )
     rendered = question.render(settings.renderer, shown, tools)
-    decoding = _decoding(shown, tools, settings, question, rendered)
+    decoding = _decoding(shown, tools, settings, question)
     recorder.emit(_request_event(fitted, rendered, decoding, question, settings), shown.turn)
     await run_in_thread(recorder.flush)  # the model sees nothing that could be lost
     answer = await model.ask(
@@ -124,19 +111,6 @@ def _with_fitting_history(
     return msgspec.structs.replace(question, omitted_events=low)
 
 
-def _fitted(
-    packet: DecisionPacket,
-    settings: QuerySettings,
-    measure: Callable[[DecisionPacket], int],
-    steps: int | None,
-) -> FittedPacket:
-    """Trim the packet by `steps`, or as little as possible if `steps` is None."""
-    if steps is None:
-        return fit(packet, settings.limit, measure)
-    shown = trim(packet, steps)
-    return FittedPacket(packet=shown, trim=steps, tokens=measure(shown), fits=True)
-
-
 def request_tokens(
     counter: TokenCounter,
     shown: DecisionPacket,
@@ -160,15 +134,10 @@ def _decoding(
     tools: Sequence[ToolSchema],
     settings: QuerySettings,
     question: Question,
-    rendered: RenderedRequest,
 ) -> Decoding:
     base = Decoding(
         strategy=question.strategy,
-        rotation=question.rotation,
         sample=question.sample,
-        texts=rendered.texts,
-        empty=rendered.empty,
-        weights=rendered.weights,
         max_tokens=ANSWER_TOKENS,
         temperature=_SAMPLING_TEMPERATURE if question.sample else 0.0,
         seed=None if settings.seed is None else settings.seed + question.sample,
@@ -188,7 +157,7 @@ def _request_event(
     return ModelRequest(
         messages=None if messages is None else [msgspec.to_builtins(one) for one in messages],
         prompt=rendered.prompt,
-        renderer=question.renderer(settings.renderer),
+        renderer=settings.renderer,
         decoding=msgspec.to_builtins(decoding),
         packet_sha256=canonical_sha256(fitted.packet),
         trim=fitted.trim,
@@ -202,7 +171,6 @@ def _response_event(answer: Answer) -> ModelResponse:
     return ModelResponse(
         text=answer.text,
         call=answer.call,
-        scores=answer.scores or None,
         usage=answer.usage,
         finish_reason=answer.finish_reason,
         raw=answer.raw,

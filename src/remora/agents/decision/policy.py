@@ -8,7 +8,7 @@ from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.query_settings import Rung
 from remora.agents.decision.steps import Exchange
-from remora.agents.decision.strategies import STRATEGIES, DecisionStrategy
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.delta import candidate
@@ -38,7 +38,7 @@ def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
         tool=SUBMIT,
         args={"summary": NEEDS_MODEL},
         decided_by="rule",
-        scores=[None] * len(packet.candidate_actions),
+        candidates=len(packet.candidate_actions),
         packet_sha256=canonical_sha256(packet),
         trim=0,
     )
@@ -55,28 +55,24 @@ def _candidate(packet: DecisionPacket, index: int) -> ToolCalled:
         tool=chosen.tool,
         args=chosen.args,
         decided_by="rule",
-        scores=[None] * len(packet.candidate_actions),
+        candidates=len(packet.candidate_actions),
         choice=index,
         packet_sha256=canonical_sha256(packet),
         trim=0,
     )
 
 
-def decide_by_answers(
-    exchanges: Sequence[Exchange], tools: Sequence[ToolSchema], rung: Rung
-) -> Decision:
-    """Derive the decision from recorded requests, of the same strategy, and their answers.
+def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema], rung: Rung) -> Decision:
+    """Derive the decision from a recorded request and its answer.
 
-    Returns an error of kind `bad_call` if an answer is not a valid call, or of kind
+    Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
     `context_truncated` if the server did not read the whole prompt.
     """
-    if (truncated := truncation_of(exchanges, rung)) is not None:
+    if (truncated := truncation_of([exchange], rung)) is not None:
         return truncated
-    request, candidates = exchanges[-1].request, exchanges[-1].candidates
+    request = exchange.request
     try:
-        chosen = _strategy_of(request).read(
-            [one.response for one in exchanges], candidates, tools, rung.settings.margin
-        )
+        chosen = _call_of(exchange, tools)
     except BadCall as bad:
         return _error("bad_call", bad.message, request)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
@@ -85,22 +81,16 @@ def decide_by_answers(
 def sampled_candidates(
     samples: Sequence[Exchange], tools: Sequence[ToolSchema]
 ) -> tuple[Candidate, ...]:
-    """Return the different valid calls that a model wrote, as candidates.
-
-    The text of a candidate is the argument that the model filled in, if it is a single string.
-    """
+    """Return the different valid calls that a model wrote, as candidates."""
     made: dict[bytes, Candidate] = {}
     for one in samples:
         try:
-            call = _strategy_of(one.request).read([one.response], one.candidates, tools, 0.0)
+            call = _call_of(one, tools)
         except BadCall:
             continue
-        asked = one.candidates[call.choice].args if call.choice is not None else {}
-        written = [value for name, value in call.args.items() if name not in asked]
-        text = written[0] if len(written) == 1 and isinstance(written[0], str) else None
         made.setdefault(
             canonical({"tool": call.tool, "args": call.args}),
-            candidate(call.tool, call.args, "written by a model", text),
+            candidate(call.tool, call.args, "written by a model"),
         )
     return tuple(made.values())
 
@@ -109,23 +99,15 @@ def problem_of(samples: Sequence[Exchange], tools: Sequence[ToolSchema]) -> str:
     """Return why the first invalid answer is not a valid call, or an empty string."""
     for one in samples:
         try:
-            _strategy_of(one.request).read([one.response], one.candidates, tools, 0.0)
+            _call_of(one, tools)
         except BadCall as bad:
             return bad.message
     return ""
 
 
-def asks_again(exchanges: Sequence[Exchange]) -> bool:
-    """Return True if the decision needs another answer to the same question."""
-    answers, candidates = [one.response for one in exchanges], exchanges[-1].candidates
-    try:
-        return _strategy_of(exchanges[-1].request).asks_again(answers, candidates)
-    except BadCall:
-        return False
-
-
-def _strategy_of(request: ModelRequest) -> DecisionStrategy:
-    return STRATEGIES[request.decoding["strategy"]]
+def _call_of(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:
+    strategy = STRATEGIES[exchange.request.decoding["strategy"]]
+    return strategy.read(exchange.response, exchange.candidates, tools)
 
 
 def truncation_of(exchanges: Sequence[Exchange], rung: Rung) -> AgentError | None:

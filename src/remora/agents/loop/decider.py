@@ -13,8 +13,7 @@ from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
-    asks_again,
-    decide_by_answers,
+    decide_by_answer,
     decide_by_rule,
     decide_without_model,
     problem_of,
@@ -23,7 +22,6 @@ from remora.agents.decision.policy import (
 )
 from remora.agents.decision.query_settings import Rung
 from remora.agents.decision.steps import Escalated, Exchange, Step, Tried
-from remora.agents.decision.strategies import STRATEGIES
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import NO_ANSWER
@@ -34,7 +32,6 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentError, ContextUpdate, Escalation, Event, Payload, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
-from remora.memory.prompt.text_place import have_texts
 
 Emit = Callable[[Payload, int, PacketDelta | None], Event]
 Try = Callable[[Candidate | None], Awaitable[Trial]]
@@ -59,7 +56,6 @@ class Decider:
         self._state = state
         self._tries = dependencies.agent.definition.trials
         self._rungs = dependencies.rungs
-        self._ranker = dependencies.ranker
         self._redact = dependencies.redact
         self._flush = dependencies.emitter.flush
         self._schemas = schemas
@@ -75,22 +71,22 @@ class Decider:
         offered = self._state.turn.offered
         is_open = not offered or not all(is_complete(one, self._schemas) for one in offered)
         main, is_lost = self._rungs[0].settings, self._state.lost_model is not None
-        if is_open and main.writing is not None and not is_lost:
+        if is_open and main.may_write and not is_lost:
             written = await self._write()
             is_call = isinstance(written, ToolCalled) and bool(offered)
             return replace(written, written=True) if is_call else written
         if len(offered) == 1 and not is_open:
             return self._ruled(self._packet)
-        if not main.chooses or (main.asks_no_model and self._ranker is None):
+        if is_open or not (main.chooses and main.asks_model):
             return decide_without_model(self._packet, self._schemas)
         if is_lost:
             call = decide_without_model(self._packet, self._schemas)
-            return call if is_open else replace(call, decided_by="fallback")
+            return replace(call, decided_by="fallback")
         if self._tries:
             await self._try_all(offered, improves=False)
         if len(self._packet.candidate_actions) == 1:
             return self._ruled(self._packet)
-        return await self._choose(0)
+        return await self._choose()
 
     @property
     def _packet(self) -> DecisionPacket:
@@ -102,113 +98,74 @@ class Decider:
 
     # --- choosing --------------------------------------------------------------------------
 
-    async def _choose(self, first: int) -> Decision:
-        """Ask models, from rung `first` on, until one is sure. Otherwise, fall back."""
-        decision: Decision | None = None
-        for number in range(first, len(self._rungs)):
-            if number:
-                await self._escalate(_doubt(decision))
-            better = await self._chosen_by(self._rungs[number], escalated=number > 0)
-            if isinstance(better, ToolCalled):
-                decision = better
-                if better.decided_by != "fallback":
-                    break
-            decision = decision or better
-        assert decision is not None  # there is at least one rung
-        return decision
-
-    async def _chosen_by(self, rung: Rung, *, escalated: bool) -> Decision:
-        candidates = self._packet.candidate_actions
-        can_score = self._ranker is not None and have_texts(candidates) and not escalated
-        if can_score and not rung.settings.scores_texts and self._ranker is not None:
-            rung = self._ranker
-        strategy = rung.settings.strategy_for_turn(candidates, self._schemas)
-        if not STRATEGIES[strategy].asks_model:
-            return decide_without_model(self._packet, self._schemas)
-        asked: list[Exchange] = []
-        while not asked or asks_again(asked):
-            question = Question(
-                strategy=strategy,
-                rotation=len(asked),
-                trim=asked[0].request.trim if asked else None,
-                history=self._state.history,
-            )
+    async def _choose(self) -> Decision:
+        """Ask models, from the smallest on, until one answers with a valid call."""
+        failed: AgentError | None = None
+        for number, rung in enumerate(self._rungs):
+            if failed is not None:
+                await self._escalate(failed.message)
+            question = Question(strategy=rung.settings.strategy, history=self._state.history)
             answer = await self._ask(rung, question)
-            if isinstance(answer, AgentError):
-                return answer
-            asked.append(answer)
-        decision = decide_by_answers(asked, self._schemas, rung)
-        if escalated and isinstance(decision, ToolCalled) and decision.decided_by == "model":
-            return replace(decision, decided_by="escalation")
-        return decision
+            decision = (
+                answer
+                if isinstance(answer, AgentError)
+                else decide_by_answer(answer, self._schemas, rung)
+            )
+            if isinstance(decision, ToolCalled):
+                return replace(decision, decided_by="escalation") if number else decision
+            failed = failed or decision
+        assert failed is not None  # there is at least one rung
+        return failed
 
     # --- writing ---------------------------------------------------------------------------
 
     async def _write(self) -> Decision:
         """Ask for the missing arguments, from the smallest model on, until an answer passes."""
-        decision: Decision | None = None
+        failed: AgentError | None = None
         for number, rung in enumerate(self._rungs):
-            if number:
-                await self._escalate(_doubt(decision))
-            samples = await self._samples(rung)
-            if isinstance(samples, AgentError):
-                decision = samples
-            elif (truncated := truncation_of(samples, rung)) is not None:
-                decision = truncated
-            elif self._tries:
-                tried = await self._try_all(
-                    sampled_candidates(samples, self._schemas), improves=True
-                )
-                if tried.kept:
-                    return await self._best_of(tried.kept, escalated=number > 0)
-                problem = tried.problem or problem_of(samples, self._schemas)
-                decision = self._no_answer(problem)
-            else:
-                decision = decide_by_answers(samples, self._schemas, rung)
-                if isinstance(decision, ToolCalled):
-                    by = "escalation" if number else decision.decided_by
-                    return replace(decision, decided_by=by)
-        assert decision is not None  # there is at least one rung
-        return decision
+            if failed is not None:
+                await self._escalate(failed.message)
+            decision = await self._written_by(rung)
+            if isinstance(decision, ToolCalled):
+                return replace(decision, decided_by="escalation") if number else decision
+            failed = decision
+        assert failed is not None  # there is at least one rung
+        return failed
+
+    async def _written_by(self, rung: Rung) -> Decision:
+        """Ask one model, and return the first of its answers that passes, or an error."""
+        samples = await self._samples(rung)
+        if isinstance(samples, AgentError):
+            return samples
+        if (truncated := truncation_of(samples, rung)) is not None:
+            return truncated
+        if not self._tries:
+            return decide_by_answer(samples[0], self._schemas, rung)
+        tried = await self._try_all(sampled_candidates(samples, self._schemas), improves=True)
+        if not tried.kept:
+            return self._no_answer(tried.problem or problem_of(samples, self._schemas))
+        return ToolCalled(
+            tool=tried.kept[0].tool,
+            args=tried.kept[0].args,
+            decided_by="model",
+            candidates=len(tried.kept),
+            choice=0,
+            packet_sha256=canonical_sha256(self._packet),
+            trim=0,
+        )
 
     async def _samples(self, rung: Rung) -> list[Exchange] | AgentError:
         """Ask the same question several times, or once if answers are not tried."""
-        writing = rung.settings.writing
-        assert writing is not None  # rungs that cannot write are not asked
         samples: list[Exchange] = []
         for number in range(rung.settings.samples if self._tries else 1):
-            question = Question(strategy=writing, sample=number, history=self._state.history)
+            question = Question(
+                strategy=rung.settings.strategy, sample=number, history=self._state.history
+            )
             answer = await self._ask(rung, question)
             if isinstance(answer, AgentError):
                 return answer
             samples.append(answer)
         return samples
-
-    async def _best_of(self, kept: Sequence[Candidate], *, escalated: bool) -> Decision:
-        """Return the call that fits its place best, of those that passed.
-
-        The first one is used if they are not scored, or if the place is too long for the scorer.
-        """
-        if len(kept) > 1 and have_texts(kept) and self._scores_samples():
-            best = await self._chosen_by(self._rungs[0], escalated=False)
-            if isinstance(best, ToolCalled):
-                return replace(best, decided_by="escalation") if escalated else best
-        packet = self._packet
-        return ToolCalled(
-            tool=kept[0].tool,
-            args=kept[0].args,
-            decided_by="escalation" if escalated else "model",
-            scores=[None] * len(kept),
-            choice=0,
-            packet_sha256=canonical_sha256(packet),
-            trim=0,
-        )
-
-    def _scores_samples(self) -> bool:
-        settings = self._rungs[0].settings
-        can_score = self._ranker is not None or settings.scores_texts
-        is_fitted = settings.ranks_fitted and bool(self._packet.text_place)
-        return can_score and (settings.ranks_samples or is_fitted)
 
     def _no_answer(self, problem: str) -> AgentError:
         message = "no answer passed the checks" + (f": {problem}" if problem else "")
@@ -311,10 +268,3 @@ class Decider:
                 hint="use the run's original settings, or retry the job",
             )
         return step
-
-
-def _doubt(decision: Decision | None) -> str:
-    """Return the reason to ask a larger model."""
-    if isinstance(decision, AgentError):
-        return decision.message
-    return "the scores of the best candidates are too close"

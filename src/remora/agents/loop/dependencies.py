@@ -26,8 +26,7 @@ from remora.workspaces.copy.workspace import Workspace
 class AgentDependencies:
     """Everything that an agent needs from outside the loop.
 
-    - `ranker` scores texts if `model` cannot, and `larger` is asked if no answer of `model` is good
-      enough.
+    - `larger` is asked if no answer of `model` is good enough.
     - `findings_before` lints the base, and `ruff` makes the object that runs ruff for the workspace.
     - `checks` contains the built-in checks, keyed by name.
     - `on_event` is called after each event is written.
@@ -63,7 +62,6 @@ class AgentDependencies:
     observed: Mapping[str, Any] = field(default_factory=dict)
     shared: SharedWork = NOT_SHARED
     check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
-    ranker: Rung | None = None
     larger: Rung | None = None
     max_turns: int = 12
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -79,13 +77,7 @@ class AgentDependencies:
 
     def with_redacted_models(self) -> "AgentDependencies":
         """Return the dependencies with models whose answers are redacted before recording."""
-
-        def redacted(rung: Rung | None) -> Rung | None:
-            return rung and rung._replace(model=RedactedModel(rung.model, self.redact))
-
-        return replace(
-            self,
-            model=RedactedModel(self.model, self.redact),
-            ranker=redacted(self.ranker),
-            larger=redacted(self.larger),
-        )
+        larger = self.larger
+        if larger is not None:
+            larger = larger._replace(model=RedactedModel(larger.model, self.redact))
+        return replace(self, model=RedactedModel(self.model, self.redact), larger=larger)

@@ -78,10 +78,9 @@ class PacketUpdates:
         found, refusal = as_candidates(execution.result.get("candidate_actions") or (), base)
         actions, problem = self._valid(found)
         problem = execution.record["error"] or problem or refusal
-        text_place = self._context.text_place(execution.result.get("text_place"))
-        delta = PacketDelta(candidate_actions=actions, text_place=text_place)
-        if (place := execution.result.get("excerpt")) is not None:
-            delta = msgspec.structs.replace(delta, excerpt=self._context.place(place))
+        delta = PacketDelta(candidate_actions=actions)
+        if (excerpt := execution.result.get("excerpt")) is not None:
+            delta = msgspec.structs.replace(delta, excerpt=self._context.excerpt(excerpt))
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(context_update("candidates", execution), turn, delta)
@@ -95,7 +94,7 @@ class PacketUpdates:
         return checked_extensions(delta, self._context.packet.extensions, schema)
 
     def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
-        complete = self._dependencies.settings.writing is None
+        complete = not self._dependencies.settings.may_write
         return valid_candidates(found, self._state.tools, complete=complete)
 
     @property

@@ -349,7 +349,7 @@ class AgentRunner:
             tally.requests >= settings.max_requests or tally.sent_tokens >= settings.max_tokens
         )
         is_lost = self._state.lost_model is not None
-        return settings.writing is not None and not is_over and not is_lost
+        return settings.may_write and not is_over and not is_lost
 
     def _base(self) -> bytes | None:
         return self.dependencies.workspace.base_bytes(self.job.path)

@@ -140,7 +140,6 @@ def delta_input(run: ToolRun) -> dict[str, Any]:
         "error": result.error,
         "diagnostics": result.diagnostics,
         "candidate_actions": result.candidate_actions,
-        "text_place": result.text_place,
         "state_summary": result.state_summary,
         "excerpt": result.excerpt,
         "extensions": result.extensions,

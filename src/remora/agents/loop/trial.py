@@ -88,11 +88,8 @@ async def try_candidate(
         replace(
             dependencies,
             model=NoModel(),
-            ranker=None,
             larger=None,
-            settings=msgspec.structs.replace(
-                dependencies.settings, strategy="rules", writer=None, scores_texts=False
-            ),
+            settings=msgspec.structs.replace(dependencies.settings, strategy="rules"),
             emitter=emitter,
             facts=NoHub(),
             on_event=take_notes,

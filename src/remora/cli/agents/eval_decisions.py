@@ -31,8 +31,7 @@ def decisions(options: Options, run: str, html: Path | None) -> int:
 
     RUN is a run ID, a unique prefix, or `last` (default). OUTCOMES is the number of different
     results that the answers lead to, as the recorded trials say: with 1, the question was not worth
-    asking. For ranked lists, the output also shows whether the choice depends on the order of the
-    list.
+    asking.
     """
     from remora.evals.question_report import questions_of_run
     from remora.runs.records.name_lookup import run_named
@@ -60,11 +59,6 @@ def _lines(report: "QuestionReport") -> Iterator[str]:
         f"{totals['tried']:,} tried could have changed the outcome; {totals['requests']:,} requests, "
         f"{totals['tokens']:,} tokens, {totals['seconds']:.1f} s"
     )
-    if totals["ranked"]:
-        yield (
-            f"{totals['depend_on_rotation']:,} of {totals['ranked']:,} ranked choices "
-            "depended on the order of the list"
-        )
 
 
 def _row(one: "Question") -> list[str]:

@@ -76,10 +76,6 @@ def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str
     files = document["weights"]
     state = "complete" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     yield escape_line(f"weights   {state}: {files['path']}")
-    if files["ok"]:
-        yield "embedded  chooses between summaries that a larger model wrote: of four, the right one in"
-        yield "          89 % of cases (the best free rule: 84 %), as measured on other projects in"
-        yield "          docs/evals/judgement.md; it writes nothing"
     yield from measured_lines(document)
     if found.problem is None:
         yield click.style("ready", fg="green")

@@ -23,7 +23,7 @@ def ui(options: Options, *, port: int | None, opens: bool) -> int:
     """Show runs, agents and their turns in a browser.
 
     For each turn, the page shows why the agent failed, the tool's raw output beside the packet that
-    the model saw, the exact prompt, the candidates with their scores, the changed files and the
+    the model saw, the exact prompt, the candidates, the changed files and the
     recorded events. New turns appear while an agent runs. The server listens on this machine only.
     The link that it prints lets one browser in; another one is printed when it was used. Stop it
     with Ctrl-C. Requires the extra ui.

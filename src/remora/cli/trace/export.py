@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
-    "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+    "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma"
 )  # fmt: skip
 _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
@@ -83,9 +83,8 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     alone, byte for byte. The transcript format is text or Markdown. The otel format contains
     OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
     (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The inspect format is an Inspect AI .eval log;
-    with --all, FILE is a folder for several logs. The sft, functiongemma and preference formats are
-    JSON lines with exactly the prompts that were sent to models. docs/reference/exports.md lists
-    the columns.
+    with --all, FILE is a folder for several logs. The sft and functiongemma formats are JSON lines
+    with exactly the prompts that were sent to models. docs/reference/exports.md lists the columns.
 
     Exit with 1 if a stream cannot be read, or if an exported folder is not complete. The other
     streams are still written.

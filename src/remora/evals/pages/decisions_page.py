@@ -88,26 +88,23 @@ def _models(questions: Sequence[_Question]) -> Markup:
     frame = _frame(
         "models",
         "Questions by model",
-        "Of each model's questions: those tried whose answers lead to different changes, those with "
-        "candidates whose answer was another one than the rules', and the ranked ones whose choice depends on the "
-        "order of the list.",
+        "Of each model's questions: those tried whose answers lead to different changes, and those "
+        "with candidates whose answer was another one than the rules'.",
     )
     models = dict.fromkeys(_model(one) for one in questions)
     groups = [(name, [one for one in questions if _model(one) == name]) for name in models]
     if len(groups) > 1:
         groups.append(("all", list(questions)))
-    measures = [Measure(name) for name in ("could matter", "another answer", "depends on order")]
+    measures = [Measure(name) for name in ("could matter", "another answer")]
     return dot_rows(frame, measures, [Arm(name, _shares(found)) for name, found in groups])
 
 
 def _shares(questions: Sequence[_Question]) -> list[Estimate | None]:
     tried = [one for one in questions if one["could_matter"] is not None]
     offered = [one for one in questions if one["candidates"]]
-    ranked = [one for one in questions if one["rotations"]]
     return [
         _share(tried, lambda one: bool(one["could_matter"])),
         _share(offered, lambda one: bool(one["changed"])),
-        _share(ranked, lambda one: len(set(one["rotations"])) > 1),
     ]
 
 

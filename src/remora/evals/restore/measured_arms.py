@@ -31,7 +31,6 @@ def measured_models(
                     model=str(arm.model),
                     decoding=own.get("model.decoding", config.model.decoding),
                     renderer=own.get("model.renderer", config.model.renderer),
-                    margin=config.model.margin,
                 ),
                 slots=counts.slots,
                 files=len({each.slot.path for each in arm.results}),

@@ -122,7 +122,7 @@ class _SampleBuilder:
 
     def _answered(self, asked: tuple[Event, Json], end: Event, answer: Json) -> None:
         event, request = asked
-        other = request.get("model")  # of a larger model, or of one that scores texts
+        other = request.get("model")  # of a larger model
         name = f"remora/{other}" if other else model_name(self._survey)
         prompts = list(_prompts(event, request))
         message = {
@@ -149,7 +149,7 @@ class _SampleBuilder:
                 "choices": [{"message": message, "stop_reason": reason}],
                 "completion": message["content"],
                 "usage": tokens,
-                "metadata": {"scores": answer.get("scores"), "call": answer.get("call")},
+                "metadata": {"call": answer.get("call")},
             },
             completed=end.timestamp,
         )
@@ -170,7 +170,7 @@ class _SampleBuilder:
             "role": "assistant",
             "content": "",
             "tool_calls": [decided],
-            "metadata": _pick(call, "decided_by", "scores", "choice"),
+            "metadata": _pick(call, "decided_by", "candidates", "choice"),
         }
 
     def _resulted(self, called: tuple[Event, Json], end: Event, result: Json) -> None:

@@ -1,7 +1,7 @@
 """Model decisions in a stream, with their requests, responses, tool calls and results.
 
-A turn may have several requests: samples of one question, rotations of one list, and the same for a
-larger model. An answer has the turn's call and result only if it is the one that led to the call.
+A turn may have several requests: samples of one question, and the same for a larger model. An
+answer has the turn's call and result only if it is the one that led to the call.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -84,7 +84,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def strategy(self) -> str:
-        """The decoding strategy, which is `rank`, `grammar`, `tool_call` or `completion`."""
+        """The decoding strategy, which is `grammar`, `tool_call`, `string_tool_call` or `completion`."""
         return str(self.request.decoding.get("strategy", ""))
 
     @property
@@ -144,10 +144,8 @@ class _Turn:
     def add(self, event: Event, payload: Payload | None, packet: DecisionPacket) -> None:
         match payload:
             case ModelRequest():
-                self._is_asked = _is_exported(payload)
-                if self._is_asked:
-                    asked = ModelDecision(event=event, request=payload, packet=packet)
-                    self._decisions.append(asked)
+                self._is_asked = True
+                self._decisions.append(ModelDecision(event=event, request=payload, packet=packet))
             case ModelResponse() if self._is_asked:
                 last = self._decisions.pop()
                 self._decisions.append(_answered(last, payload, self._tools))
@@ -166,19 +164,15 @@ class _Turn:
                 ]
 
     def _called(self, call: ToolCalled) -> None:
-        """Give the call to the answers that were read as it.
-
-        The answer to a ranked list is a letter, so the call belongs to it if to no other.
-        """
+        """Give the call to the answers that were read as it."""
         made = canonical([call.tool, call.args])
         same = [
             one.written is not None and canonical([one.written.tool, one.written.args]) == made
             for one in self._decisions
         ]
         if not any(same):
-            ranked = [number for number, one in enumerate(self._decisions) if one.form.ranks]
             untried = [number for number, one in enumerate(self._decisions) if one.trial is None]
-            for number in (ranked or untried)[-1:]:
+            for number in untried[-1:]:
                 same[number] = True
         self._decisions = [
             replace(one, call=call) if is_same else one
@@ -196,22 +190,17 @@ class _Source(msgspec.Struct):
     source: str = ""
 
 
-def _is_exported(request: ModelRequest) -> bool:
-    form = answer_form(str(request.decoding.get("strategy", "")))
-    return not form.scores_texts and not request.decoding.get("rotation")
-
-
 def _answered(
     one: ModelDecision, answer: ModelResponse, tools: Sequence[ToolSchema]
 ) -> ModelDecision:
     """Add the answer, and the call that it is read as if the model wrote it."""
     found = replace(one, answer=answer)
     strategy = STRATEGIES.get(one.strategy)  # type: ignore[call-overload]
-    if strategy is None or not strategy.fills_arguments:
+    if strategy is None or not strategy.asks_model:
         return found
     candidates = trim(one.packet, one.request.trim).candidate_actions
     try:
-        call = strategy.read([answer], candidates, tools, 0.0)
+        call = strategy.read(answer, candidates, tools)
     except BadCall as bad:
         return replace(found, problem=bad.message)
     return replace(found, written=ToolCall(tool=call.tool, args=call.args))

@@ -1,6 +1,6 @@
 """Rows of the `sft` training export, each with a request, the model's answer and its result."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,8 +11,6 @@ from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text
-from remora.memory.events import ToolCalled
-from remora.memory.prompt.base import LABELS
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
@@ -83,8 +81,6 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
         "sample": int(one.request.decoding.get("sample", 0)),
         "kept": one.trial.kept if one.trial else None,
         "decided_by": call.decided_by if call else None,
-        "candidate": taken_label(one),
-        "candidates": candidates(one),
         "outcome": result.outcome if result else None,
         "error": _error(one),
         "verified": survey.verified,
@@ -108,26 +104,6 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
     }
 
 
-def candidates(one: ModelDecision) -> list[Row]:
-    """Return the label, tool, arguments and score (in nats) of each candidate.
-
-    Only ranked decisions have candidates.
-    """
-    if not one.form.ranks or one.answer is None:
-        return []
-    scores: Mapping[str, float] = one.answer.scores or {}
-    shown = one.shown().candidate_actions
-    return [
-        {
-            "label": label,
-            "tool": candidate.tool,
-            "args": json_text(candidate.args),
-            "score": scores.get(label),
-        }
-        for label, candidate in zip(LABELS, shown, strict=False)
-    ]
-
-
 def declaration(tool: ToolSchema) -> Row:
     return {
         "type": "function",
@@ -148,14 +124,6 @@ def _declared(one: ModelDecision) -> str | None:
 
 def _tool_call(call: ToolCall) -> Row:
     return {"type": "function", "function": {"name": call.tool, "arguments": json_text(call.args)}}
-
-
-def taken_label(one: ModelDecision) -> str | None:
-    """Return the label of the chosen candidate, which may differ from the model's answer."""
-    call: ToolCalled | None = one.call
-    if call is None or call.choice is None or not one.form.ranks:
-        return None
-    return LABELS[call.choice] if call.choice < len(LABELS) else None
 
 
 def _error(one: ModelDecision) -> str | None:

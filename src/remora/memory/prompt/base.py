@@ -5,14 +5,11 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import AnswerForm, Message, TextWeights, ToolSchema
+from remora.chat import AnswerForm, Message, ToolSchema
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 
-LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
-"""Single-token labels of candidates; more candidates cannot be ranked."""
-
-_HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness", "text_place"})
+_HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
 """Fields that are never shown: they break determinism and the prefix cache, or do not help
 decisions."""
 
@@ -20,16 +17,10 @@ ROLE = "You maintain Python code, one small step at a time. Choose the best next
 
 
 class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, with either chat `messages` or a `prompt` for a plain completion.
-
-    `texts` are scored after `prompt` and after `empty`, and `weights` combine both.
-    """
+    """A request, with either chat `messages` or a `prompt` for a plain completion."""
 
     messages: tuple[Message, ...] | None = None
     prompt: str | None = None
-    texts: tuple[str, ...] = ()
-    empty: str = ""
-    weights: TextWeights = TextWeights()
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:

@@ -34,7 +34,7 @@ def render_functiongemma(
 ) -> RenderedRequest:
     """Render the complete prompt."""
     declarations = "".join(map(function_declaration, tools))
-    user = neutralize_control_tokens(packet_lines(packet, labels=False))
+    user = neutralize_control_tokens(packet_lines(packet))
     return RenderedRequest(
         prompt=f"<start_of_turn>developer\n{_DEVELOPER}{declarations}<end_of_turn>\n"
         f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
@@ -48,7 +48,7 @@ def render_functiongemma_tools(
     _history: Sequence[Event],
 ) -> RenderedRequest:
     """Render the messages of a request that declares the tools natively."""
-    return chat_request([_DEVELOPER], packet_lines(packet, labels=False))
+    return chat_request([_DEVELOPER], packet_lines(packet))
 
 
 def function_declaration(tool: ToolSchema) -> str:

@@ -31,7 +31,7 @@ def render_history(
     lines = [
         *target_lines(packet),
         *(line for event in history for line in _event_lines(event)),
-        *candidate_lines(packet, labels=form.ranks),
+        *candidate_lines(packet),
     ]
     return chat_request(instructions(tools, form), "\n".join(lines))
 
@@ -42,8 +42,7 @@ def render_long_track(
     """Render the given part of the history, and then the packet."""
     earlier = [line for event in history for line in _event_lines(event)]
     lines = ["History:", *earlier] if earlier else []
-    shown = packet_lines(packet, labels=form.ranks)
-    return chat_request(instructions(tools, form), "\n".join([*lines, shown]))
+    return chat_request(instructions(tools, form), "\n".join([*lines, packet_lines(packet)]))
 
 
 def _event_lines(event: Event) -> Iterator[str]:

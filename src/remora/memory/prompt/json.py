@@ -8,7 +8,6 @@ from remora.chat import AnswerForm, ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import (
-    LABELS,
     RenderedRequest,
     chat_request,
     instructions,
@@ -28,6 +27,4 @@ def render_json(
     The system message lists the tools unless they are declared natively.
     """
     shown = without_empty_fields(prompt_context(packet))
-    if form.ranks and "candidate_actions" in shown:
-        shown["candidate_actions"] = dict(zip(LABELS, shown["candidate_actions"], strict=False))
     return chat_request(instructions(tools, form), msgspec.json.encode(shown).decode())

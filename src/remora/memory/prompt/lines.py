@@ -7,7 +7,7 @@ from remora.chat import AnswerForm, ToolSchema
 from remora.memory.canonical import json_text
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import LABELS, RenderedRequest, chat_request, instructions
+from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
 
 
 def render_lines(
@@ -20,14 +20,11 @@ def render_lines(
 
     The most variable part of the packet comes last.
     """
-    return chat_request(instructions(tools, form), packet_lines(packet, labels=form.ranks))
+    return chat_request(instructions(tools, form), packet_lines(packet))
 
 
-def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
-    """Return the packet as lines of text.
-
-    If `labels` is true, each candidate starts with its letter.
-    """
+def packet_lines(packet: DecisionPacket) -> str:
+    """Return the packet as lines of text."""
     return "\n".join(
         [
             *target_lines(packet),
@@ -41,7 +38,7 @@ def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
             *_section("Done", _done(packet)),
             *_section("Findings", map(_text, packet.diagnostics)),
             *_state(packet),
-            *candidate_lines(packet, labels=labels),
+            *candidate_lines(packet),
         ]
     )
 
@@ -106,17 +103,15 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
         yield f"Turn {packet.turn} of {packet.constraints.max_turns}"
 
 
-def candidate_lines(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
-    """Yield the candidate actions, each with its letter if `labels` is true."""
-    yield from _section("Actions", _candidates(packet, labels=labels))
+def candidate_lines(packet: DecisionPacket) -> Iterator[str]:
+    """Yield the candidate actions."""
+    yield from _section("Actions", _candidates(packet))
 
 
-def _candidates(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
-    shown = packet.candidate_actions[: len(LABELS)] if labels else packet.candidate_actions
-    for index, candidate in enumerate(shown):
-        mark = f"{LABELS[index]}. " if labels else "- "
+def _candidates(packet: DecisionPacket) -> Iterator[str]:
+    for candidate in packet.candidate_actions:
         reason = f" - {candidate.reason}" if candidate.reason else ""
-        yield mark + _call(candidate.tool, candidate.args) + reason
+        yield f"- {_call(candidate.tool, candidate.args)}{reason}"
 
 
 def _call(tool: str, args: dict[str, Any]) -> str:

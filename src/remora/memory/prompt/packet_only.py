@@ -30,9 +30,7 @@ def render_packet_only(
     extensions = dict(packet.extensions)
     instructions = extensions.pop(INSTRUCTIONS, None)
     shown = replace(packet, extensions=extensions)
-    user = Message(
-        role="user", content=neutralize_control_tokens(packet_lines(shown, labels=False))
-    )
+    user = Message(role="user", content=neutralize_control_tokens(packet_lines(shown)))
     if not isinstance(instructions, str):
         return RenderedRequest(messages=(user,))
     system = Message(role="system", content=neutralize_control_tokens(instructions))

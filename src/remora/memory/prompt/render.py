@@ -25,9 +25,7 @@ from remora.memory.prompt.history import (
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
 from remora.memory.prompt.packet_only import PACKET_ONLY, render_packet_only
-from remora.memory.prompt.text_place import render_at_excerpt, render_at_place
 
-LIKELIHOOD = "likelihood/2"
 FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
 
 
@@ -54,8 +52,6 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         FUNCTIONGEMMA_TOOLS: Renderer(
             render=render_functiongemma_tools, strategy="string_tool_call"
         ),
-        "likelihood/1": Renderer(render=render_at_excerpt, strategy="likelihood"),
-        LIKELIHOOD: Renderer(render=render_at_place, strategy="likelihood"),
         HISTORY: Renderer(render=render_history, reads_history=True),
         LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
         PACKET_ONLY: Renderer(render=render_packet_only),
@@ -64,12 +60,6 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
 """All renderers, keyed by their recorded names."""
 RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
 """Strategies that only one renderer supports."""
-
-
-def rotated(shown: DecisionPacket, places: int) -> DecisionPacket:
-    """Return the packet with its first `places` candidates moved to the end of the list."""
-    listed = shown.candidate_actions
-    return msgspec.structs.replace(shown, candidate_actions=listed[places:] + listed[:places])
 
 
 def reads_history(renderer: str) -> bool:
@@ -88,7 +78,7 @@ def render(
     """Render the trimmed packet `shown` with the given renderer.
 
     `renderer` is a name with a version, such as `lines/1`. `strategy` is the form of the model's
-    answer, such as `rank` or `tool_call`. `history` is used only by `history/1`.
+    answer, such as `grammar` or `tool_call`. `history` is used only by `history/1`.
     Raises `KeyError` if the renderer or strategy is unknown.
     """
     found = RENDERERS[renderer]

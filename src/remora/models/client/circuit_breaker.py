@@ -10,8 +10,8 @@ from remora.models.client.server_address import Address
 FAILURES = 3
 """Requests in a row that must fail, each after all of its retries."""
 PAUSE_S = 30.0
-_GENERATION = ("/completion", "/completions")
-"""Ends of the addresses that generate text."""
+_GENERATION = "/completions"
+"""End of the addresses that generate text."""
 
 
 class CircuitBreaker:

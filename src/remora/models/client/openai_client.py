@@ -12,12 +12,10 @@ from typing import Any
 import httpx2
 import msgspec
 
-from remora.chat import answer_form
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
 from remora.models.client.circuit_breaker import CircuitBreaker
 from remora.models.client.http_errors import server_failure, unusable_answer
-from remora.models.client.likelihood import TextScorer
 from remora.models.client.retry_policy import Failure, Reply, ServerFailed, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
@@ -61,13 +59,6 @@ class OpenAIClient:
         self._key = key
         self._limits = limits
         self._breaker = breaker or CircuitBreaker()
-        self._scorer = TextScorer(
-            post=self._post,
-            root=address.root or address.api,
-            api=address.api,
-            model=facts.name,
-            llama=facts.llama,
-        )
         self._answered_by: dict[Strategy, str] = {}
         self._tokens = 0
         self._turns = asyncio.Semaphore(limits.max_concurrency)
@@ -117,45 +108,15 @@ class OpenAIClient:
         await self._http.aclose()
 
     async def _ask(self, request: Request) -> Answer:
-        form = answer_form(request.decoding.strategy)
-        if form.scores_texts:
-            self._require(able=self.capabilities.likelihood, to="score texts")
-            parallel = self._limits.is_parallel and self._limits.max_concurrency > 1
-            return await self._scorer.answer(request, parallel=parallel)
-        if form.ranks:
-            self._require(able=self.capabilities.rank, to="rank candidates")
-            return await self._rank(request)
         if request.prompt is None:
             body = wire_format.chat_body(request, model=self.name, llama=self._llama)
             return wire_format.read_choice(await self._post(f"{self._api}/chat/completions", body))
         body = wire_format.completion_body(request, model=self.name, llama=self._llama)
         return wire_format.read_choice(await self._post(f"{self._api}/completions", body))
 
-    async def _rank(self, request: Request) -> Answer:
-        prompt = request.prompt
-        if prompt is None:
-            messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
-            prompt = (await self._post(f"{self._root}/apply-template", messages)).get("prompt")
-        if not isinstance(prompt, str):
-            raise wire_format.UnusableAnswer("no prompt in the response to /apply-template")
-        body = wire_format.rank_body(prompt, request.decoding)
-        answer = await self._post(f"{self._root}/completion", body)
-        return wire_format.read_rank(answer, request.decoding.labels)
-
-    def _require(self, *, able: bool, to: str) -> None:
-        if not able:
-            raise ModelError(
-                f"the model server at {self._address.shown} cannot {to}",
-                hint="set model.decoding to grammar or tool_call, or serve it with llama.cpp",
-            )
-
     @property
     def _api(self) -> str:
         return self._address.api
-
-    @property
-    def _root(self) -> str:
-        return self._address.root or self._address.api
 
     def _check_model(self, strategy: Strategy, model: str) -> None:
         """Raise ModelError if the server names another model than in its first answer.

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.errors import ModelError
-from remora.models.client.likelihood import echo_body, read_echo
 from remora.models.client.openai_client import ServerFacts
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import ServerConnection
-from remora.models.client.wire_format import UnusableAnswer, rank_body, read_rank
-from remora.models.protocol import Capabilities, Decoding, TokenCounter
+from remora.models.client.wire_format import UnusableAnswer, completion_body, read_choice
+from remora.models.protocol import Capabilities, Decoding, Request, TokenCounter
 from remora.models.token_counters import PostJson, ServerTokenizer, UpperBound
 
 _ABSENT = (404, 405, 501)
+_UNLIKELY = "zq"
+"""An answer that no model gives without the grammar that allows nothing else."""
 _MAX_NAME_CHARS = 200
 
 
@@ -32,19 +33,14 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
         None if address.root is None else connection.request_once("GET", f"{address.root}/props")
     )
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+    capabilities = Capabilities(completions=has_completions)
     if isinstance(settings, dict):
         context = _positive_int(settings.get("n_ctx")) or context
-        ranks, tokenizes = _can_rank(connection), _can_tokenize(connection)
         capabilities = Capabilities(
-            likelihood=ranks and tokenizes,
-            rank=ranks,
-            grammar=ranks,
+            grammar=_follows_grammar(connection, chosen),
             completions=has_completions,
-            tokenize=tokenizes,
+            tokenize=_can_tokenize(connection),
         )
-    else:
-        echoes = has_completions and _can_echo(connection, chosen)
-        capabilities = Capabilities(completions=has_completions, likelihood=echoes)
     return ServerFacts(
         name=chosen,
         capabilities=capabilities,
@@ -126,22 +122,12 @@ def _has_completions(connection: ServerConnection) -> bool:
     return found not in _ABSENT
 
 
-def _can_rank(connection: ServerConnection) -> bool:
-    labels = ("A", "B")
-    body = rank_body("A or B?", Decoding(strategy="rank", labels=labels))
-    found = connection.request_once("POST", f"{connection.address.root}/completion", body)
-    try:
-        return isinstance(found, dict) and read_rank(found, labels).text in labels
-    except UnusableAnswer:
-        return False
-
-
-def _can_echo(connection: ServerConnection, model: str) -> bool:
-    prompt, text = "A", " or B"
-    body = {**echo_body(prompt + text), "model": model}
+def _follows_grammar(connection: ServerConnection, model: str) -> bool:
+    decoding = Decoding(strategy="grammar", grammar=f'root ::= "{_UNLIKELY}"', max_tokens=4)
+    body = completion_body(Request(prompt="A", decoding=decoding), model=model, llama=True)
     found = connection.request_once("POST", f"{connection.address.api}/completions", body)
     try:
-        return isinstance(found, dict) and read_echo(found, prompt, text).logprob < 0
+        return isinstance(found, dict) and read_choice(found).text == _UNLIKELY
     except UnusableAnswer:
         return False
 

@@ -1,7 +1,6 @@
 """Conversion of requests and answers to and from the JSON bodies sent over HTTP."""
 
 import json
-import math
 from typing import Any
 
 import msgspec
@@ -11,58 +10,14 @@ from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
 _SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
-_LABEL_BIAS = 100.0
 BYTES_PER_TOKEN = 4
 """Estimate for prompts and code."""
-_SMALLEST = 1e-12
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
-_RANK_FIELDS = (
-    "content",
-    "model",
-    "stop_type",
-    "truncated",
-    "tokens_evaluated",
-    "tokens_predicted",
-    "timings",
-    "completion_probabilities",
-)
 
 
 class UnusableAnswer(Exception):
     """Raised if a response body violates the protocol. The client converts it to ModelError."""
-
-
-def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
-    """Return the body of a llama.cpp `/completion` request for the exact label probabilities.
-
-    A grammar alone is not sufficient, because the server first samples a token without it. If that
-    token fits the grammar, the server reports the distribution over the whole vocabulary, and an
-    unlikely label may not be among the `n_probs` most likely tokens. Therefore, every label gets
-    the same large bias. This preserves the odds between labels and rules out all other tokens.
-
-    Raises ValueError unless all labels are single capital letters. Only single capital letters are
-    a single token in every tokenizer.
-    """
-    labels = decoding.labels
-    if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
-        raise ValueError(f"labels must be single capital letters: {labels}")
-    return {
-        "prompt": prompt,
-        "n_predict": 1,
-        "grammar": "root ::= " + " | ".join(f'"{label}"' for label in labels),
-        "logit_bias": [[label, _LABEL_BIAS] for label in labels],
-        "samplers": ["temperature"],
-        "temperature": 1,
-        "top_k": 0,
-        "top_p": 1,
-        "min_p": 0,
-        "n_probs": len(labels),
-        "post_sampling_probs": True,
-        "cache_prompt": decoding.cache_prompt,
-        "response_fields": list(_RANK_FIELDS),
-        **_seed(decoding),
-    }
 
 
 def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
@@ -92,33 +47,6 @@ def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, A
         )
         body |= shown
     return body
-
-
-def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
-    """Read the label probabilities from a `/completion` response.
-
-    Raises UnusableAnswer if the response has no probabilities, or if most of the probability
-    belongs to other tokens.
-    """
-    try:
-        found = {e["token"]: float(e["prob"]) for e in _top_probs(body)}
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise UnusableAnswer("no probabilities in the response to a ranking request") from error
-    weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
-    total = sum(weights)
-    if total < 0.5:
-        raise UnusableAnswer("most of the probability belongs to tokens that are not labels")
-    scores = {
-        label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
-    }
-    return Answer(
-        text=max(labels, key=scores.__getitem__),
-        scores=scores,
-        usage=read_usage(body),
-        finish_reason=_word(body.get("stop_type")),
-        model=_word(body.get("model")) or "",
-        raw=body,
-    )
 
 
 def read_choice(body: dict[str, Any]) -> Answer:
@@ -165,17 +93,17 @@ def _recordable(value: Any) -> Any:
 
 
 def read_usage(body: dict[str, Any]) -> Usage:
-    """Read the token counts, in the format of either protocol. Missing counts are None."""
+    """Read the token counts. Missing counts are None."""
     usage = _dict(body.get("usage"))
     timings = _dict(body.get("timings"))
-    prompt = _count(usage.get("prompt_tokens", body.get("tokens_evaluated")))
+    prompt = _count(usage.get("prompt_tokens"))
     cached = _count(_dict(usage.get("prompt_tokens_details")).get("cached_tokens"))
     evaluated = _count(timings.get("prompt_n"))
     if evaluated is None and prompt is not None and cached is not None:
         evaluated = max(prompt - cached, 0)
     return Usage(
         prompt_tokens=prompt,
-        completion_tokens=_count(usage.get("completion_tokens", body.get("tokens_predicted"))),
+        completion_tokens=_count(usage.get("completion_tokens")),
         evaluated=evaluated,
     )
 
@@ -210,11 +138,6 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
 
 def _seed(decoding: Decoding) -> dict[str, int]:
     return {} if decoding.seed is None else {"seed": decoding.seed}
-
-
-def _top_probs(body: dict[str, Any]) -> list[dict[str, Any]]:
-    top: list[dict[str, Any]] = body["completion_probabilities"][0]["top_probs"]
-    return top
 
 
 def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:

@@ -10,9 +10,7 @@ CONTEXT = 4096
 
 The model was trained with up to 8192, but memory for all of them is allocated at the start.
 """
-CAPABILITIES = Capabilities(
-    likelihood=True, rank=True, grammar=True, completions=True, tokenize=True
-)
+CAPABILITIES = Capabilities(grammar=True, completions=True, tokenize=True)
 
 
 def require_engine() -> None:

@@ -32,7 +32,6 @@ from remora.operations.docstring.related_texts import (
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from remora.operations.docstring.summary.name_words import only_repeats_name
-from remora.operations.docstring.summary.summary_place import summary_place
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.style_config import convention_of, width_of
@@ -67,7 +66,6 @@ def docstring_plan(
     - `renames`: pairs of a documented parameter and its name in the signature
     - `mends`: True if the texts or the code alone allow a correction
     - `room`: maximum length of the summary
-    - `place`: where a summary goes, and how its likelihoods are weighted; None if not measured
     """
     found = documented(place, path, node)
     describable = describable_parts(found.node)
@@ -97,7 +95,6 @@ def docstring_plan(
         "renames": [list(pair) for pair in plan.mend.renames.items()],
         "mends": bool(plan.mend) and is_writable(found, plan.texts),
         "room": room,
-        "place": summary_place(found) if found.text is None else None,
     }
 
 

@@ -65,7 +65,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     args: dict[str, Any]
     decided_by: str
-    scores: list[float | None]
     choice: int | None
     written: bool
 
@@ -139,7 +138,6 @@ class AgentHistory:
     def __init__(self, read_blob: ReadBlob | None = None) -> None:
         self.first: Event | None = None
         self.last: Event | None = None
-        self.margin: float | None = None
         self.tools: tuple[ToolSchema, ...] = ()
         self.turns: list[Turn] = []
         self.submission: Submission | None = None
@@ -218,8 +216,6 @@ class AgentHistory:
 
     def _started(self, event: Event) -> None:
         start = decode_part(event, _Start)
-        gate = start.model.get("margin")
-        self.margin = float(gate) if isinstance(gate, (int, float)) else None
         self.tools = start.tools
         self.turns, self.submission, self.end = [], None, None
 
@@ -247,7 +243,6 @@ class AgentHistory:
             tool=called.tool,
             args=called.args,
             decided_by=called.decided_by,
-            scores=called.scores,
             choice=called.choice,
             written=called.written,
         )
@@ -325,7 +320,6 @@ class _Called(msgspec.Struct):
     tool: str
     args: dict[str, Any] = {}
     decided_by: str = "rule"
-    scores: list[float | None] = []
     choice: int | None = None
     written: bool = False
 

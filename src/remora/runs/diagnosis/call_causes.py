@@ -10,7 +10,6 @@ from remora.runs.diagnosis.failure import (
     Repeated,
     arguments_at,
     call_text,
-    margin_of,
     repeated_calls,
 )
 from remora.runs.diagnosis.output_texts import plain_text
@@ -95,14 +94,10 @@ def wrong_choice(history: AgentHistory, failure: Failure) -> Cause | None:
     kinds = "candidate actions" if turn.offered else "tools"
     evidence = _decision(history, failure)
     if call.decided_by == "fallback":
-        margin = margin_of(call, history.margin)
-        gap = ""
-        if margin is not None and margin.gate is not None:
-            gap = f" (difference {margin.gap:g}, gate {margin.gate:g})"
         return Cause(
             kind="undecided",
             turn=turn.number,
-            sentence=f"The model was not sure at turn {turn.number}{gap}, so the first of {number} "
+            sentence=f"The model did not decide at turn {turn.number}, so the first of {number} "
             f"candidates was taken, {call_text(call)}: {quoted(failure.message)}",
             evidence=evidence,
         )
@@ -220,7 +215,7 @@ def _result_cause(
 
 
 def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
-    """Return what a model decided, how sure it was, and what its call led to."""
+    """Return what a model decided, and what its call led to."""
     turn, call, result = failure.turn, failure.turn.call, failure.result
     if call is None:
         return ()
@@ -228,11 +223,6 @@ def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
     reason = _reason_of(failure)
     if reason:
         found.append(Evidence(turn.number, None, f"the candidate's reason: {quoted(reason)}"))
-    margin = margin_of(call, history.margin)
-    if margin is not None:
-        gate = "" if margin.gate is None else f", the gate is {margin.gate:g}"
-        text = f"best scores {margin.best:g} and {margin.second:g}{gate}"
-        found.append(Evidence(turn.number, call.seq, text))
     if result is not None:
         text = f"{result.tool}: {quoted(result.error)}"
         found.append(Evidence(turn.number, result.seq, text))

@@ -14,13 +14,11 @@ from remora.runs.diagnosis.call_causes import CALL_RULES
 from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
 from remora.runs.diagnosis.failure import (
     Failure,
-    Margin,
     Repeated,
     arguments_at,
     dropped_parts,
     failure_of,
     first_error,
-    margin_of,
     repeated_calls,
 )
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
@@ -70,7 +68,6 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     repeated: Repeated | None = None
     arguments: tuple[Argument, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    margin: Margin | None = None
 
 
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
@@ -181,7 +178,6 @@ def _facts(history: AgentHistory, turn: Turn) -> dict[str, Any]:
     return {
         "arguments": arguments_at(history, turn),
         "dropped": tuple(dropped),
-        "margin": None if turn.call is None else margin_of(turn.call, history.margin),
     }
 
 

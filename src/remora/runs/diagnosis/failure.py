@@ -25,21 +25,6 @@ class Repeated(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[int, ...]
 
 
-class Margin(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of the two best candidates of a decision.
-
-    If their difference is less than the `gate`, the first candidate is taken.
-    """
-
-    best: float
-    second: float
-    gate: float | None
-
-    @property
-    def gap(self) -> float:
-        return round(self.best - self.second, 3)
-
-
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent failed.
 
@@ -147,14 +132,6 @@ def repeated_calls(history: AgentHistory) -> Repeated | None:
 
 def _is_work(call: Call | None) -> bool:
     return call is not None and call.tool != SUBMIT
-
-
-def margin_of(call: Call, gate: float | None) -> Margin | None:
-    """Return the margin of a decision, or None if no candidates were scored."""
-    scores = sorted((one for one in call.scores if one is not None), reverse=True)
-    if len(scores) < 2:
-        return None
-    return Margin(best=scores[0], second=scores[1], gate=gate)
 
 
 def call_text(call: Call) -> str:

@@ -8,19 +8,16 @@ from remora.agents.decision.query_settings import (
     QuerySettings,
     may_write,
     strategy_for,
-    writer_for,
 )
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.memory.prompt.history import LONG_TRACK
 from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS
-from remora.models.protocol import Model, Strategy
+from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.measured_models import MeasuredModel, ModelUse, measured_use
 
-_SCORING = ("auto", "likelihood")
-"""Values of `model.decoding` with which texts of candidates are scored."""
 _LARGER_CONTEXT = 16_000
 """Tokens that a larger model is assumed to read if its server does not say how many it can."""
 EMBEDDED_LIMIT = 600
@@ -42,22 +39,18 @@ def query_settings_for(
         limit = model.context or limit
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)
-    has_candidates = agent.candidates is not None
     renderer, decoding = _renderer_and_decoding(config)
     return QuerySettings(
         renderer=renderer,
-        strategy=strategy_for(model, renderer, decoding, has_candidates=has_candidates),
+        strategy=strategy_for(model, renderer, decoding),
         limit=limit,
-        writer=writer_for(model, renderer, decoding),
-        scores_texts=config.model.decoding in _SCORING and model.capabilities.likelihood,
-        ranks_samples=config.model.decoding == "likelihood",
-        ranks_fitted=config.model.decoding in _SCORING,
+        writes=agent_may_write(config, agent, str(model.describe().get("provider"))),
         **_common_settings(config, request),
     )
 
 
 def agent_may_write(config: Config, agent: Agent, provider: str) -> bool:
-    """Return True if `query_settings_for` will set `writing` for a model of this provider.
+    """Return True if a model of this provider fills in the arguments that a candidate does not have.
 
     No connection to the model is needed.
     """
@@ -93,29 +86,16 @@ def may_choose(
         model=model.name,
         decoding=own.decoding,
         renderer=own.renderer,
-        margin=own.margin,
     )
     known = measured_use(measured, use)
     return known is not None and known.helps
 
 
-def ranker_settings(config: Config, request: RunRequest) -> QuerySettings:
-    """Return the settings of the model that only scores texts."""
-    return QuerySettings(
-        renderer="lines/1",
-        strategy="rank",
-        limit=EMBEDDED_LIMIT,
-        scores_texts=True,
-        **_common_settings(config, request),
-    )
-
-
 def larger_settings(config: Config, model: Model, request: RunRequest) -> QuerySettings:
     """Return the settings of the larger model, which sees as much of the history as it can read."""
-    writer: Strategy = "grammar" if model.capabilities.grammar else "tool_call"
     return QuerySettings(
         renderer=LONG_TRACK,
-        strategy=writer,
+        strategy=strategy_for(model, LONG_TRACK, "auto"),
         limit=(model.context or _LARGER_CONTEXT) - ANSWER_TOKENS,
         **_common_settings(config, request),
     )
@@ -124,7 +104,6 @@ def larger_settings(config: Config, model: Model, request: RunRequest) -> QueryS
 def _common_settings(config: Config, request: RunRequest) -> dict[str, Any]:
     limits = config.model
     return {
-        "margin": limits.margin,
         "samples": limits.samples,
         "max_requests": limits.max_requests,
         "max_tokens": limits.max_tokens,

@@ -24,9 +24,8 @@ from remora.runs.execution.agent_settings import (
     may_choose,
     options_for,
     query_settings_for,
-    ranker_settings,
 )
-from remora.runs.execution.run import LARGER, RANKER, BaseFiles, Run
+from remora.runs.execution.run import LARGER, BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
 from remora.threads import run_in_thread
@@ -117,7 +116,6 @@ def _dependencies(
         rebased=base_files.rebased,
         recorded=_recorded(run, job) if emitter.head.count else (),
         ancestors=ancestors(project.trace, start) if start is not None else (),
-        ranker=_ranker(run),
         larger=_larger(run, start),
     )
 
@@ -125,13 +123,6 @@ def _dependencies(
 def _recorded(run: Run, job: Job) -> Iterator[Event]:
     """Yield the events of an attempt that has begun. They are never all in memory."""
     return read_events(run.prepared.project.trace.existing_agent(job.agent_id))
-
-
-def _ranker(run: Run) -> Rung | None:
-    model = run.models.get(RANKER)
-    if model is None:
-        return None
-    return Rung(model, ranker_settings(run.prepared.project.config, run.prepared.request))
 
 
 def _larger(run: Run, start: AgentStart | None) -> Rung | None:

@@ -26,9 +26,8 @@ from remora.workspaces.copy.workspace import WorkspaceDriver
 if TYPE_CHECKING:  # importing pydantic takes longer than listing the runs
     from remora.config.schema import ModelConfig
 
-RANKER, LARGER = "role:ranker", "role:larger"
-"""Keys of models in `Run.models` that are not used by name: the one that scores texts if an agent's
-model cannot, and the one to escalate to."""
+LARGER = "role:larger"
+"""Key in `Run.models` of the model to escalate to."""
 
 
 class RunObserver(Protocol):

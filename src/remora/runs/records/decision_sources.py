@@ -22,7 +22,7 @@ _NAMES = {
     "embedded": "the embedded model",
     "server": "the model server",
     "escalation": "the larger model",
-    "fallback": "fallback, because a model was not sure or failed",
+    "fallback": "fallback, because a model failed",
 }
 
 

@@ -29,8 +29,8 @@ def summarize_event(event: Event) -> str:
 
 _RAW = ("changes", "decoding", "packet", "plan", "raw", "value")
 _FIELDS = (
-    "agent_id args bytes call choice decided_by error feedback kind message model node_id outcome parent "
-    "packet_sha256 prompt_tokens quarantine reason renderer scores source status stop_reason text tool "
+    "agent_id args bytes call candidates choice decided_by error feedback kind message model node_id outcome parent "
+    "packet_sha256 prompt_tokens quarantine reason renderer source status stop_reason text tool "
     "verdict verified"
 )
 _SummaryFields = msgspec.defstruct(
@@ -43,7 +43,6 @@ _DECODER = msgspec.json.Decoder(_SummaryFields)
 
 
 class _Decoding(msgspec.Struct):
-    rotation: int = 0
     sample: int = 0
 
 
@@ -76,10 +75,10 @@ def call_text(data: dict[str, Any]) -> str:
 
 def decision_text(data: dict[str, Any]) -> str:
     """Return the decider and, if there were candidates, the number of the chosen candidate."""
-    scores, choice = data.get("scores"), data.get("choice")
+    candidates, choice = data.get("candidates"), data.get("choice")
     between = ""
-    if isinstance(scores, list) and isinstance(choice, int) and scores:
-        between = f", candidate {choice + 1} of {len(scores)}"
+    if isinstance(candidates, int) and isinstance(choice, int) and candidates:
+        between = f", candidate {choice + 1} of {candidates}"
     return f"{data.get('decided_by')}{between}"
 
 
@@ -95,14 +94,13 @@ def _agent_start(data: dict[str, Any]) -> str:
 
 
 def _model_request(data: dict[str, Any]) -> str:
-    """Return the size, packet, sample and rotation of a request."""
+    """Return the size, packet and sample of a request."""
     packet = str(data.get("packet_sha256"))[:12]
     asked = _decoded(data.get("decoding"), _Decoding) or _Decoding()
     to = f"to {data['model']}, " if data.get("model") else ""
     sample = f", sample {asked.sample + 1}" if asked.sample else ""
-    rotation = f", rotation {asked.rotation + 1}" if asked.rotation else ""
     size = f"{data.get('prompt_tokens')} tokens, {data.get('renderer')}"
-    return f"{to}{size}, packet {packet}{sample}{rotation}"
+    return f"{to}{size}, packet {packet}{sample}"
 
 
 def _model_response(data: dict[str, Any]) -> str:

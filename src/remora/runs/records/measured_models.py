@@ -25,7 +25,6 @@ class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     decoding: str
     renderer: str
-    margin: float
 
 
 class MeasuredModel(msgspec.Struct, frozen=True, kw_only=True):

@@ -101,8 +101,6 @@ def _response(data: dict[str, Any]) -> Iterator[Part]:
     yield _quoted("<- model", data.get("text"))
     if data.get("call"):
         yield f"{_INDENT}call {_json(data['call'])}"
-    if data.get("scores"):
-        yield f"{_INDENT}scores {_json(data['scores'])}"
 
 
 def _call(data: dict[str, Any]) -> Iterator[Part]:

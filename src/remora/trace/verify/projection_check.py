@@ -4,18 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.chat import TextWeights, ToolSchema
+from remora.chat import ToolSchema
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.history import HISTORY_TYPES
-from remora.memory.prompt.render import RENDERERS, reads_history, render, rotated
+from remora.memory.prompt.render import RENDERERS, reads_history, render
 from remora.trace.verify.verify_report import Problems
 
-_UNFITTED = msgspec.to_builtins(TextWeights())
 Decision = ModelRequest | ToolCalled | AgentError
 
 
@@ -96,10 +94,10 @@ class ProjectionCheck:
             return
         try:
             strategy = str(request.decoding.get("strategy", ""))
-            shown = rotated(trimmed, int(request.decoding.get("rotation", 0)))
             history = self._history[request.omitted_events :]
-            rendered = render(request.renderer, shown, self._tools, strategy, history)
-            same = _rendered_parts(rendered) == _recorded_parts(request)
+            rendered = render(request.renderer, trimmed, self._tools, strategy, history)
+            messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
+            same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "prompt", f"cannot be rendered: {_error_text(error)}")
             return
@@ -107,19 +105,6 @@ class ProjectionCheck:
             self._found.add(
                 line, "prompt", "the recorded prompt differs from the one rendered from the stream"
             )
-
-
-def _rendered_parts(rendered: RenderedRequest) -> tuple[object, ...]:
-    messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
-    weights = msgspec.to_builtins(rendered.weights)
-    return messages, rendered.prompt, list(rendered.texts), rendered.empty, weights
-
-
-def _recorded_parts(request: ModelRequest) -> tuple[object, ...]:
-    decoding = request.decoding
-    texts, empty = decoding.get("texts", ()), decoding.get("empty", "")
-    weights = decoding.get("weights", _UNFITTED)  # not recorded by earlier versions
-    return request.messages, request.prompt, list(texts), empty, weights
 
 
 def _error_text(error: Exception) -> str:

@@ -18,7 +18,6 @@ _OF_THE_RUN = (
     ("runner", "memory", "summarizer_mode"),
     ("model", "renderer"),
     ("model", "decoding"),
-    ("model", "margin"),
     ("model", "exact"),
     ("model", "samples"),
     ("model", "max_requests"),

@@ -17,7 +17,7 @@ from remora.usecases.sweep.repository_plan import PlanTask
 
 SWEEP = "sweep"
 """Key of a sweep's settings in the recorded configuration of its runs."""
-_MODEL = ("provider", "name", "renderer", "decoding", "margin", "samples", "max_requests")
+_MODEL = ("provider", "name", "renderer", "decoding", "samples", "max_requests")
 _TOOLS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini")
 _CONFIGURATION = ("remora.yaml", ".remora", *(f":(top,glob)**/{name}" for name in _TOOLS))
 """Files and folders that change what is proposed for unchanged code. Tools also read files of

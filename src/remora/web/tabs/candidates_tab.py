@@ -1,4 +1,4 @@
-"""The tab *Candidates*: the calls that were offered, with their scores, and who chose."""
+"""The tab *Candidates*: the calls that were offered, and who chose."""
 
 from typing import Any
 
@@ -39,22 +39,14 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
         offered = turn.packet(called=True).candidate_actions
     except (StreamDamaged, NotFound) as error:
         problem = error.with_hint
-    scores = call.get("scores", []) if call else []
     choice = call.get("choice") if call else None
     rows = [
-        {
-            "number": number + 1,
-            "candidate": candidate,
-            "score": scores[number] if number < len(scores) else None,
-            "is_chosen": number == choice,
-        }
+        {"number": number + 1, "candidate": candidate, "is_chosen": number == choice}
         for number, candidate in enumerate(offered)
     ]
     return {
         "call": call,
         "rows": rows,
-        "margin": _margin(scores),
-        "gate": _gate(turn),
         "problem": problem,
         "tools": _tools(turn.agent.start),
     }
@@ -79,16 +71,3 @@ def _tools(start: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for tool in found.tools
     ]
-
-
-def _margin(scores: list[float | None]) -> float | None:
-    """Return by how much the best score exceeds the second."""
-    known = sorted((score for score in scores if isinstance(score, (int, float))), reverse=True)
-    return round(known[0] - known[1], 3) if len(known) > 1 else None
-
-
-def _gate(turn: TurnRecord) -> float | None:
-    """Return the margin below which the first candidate is taken."""
-    start = turn.agent.start
-    gate = (start.get("model") or {}).get("margin")
-    return float(gate) if isinstance(gate, (int, float)) else None

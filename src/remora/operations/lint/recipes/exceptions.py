@@ -26,7 +26,7 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
 
     With a cause, tracebacks keep showing both exceptions, and only the text between them changes.
     What people choose is a habit of the project: the other choices in the same file and package
-    tell it in 84 % of cases, and `from` with a name alone in 75 % (docs/evals/judgement.md).
+    tell it in 84 % of cases, and `from` with a name alone in 75 %.
     """
     return _chained(source, finding, hides=source.once(_hides_causes))
 
