@@ -395,9 +395,9 @@ class TestNeedsTest:
     """Public functions that no test calls, whatever lies between them."""
 
     CODE = (
-        "import functools\n\n\ndef lone(year: int):\n    return year + 1\n\n\ndef unknown(a):\n    return a.b + 1\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
+        "import functools\n\n\ndef lone(year: int):\n    '''\n    >>> lone(1)\n    2\n    '''\n    return year + 1\n\n\ndef unknown(a):\n    return a.b + 1\n\n\ndef _private():\n    return 1\n\n\ndef main():\n"
         "    return 1\n\n\ndef called():\n    return inner()\n\n\ndef inner():\n    def nested():\n        return 1\n\n"
-        "    return nested()\n\n\nclass A:\n    def method(self, year: int):\n        return year + 1\n\n    @property\n"
+        "    return nested()\n\n\nclass A:\n    def method(self, year: int):\n        '''\n        >>> A().method(1)\n        2\n        '''\n        return year + 1\n\n    @property\n"
         "    def size(self):\n        return 1\n\n    @functools.cached_property\n    def far(self):\n"
         "        return 1\n\n    async def later(self):\n        return 1\n"
     )
@@ -422,7 +422,7 @@ class TestNeedsTest:
 
     def test_functions_named_after_chance_do_not(self, desk: Desk) -> None:
         own_agent(desk, "test")
-        code = "from b import source\n\n\ndef randrange(limit: int):\n    return source(limit) % limit\n"
+        code = "from b import source\n\n\ndef randrange(limit: int):\n    '''\n    >>> randrange(5)\n    2\n    '''\n    return source(limit) % limit\n"
         desk.write({"a.py": code, "b.py": "def source(limit):\n    return 7\n"})
         assert desk.plan(RunRequest(operations=("own",))).jobs == ()
 

@@ -130,8 +130,8 @@ def _constants(source: str) -> list[object]:
     return [one.value for one in ast.walk(parse(source)) if isinstance(one, ast.Constant)]
 
 
-def repeats_argument(case: Case, times: int = 1) -> bool:
-    """Return True if a text among the arguments is so often in a collection that is the result."""
+def repeats_argument(case: Case) -> bool:
+    """Return True if a text among the arguments is in a collection that is the result."""
     given = {literal_of(text) for text in arguments_of(case) if isinstance(literal_of(text), str)}
     parts = [
         part.value
@@ -140,25 +140,17 @@ def repeats_argument(case: Case, times: int = 1) -> bool:
         for part in ast.walk(parse(text))
         if isinstance(part, ast.Constant) and isinstance(part.value, str)
     ]
-    return any(parts.count(each) >= times for each in given)
+    return not given.isdisjoint(parts)
 
 
 def literal_of(text: str) -> Any:
     """Return the value of a literal that can be a member of a set, or None."""
-    value = value_of(text)
     try:
+        value = literal(text)
         hash(value)
-    except TypeError:
-        return None
-    return value
-
-
-def value_of(text: str) -> Any:
-    """Return the value of a literal, or None."""
-    try:
-        return literal(text)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return None
+    return value
 
 
 def comes_back(case: Case) -> bool:
