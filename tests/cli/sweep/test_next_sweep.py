@@ -62,13 +62,9 @@ def test_a_clone_whose_changes_git_cannot_list_is_planned_again(
 def test_an_operation_without_an_environment_is_reported_and_made_up_for(
     remora: Remora, folder: Path
 ) -> None:
-    tested = {"b.py": "def double(x: int) -> int:\n    return 2 * x\n", "a.py": "print(1)\n"}
-    commit(
-        folder / "shop",
-        **{".gitignore": ".venv\n"},
-        **tested,
-        **{"c.py": "from b import double\n\nprint(double(2))\n"},
-    )
+    shown = '"""Double a number.\n\n    >>> double(2)\n    4\n    """'
+    tested = {"b.py": f"def double(x: int) -> int:\n    {shown}\n    return 2 * x\n"}
+    commit(folder / "shop", **{".gitignore": ".venv\n", "a.py": "print(1)\n"}, **tested)
     both = ("-o", "test", "--json")
     ran = remora(*LINT, *both, cwd=folder)
     assert "not planned: test: 1 symbol in 1 repository without an environment" in ran.err
