@@ -162,8 +162,8 @@ class TestStreams:
         whole = compare_settings(golden, golden.root, BUILT_IN, agents, ())
         first = golden.agent_stream(agents[0])
         raw = first.read_bytes()
-        assert b'"summary":"Fixed B904' in raw
-        forged = raw.replace(b'"summary":"Fixed B904', b'"summary":"Fixed B999')
+        assert b'"summary":"Edited line 5' in raw
+        forged = raw.replace(b'"summary":"Edited line 5', b'"summary":"Edited line 6')
         first.write_bytes(rechained(forged.splitlines()))
         golden.agent_stream(agents[1]).write_bytes(b"{}\n")
         report = compare_settings(golden, golden.root, BUILT_IN, agents, ())

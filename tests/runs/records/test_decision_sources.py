@@ -67,7 +67,7 @@ def test_a_stream_with_decisions_of_all_kinds() -> None:
     assert sources_text(found) == (
         "12 decisions: 4 by rules, 2 by the ranker of types, 1 by the type checker, 1 by the "
         "embedded model, 2 by the model server, 1 by the larger model, 1 by fallback, because a "
-        "model was not sure or failed"
+        "model failed"
     )
 
 
