@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from remora.memory.events import AgentStart, Event, ModelRequest, ToolCalled, ToolResulted
+from remora.memory.events import AgentStart, Event, ToolCalled, ToolResulted
 from remora.text import count, escape_line
 from remora.trace.read.reader import decode_part
 
@@ -32,19 +32,16 @@ class DecisionSources:
     def __init__(self) -> None:
         self.counts = dict.fromkeys(SOURCES, 0)
         self._own = "server"
-        self._asked = self._last = ""
+        self._last = ""
 
     def add(self, event: Event) -> None:
         """Count an event. Raises StreamDamaged if the event is invalid."""
         if event.type == AgentStart.type:
             is_embedded = decode_part(event, _Start).model.provider == "embedded"
             self._own = "embedded" if is_embedded else "server"
-        elif event.type == ModelRequest.type:
-            # the only other model whose choice counts as `model` is the embedded one
-            self._asked = "embedded" if decode_part(event, _Asked).model else self._own
         elif event.type == ToolCalled.type:
             decider = decode_part(event, _Decided).decided_by
-            self._last = self._asked if decider == "model" else decider
+            self._last = self._own if decider == "model" else decider
             self._count(self._last, 1)
         elif event.type == ToolResulted.type:
             self._split(bytes(decode_part(event, _Resulted).parsed_output))
@@ -87,10 +84,6 @@ class _Model(msgspec.Struct, frozen=True):
 
 class _Start(msgspec.Struct):
     model: _Model = _Model()
-
-
-class _Asked(msgspec.Struct):
-    model: str = ""
 
 
 class _Decided(msgspec.Struct):
