@@ -3,7 +3,7 @@
 import pytest
 
 from remora.code.edit.edits import apply_edits
-from remora.code.edit.imports import Imported, ImportStyle, import_edits
+from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.parsed_text import ParsedText
 
 PYTEST = Imported("pytest", "", "pytest")

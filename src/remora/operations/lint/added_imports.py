@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection, Sequence
 
 from remora.code.edit.edits import Edit, apply_edits
-from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
+from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.python_text import parse
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from remora.code.edit.imports import imported_names
+from remora.code.edit.import_edits import imported_names
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.drafts import Draft
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.syntax.source import parse_text
 from remora.operations.test.source_blocks import used_names
 

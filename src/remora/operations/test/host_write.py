@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style

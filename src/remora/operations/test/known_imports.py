@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import bound_names
 from remora.python_text import parse

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from remora.code.edit.imports import imported_names
+from remora.code.edit.import_edits import imported_names
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node

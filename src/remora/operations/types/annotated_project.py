@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from remora.code.edit.edits import Edit, apply_edits
-from remora.code.edit.imports import Imported, ImportStyle, import_edits
+from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import newline_of, with_newline
 from remora.operations.types.checker.judge import Key, Terms, of_unchecked, settle
 from remora.operations.types.checker.type_checker import (

@@ -5,7 +5,7 @@ import io
 import tokenize
 from collections.abc import Mapping
 
-from remora.code.edit.imports import is_type_checking
+from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.operations.submission import Submission

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec.structs import replace
 
-from remora.code.edit.imports import Imported
+from remora.code.edit.import_edits import Imported
 from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.case import Case

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from remora.code.edit.edits import Edit
-from remora.code.edit.imports import Imported, ImportStyle, import_edits
+from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import with_newline
 from remora.operations.lint.recipes.base import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from remora.code.edit.imports import Imported
+from remora.code.edit.import_edits import Imported
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case

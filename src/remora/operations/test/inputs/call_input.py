@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 
 Source = Literal["docstring", "documentation", "call", "test", "writer"]
 SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test", "writer")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from remora.code.edit.imports import Imported
+from remora.code.edit.import_edits import Imported
 from remora.operations.test.inputs.call_input import (
     CallInput,
     Source,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from remora.code.edit.edits import apply_edits
-from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
+from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text

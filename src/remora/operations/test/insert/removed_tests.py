@@ -4,7 +4,7 @@ import ast
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 
-from remora.code.edit.imports import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests, fixtures_of

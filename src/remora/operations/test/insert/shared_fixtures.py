@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Collection, Iterator, Sequence
 
 from remora.code.edit.edits import Edit, apply_edits
-from remora.code.edit.imports import Imported, ImportStyle, import_edits, imported_names
+from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.operations.test.class_style import snake_case
 from remora.operations.test.inputs.call_input import bound_names, free_names, last_name

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from remora.code.edit.edits import Edit, apply_edits
-from remora.code.edit.imports import is_type_checking
+from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text

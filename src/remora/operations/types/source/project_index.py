@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.code.edit.imports import is_type_checking
+from remora.code.edit.import_edits import is_type_checking
 from remora.operations.types.source.slots import (
     RETURN,
     FunctionNode,
