@@ -45,15 +45,11 @@ _INLINE_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 def docstring_plan(
-    place: ToolTree,
-    path: str,
-    node: str,
-    style: str | None = None,
-    callers: list[str] | None = None,  # noqa: ARG001 (scripts of earlier versions pass it)
+    place: ToolTree, path: str, node: str, style: str | None = None
 ) -> dict[str, Any]:
     """Return what is missing from a node's docstring and what the code states.
 
-    `node` is a qualname. `callers` has no effect. The result contains:
+    `node` is a qualname. The result contains:
 
     - `state`: `missing`, `inherited`, `outdated` or `current`
     - `style`: the docstring style to use
