@@ -103,7 +103,7 @@ class RequestHandler:
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
             further = await self._threads.ask(reached)
-        for keys in _portions(dict.fromkeys((*changed, *further)), _KEYS_PER_EVENT):
+        for keys in _portions(dict.fromkeys((*changed, *further))):
             line = event_line(generation, keys)
             for send in list(self._subscribers):
                 send(line)
@@ -239,11 +239,11 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
         raise Refused("busy", error.message) from error
 
 
-def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
-    """Split keys into portions of at most `size`. If there are no keys, yield an empty portion."""
+def _portions(keys: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Split keys into the portions of events. If there are no keys, yield an empty portion."""
     remaining = iter(keys)
-    portion = tuple(islice(remaining, size))
+    portion = tuple(islice(remaining, _KEYS_PER_EVENT))
     while True:
         yield portion
-        if not (portion := tuple(islice(remaining, size))):
+        if not (portion := tuple(islice(remaining, _KEYS_PER_EVENT))):
             return

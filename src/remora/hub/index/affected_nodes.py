@@ -11,7 +11,6 @@ from remora.hub.query.queries import NodeQueries
 from remora.hub.update_rules import FindCallers, FindTests, UpdateAction
 from remora.ids import escape_path, node_key
 
-MAX_REACHED = 200
 MAX_SEARCHED = 30
 """Maximum changed nodes to search from. A larger change affects nearly everything anyway."""
 PATIENCE_S = 0.05
@@ -47,8 +46,7 @@ class _Search:
             found = self._links(self._now.callers, "callers", nodes)
             return [[link["key"], link["tier"]] for link in found]
 
-        nodes = action.nodes[:MAX_SEARCHED]
-        return script_runner.find_callers(nodes, MAX_REACHED, {"callers": callers})
+        return script_runner.find_callers(action.nodes[:MAX_SEARCHED], {"callers": callers})
 
     def tests(self, action: FindTests) -> tuple[str, ...]:
 
@@ -56,7 +54,7 @@ class _Search:
             found = self._links(self._now.tests, "tests", nodes)
             return [[_key_of(link["id"]), link["tier"]] for link in found]
 
-        keys = script_runner.find_tests(action.nodes[:MAX_SEARCHED], MAX_REACHED, {"tests": tests})
+        keys = script_runner.find_tests(action.nodes[:MAX_SEARCHED], {"tests": tests})
         return tuple(key for key in keys if self._now.view.node(key) is not None)
 
     def _links(

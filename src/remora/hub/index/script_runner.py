@@ -22,6 +22,7 @@ _LIMITS = Limits(
     print_bytes=1024,
     result_bytes=4 * 1024 * 1024,
 )
+MAX_REACHED = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,20 +67,20 @@ def scan_imports(hosts: Hosts) -> tuple[str, ...]:
     return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
-def find_callers(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
-    """Return the keys of at most `limit` callers, using the host function `callers`.
+def find_callers(nodes: tuple[str, ...], hosts: Hosts) -> tuple[str, ...]:
+    """Return the keys of at most `MAX_REACHED` callers, using the host function `callers`.
 
     Raises ScriptError if the script fails.
     """
-    return _run("find_callers", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
+    return _run("find_callers", {"nodes": nodes, "most": MAX_REACHED}, hosts, tuple[str, ...])
 
 
-def find_tests(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
-    """Return the keys of at most `limit` test nodes, using the host function `tests`.
+def find_tests(nodes: tuple[str, ...], hosts: Hosts) -> tuple[str, ...]:
+    """Return the keys of at most `MAX_REACHED` test nodes, using the host function `tests`.
 
     Raises ScriptError if the script fails.
     """
-    return _run("find_tests", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
+    return _run("find_tests", {"nodes": nodes, "most": MAX_REACHED}, hosts, tuple[str, ...])
 
 
 def load_all() -> None:
