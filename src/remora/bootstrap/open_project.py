@@ -153,8 +153,8 @@ def _shared_slots(config: "Config") -> "SharedSlots | None":
 def connect_helpers(invocation: Invocation, config: "Config", model: "Model") -> "dict[str, Model]":
     """Return the models that help `model`, keyed by their role.
 
-    The larger model is asked if it is enabled. Raises ModelError if the larger model is not available, and ConfigError if the project
-    chooses its address and the user has not agreed.
+    Only the larger model helps, if it is enabled. Raises ModelError if it is not available, and
+    ConfigError if the project chooses its address and the user has not agreed.
     """
     from remora.models.agreed_addresses import require_agreed
     from remora.models.no_model import NoModel
@@ -164,18 +164,16 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     if isinstance(model, NoModel):
         return {}
     require_agreed(config, model.name)
-    helpers = {}
-    if config.escalation.enabled:
-        key = key_for(invocation, config, "escalation")
-        set_by = config.layer_of("escalation", "base_url")
-        helpers[LARGER] = open_larger(
-            config.escalation,
-            config.model,
-            api_key=key,
-            set_by=set_by,
-            shared=_shared_slots(config),
-        )
-    return helpers
+    if not config.escalation.enabled:
+        return {}
+    larger = open_larger(
+        config.escalation,
+        config.model,
+        api_key=key_for(invocation, config, "escalation"),
+        set_by=config.layer_of("escalation", "base_url"),
+        shared=_shared_slots(config),
+    )
+    return {LARGER: larger}
 
 
 def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
