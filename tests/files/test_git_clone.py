@@ -22,7 +22,9 @@ def origin(tmp_path: Path) -> Path:
 
 
 def updated(origin: Path, ref: str) -> str:
-    return update_clone(f"file://{origin}", ref, origin.parent / "clone", os.environ)
+    clone = origin.parent / "clone"
+    update_clone(f"file://{origin}", ref, clone, os.environ)
+    return git(clone, "rev-parse", "HEAD").strip()
 
 
 def test_a_tag_that_was_moved_is_followed(origin: Path) -> None:

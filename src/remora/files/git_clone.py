@@ -13,12 +13,12 @@ _REFS = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
 """Branches and tags, also those that were moved."""
 
 
-def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -> str:
+def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -> None:
     """Clone `url` into `folder`, or fetch into an earlier clone, and check out `ref`.
 
-    An empty `ref` is the default branch. Returns the commit. Branches of the user are kept, and
-    the work tree is changed only if it has no uncommitted changes. Raises UsageError if the folder
-    is something else or has such changes, and OutsideError if the repository cannot be fetched.
+    An empty `ref` is the default branch. Branches of the user are kept, and the work tree is
+    changed only if it has no uncommitted changes. Raises UsageError if the folder is something else
+    or has such changes, and OutsideError if the repository cannot be fetched.
     """
     if folder.exists():
         _check_origin(url, folder)
@@ -32,7 +32,6 @@ def update_clone(url: str, ref: str, folder: Path, environ: Mapping[str, str]) -
     if git_output(folder, "rev-parse", "HEAD", succeeds=(0, 128)).strip().decode() != commit:
         _check_unchanged(folder)
         git_output(folder, "checkout", "--quiet", "--detach", commit)
-    return commit
 
 
 def is_bare(folder: Path) -> bool:

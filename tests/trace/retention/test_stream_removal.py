@@ -83,7 +83,8 @@ def test_old_temporary_files_of_killed_processes_are_removed(folder: TraceFolder
     for path in half:
         path.write_bytes(b"half")
         os.utime(path, (1_000, 1_000))
-    assert remove_unfinished_files(folder, 500) == 0
-    assert remove_unfinished_files(folder, 2_000) == 8
+    remove_unfinished_files(folder, 500)
+    assert all(path.exists() for path in half)
+    remove_unfinished_files(folder, 2_000)
     assert not any(path.exists() for path in half)
     assert set(folder.path.rglob("*")) >= set(before)

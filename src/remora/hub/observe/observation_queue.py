@@ -37,21 +37,17 @@ def enqueue(folder: Path, observation: Observation) -> None:
         raise DiskError(f"{folder}: cannot store the observation: {error.strerror}") from error
 
 
-def drain(folder: Path, record: Callable[[Observation], object]) -> int:
+def drain(folder: Path, record: Callable[[Observation], object]) -> None:
     """Pass waiting observations to `record`, oldest first, and remove them.
 
-    Returns the number of recorded observations. If `record` raises an exception, the current and
-    later observations are kept. Only the database's writer may call this.
+    If `record` raises an exception, the current and later observations are kept. Only the database's writer may call this.
     """
     waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
-    count = 0
     for path in waiting:
         observation = _read(path) if path in waiting[-_MAX_WAITING:] else None
         if observation is not None:
             record(observation)
-            count += 1
         path.unlink(missing_ok=True)
-    return count
 
 
 def _read(path: Path) -> Observation | None:

@@ -14,15 +14,10 @@ GRACE_S = 3600
 """Minimum age of a copy to remove, in seconds. Younger ones may belong to a starting run."""
 
 
-def remove_idle_bases(project: Project, now: datetime) -> list[str]:
-    """Remove the frozen copies that no run is using, and return their folder names.
-
-    Never raises.
-    """
-    idle = idle_bases(project, now)
-    for folder in idle:
+def remove_idle_bases(project: Project, now: datetime) -> None:
+    """Remove the frozen copies that no run is using. Never raises."""
+    for folder in idle_bases(project, now):
         try_remove_tree(folder)
-    return [folder.name for folder in idle]
 
 
 def idle_bases(project: Project, now: datetime) -> list[Path]:

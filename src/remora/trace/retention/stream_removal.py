@@ -76,20 +76,15 @@ def remove_stream(path: Path) -> None:
         sync_folder(path.parent)
 
 
-def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
-    """Remove unfinished files that killed processes left behind, and return their total size in
-    bytes.
+def remove_unfinished_files(folder: TraceFolder, made_before: float) -> None:
+    """Remove unfinished files that killed processes left behind.
 
     Only files last modified before `made_before` (a Unix timestamp) are removed.
     """
-    removed = 0
     for path in _unfinished_files(folder):
         with disk_errors(path), suppress(FileNotFoundError):
-            status = path.lstat()
-            if status.st_mtime < made_before:
+            if path.lstat().st_mtime < made_before:
                 path.unlink()
-                removed += status.st_size
-    return removed
 
 
 def _unfinished_files(folder: TraceFolder) -> Iterator[Path]:
