@@ -1,6 +1,6 @@
 """Opens the project and the model that are selected by the configuration."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,12 +99,6 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
         )
     except ValueError as error:
         raise ConfigError(f"redaction.rules: {error}", hint="patterns use RE2 syntax") from error
-
-
-def secret_check(invocation: Invocation, config: "Config") -> Callable[[object], bool]:
-    """Return a function that returns True for values that the configured rules would redact."""
-    redactor = _redactor(invocation, config, b"")  # fingerprints are not used
-    return lambda value: redactor.clean(value) is not value
 
 
 def model_flags(model: str | None) -> dict[str, Any]:

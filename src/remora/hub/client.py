@@ -164,7 +164,7 @@ class HubClient:
         return await self._ask_current(lambda current: current.constructor(key))
 
     async def observed(self, keys: Iterable[str]) -> dict[str, ObservedValues]:
-        """Return the types and values that `hub observe` saw, by node key.
+        """Return the types that `hub observe` saw, by node key.
 
         The database is read directly, which is much faster for many functions than `get_context`.
         Functions that were not observed, or whose bodies have changed since, are left out. The

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ObservedValues(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Types and simple values that a function was seen to take and return while tests ran.
+    """Types of the values that a function was seen to take and return while tests ran.
 
     Types have importable names, such as `int`, `list[str]` or `shop.cart.Cart`. Only the first
     calls of a function and the first elements of containers are recorded, so a missing type proves
@@ -38,9 +38,6 @@ class ObservedValues(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """Types of returned values; of an awaited result for coroutines. Empty for generators."""
     yields: tuple[str, ...] = ()
     """Types of yielded values."""
-    examples: tuple[dict[str, str], ...] = ()
-    """Arguments of some calls as Python literals by parameter name, if all of them are simple.
-    Calls whose arguments contain a secret are left out."""
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,8 +101,8 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra: dict[str, Any]
     """Results of user scripts, keyed by script name."""
     observed: ObservedValues | None = None
-    """Types and values seen by `remora hub observe`. Left out if there are none, or if the
-    function's body has changed since."""
+    """Types seen by `remora hub observe`. Left out if there are none, or if the function's body has
+    changed since."""
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObservedFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """Values that a function was seen to take and return. Dropped when its `anchor` changes."""
+    """Types of the values that a function was seen to take and return. Dropped when its `anchor` changes."""
 
     node: str
     anchor: str
@@ -58,8 +58,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 MAX_TYPES = 8
 """Maximum types of a parameter or result."""
-MAX_EXAMPLES = 5
-"""Maximum example calls of a function."""
 
 
 def merge_values(first: ObservedValues, second: ObservedValues) -> ObservedValues:
@@ -73,11 +71,6 @@ def merge_values(first: ObservedValues, second: ObservedValues) -> ObservedValue
         },
         returns=_union(first.returns, second.returns),
         yields=_union(first.yields, second.yields),
-        examples=tuple(
-            example
-            for number, example in enumerate((*first.examples, *second.examples))
-            if example not in (*first.examples, *second.examples)[:number]
-        )[:MAX_EXAMPLES],
     )
 
 

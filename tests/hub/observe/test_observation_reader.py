@@ -40,13 +40,13 @@ def test_a_recording_that_is_too_large_is_incomplete(
     record(tmp_path)
     with memory_limit():
         recorded_paths(tmp_path)
-        assert not read_records(tmp_path, MemorySnapshot({}), lambda _: False).complete
+        assert not read_records(tmp_path, MemorySnapshot({})).complete
 
 
 def test_calls_of_unknown_code_are_not_held(tmp_path: Path) -> None:
     (tmp_path / "0.jsonl").write_text('["call",0,1,9]\n' * 300_000)
     with memory_limit():
-        assert read_records(tmp_path, MemorySnapshot({}), lambda _: False).complete
+        assert read_records(tmp_path, MemorySnapshot({})).complete
 
 
 def test_paths_are_remembered_up_to_a_limit(tmp_path: Path) -> None:

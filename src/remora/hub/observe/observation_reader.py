@@ -16,7 +16,6 @@ from msgspec import Meta
 from remora.code.file_facts import NodeFacts
 from remora.hub.node import ObservedValues
 from remora.hub.observed_links import (
-    MAX_EXAMPLES,
     MAX_TYPES,
     Observation,
     ObservedCall,
@@ -27,7 +26,6 @@ from remora.hub.observed_links import (
 )
 from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import escape_path, node_key
-from remora.python_text import literal
 from remora.workspaces.rooted_files import RootedFiles
 
 _LIMIT = 1 << 28
@@ -40,7 +38,6 @@ _Path = Annotated[str, Meta(max_length=4096)]  # PATH_MAX of Linux
 _Name = Annotated[str, Meta(pattern=r"\A[^\W\d]\w*\Z", max_length=200)]
 _Type = Annotated[str, Meta(pattern=r"\A[^\W\d][\w., |()\[\]]*\Z", max_length=300)]
 _Types = Annotated[list[_Type], Meta(max_length=MAX_TYPES)]
-_Literal = Annotated[str, Meta(max_length=2000)]
 _PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
@@ -81,9 +78,6 @@ class _Seen(msgspec.Struct, frozen=True, array_like=True):
     parameters: Annotated[dict[_Name, _Types], Meta(max_length=100)]
     returns: _Types
     yields: _Types
-    examples: Annotated[
-        list[Annotated[dict[_Name, _Literal], Meta(max_length=100)]], Meta(max_length=MAX_EXAMPLES)
-    ]
 
 
 _Record = _File | _Code | _Call | _Test | _Seen
@@ -107,11 +101,8 @@ class ReadResult(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def read_records(folder: Path, view: Snapshot, has_secret: Callable[[object], bool]) -> ReadResult:
-    """Read all records of a run from `folder`.
-
-    Examples for which `has_secret` returns True are dropped.
-    """
+def read_records(folder: Path, view: Snapshot) -> ReadResult:
+    """Read all records of a run from `folder`."""
     functions: dict[str, ObservedFunction] = {}
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     tests: dict[tuple[str, str], ObservedTest] = {}
@@ -127,7 +118,7 @@ def read_records(folder: Path, view: Snapshot, has_secret: Callable[[object], bo
         for found in process.tests():
             tests[found.id, found.node] = found
         ran |= process.ran()
-        for seen in process.functions(has_secret):
+        for seen in process.functions():
             functions[seen.node] = _merged(functions.get(seen.node), seen)
     observation = Observation(
         calls=tuple(_observed_call(view, pair, lines) for pair, lines in sorted(calls.items())),
@@ -242,8 +233,8 @@ class _Process:
                         node=node.key, id=_id(test), test=own.key, anchor=anchor_of(own)
                     )
 
-    def functions(self, has_secret: Callable[[object], bool]) -> Iterator[ObservedFunction]:
-        """Yield the observed values of each function, without examples that contain a secret."""
+    def functions(self) -> Iterator[ObservedFunction]:
+        """Yield the observed values of each function."""
         for number, seen in self._seen.items():
             node = self._nodes.get(number)
             if node is not None and node.node_type == "function" and number not in self._inner:
@@ -251,7 +242,6 @@ class _Process:
                     parameters={name: tuple(types) for name, types in seen.parameters.items()},
                     returns=tuple(seen.returns),
                     yields=tuple(seen.yields),
-                    examples=tuple(call for call in seen.examples if _is_usable(call, has_secret)),
                 )
                 yield ObservedFunction(node=node.key, anchor=anchor_of(node), values=values)
 
@@ -331,15 +321,6 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
         return nodes[0]
     fits = (node for node in reversed(holding) if re.sub(r"#\d+", "", node.qualname) == plain)
     return next(fits, None)
-
-
-def _is_usable(example: Mapping[str, str], has_secret: Callable[[object], bool]) -> bool:
-    """Return True if all values are literals and none of them contains a secret."""
-    try:
-        values = {name: literal(text) for name, text in example.items()}
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return False
-    return not has_secret(values)
 
 
 def _names(test: _Test) -> list[str]:

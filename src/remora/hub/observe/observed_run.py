@@ -43,8 +43,6 @@ class PytestOptions:
     colors: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = False
-    has_secret: Callable[[object], bool] = field(default=lambda _: False)
-    """Returns True for the values of a call if they must not be stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +118,7 @@ def run_tests(
         )
         result = run_attached(ran, stdout=options.stdout)
         _check_ran(python, result, anything=bool(recordings(out)))
-        read = read_records(out, look(recorded_paths(out)), options.has_secret)
+        read = read_records(out, look(recorded_paths(out)))
     return ObservedRun(
         code=result.returncode, timed_out=result.timed_out, isolation=result.isolation, read=read
     )

@@ -1,6 +1,6 @@
 """Pytest plugin that records calls in a project, and the functions that each test enters.
 
-It also records types and simple values of arguments and results. It runs in the project's
+It also records types of arguments and results. It runs in the project's
 interpreter (Python 3.8 or newer). Remora need not be installed there, because the plugin imports
 only the standard library, pytest and the module `value_types`. Both are the package
 `remora_observe` in a private folder, which is loaded as `-p remora_observe` and configured by
@@ -16,7 +16,7 @@ Each line of a file is a JSON array that starts with the kind of the record:
     ["code", number, file, line, name, qualname or null]
     ["call", caller, line, callee]            code numbers, and the line of the call
     ["test", path, names, [code, ...], done]  names: the parts of pytest's id after the path
-    ["seen", code, parameters, returns, yields, examples]  replaces earlier ones of the function
+    ["seen", code, parameters, returns, yields]  replaces earlier ones of the function
     ["full"]                                  the limit was reached; later records are missing
 """
 

@@ -1,4 +1,4 @@
-"""Types and simple values of arguments and results, as the pytest plugin records them.
+"""Types of arguments and results, as the pytest plugin records them.
 
 Runs in the project's interpreter (Python 3.8 or newer) beside the plugin. It never calls methods of
 the values that it describes, because these belong to the project.
@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import dis
 import sys
-import tempfile
 from contextlib import suppress
 from types import CodeType, FrameType
-from typing import Any, Callable, Iterator  # noqa: UP035 - 3.8 cannot subscript the newer class
+from typing import Any, Iterator  # noqa: UP035 - 3.8 cannot subscript the newer class
 
 FIRST_CALLS = 20
 """Calls of a function that are recorded, before it is recorded only a few times per test."""
 CALLS_PER_TEST = 2
 MAX_CALLS = 40
 MAX_TYPES = 8
-MAX_EXAMPLES = 5
 _MAX_ELEMENTS = 5
 _MAX_DEPTH = 3
 _MAX_UNION = 3
-_MAX_TEXT = 40
 _MAX_ITEMS = 4
-_MAX_INT = 10**12
-_TEMPORARY = tempfile.gettempdir()
-"""A path in this folder is different in each run."""
 _FUNCTION = 0x1
 """Flag of functions. Bodies of classes and modules do not have it."""
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
@@ -96,7 +90,7 @@ class Quota:
 
 
 class Values:
-    """The types and example calls of all functions, by the numbers of their code objects."""
+    """The types of all functions, by the numbers of their code objects."""
 
     def __init__(self) -> None:
         self.calls, self.results = Quota(), Quota()
@@ -147,12 +141,12 @@ class Values:
                 self._add(number, getattr(self._of(number), kind), value)
 
     def news(self) -> Iterator[tuple[int, list[Any]]]:
-        """Yield the functions with new types or examples since the last call, and all of theirs."""
+        """Yield the functions with new types since the last call, and all of theirs."""
         changed, self._changed = self._changed, set()
         for number in sorted(changed):
             seen = self._seen[number]
             types = {name: list(found) for name, found in seen.parameters.items() if found}
-            yield number, [types, list(seen.returns), list(seen.yields), seen.examples]
+            yield number, [types, list(seen.returns), list(seen.yields)]
 
     def _of(self, number: int) -> _Seen:
         if number not in self._seen:
@@ -167,22 +161,12 @@ class Values:
             del names[0]
         for name in names:
             self._add(number, seen.parameters.setdefault(name, {}), values[name])
-        rest = False
         for flag, get in ((_VAR_POSITIONAL, tuple), (_VAR_KEYWORD, dict.values)):
             if code.co_flags & flag:
                 name = code.co_varnames[count]
                 count += 1
-                passed = list(get(values[name]))
-                rest = rest or bool(passed)
-                for value in passed[:_MAX_ELEMENTS]:
+                for value in list(get(values[name]))[:_MAX_ELEMENTS]:
                     self._add(number, seen.parameters.setdefault(name, {}), value)
-        if names and not rest and len(seen.examples) < MAX_EXAMPLES:
-            self._add_example(number, seen, {name: literal(values[name]) for name in names})
-
-    def _add_example(self, number: int, seen: _Seen, example: dict[str, str | None]) -> None:
-        if None not in example.values() and example not in seen.examples:
-            seen.examples.append(example)
-            self._changed.add(number)
 
     def _add(self, number: int, known: dict[str, None], value: object) -> None:
         if len(known) < MAX_TYPES:
@@ -199,7 +183,6 @@ class _Seen:
         self.parameters: dict[str, dict[str, None]] = {}
         self.returns: dict[str, None] = {}
         self.yields: dict[str, None] = {}
-        self.examples: list[dict[str, str | None]] = []
 
 
 def _start(code: CodeType) -> int:
@@ -208,39 +191,6 @@ def _start(code: CodeType) -> int:
         if instruction.opname == "RESUME":
             return instruction.offset
     return -1
-
-
-def literal(value: object, depth: int = 2) -> str | None:
-    """Return a short Python literal for a simple value, or None."""
-    kind = type(value)
-    if kind in _is_short:
-        return repr(value) if _is_short[kind](value) else None
-    if depth == 0 or kind not in (tuple, list, dict):
-        return None
-    items: Any = value
-    if len(items) > _MAX_ITEMS:
-        return None
-    if kind is dict:
-        pairs = [(literal(key, 0), literal(one, depth - 1)) for key, one in items.items()]
-        texts = [f"{key}: {one}" if key and one else None for key, one in pairs]
-    else:
-        texts = [literal(one, depth - 1) for one in items]
-    if None in texts:
-        return None
-    text = ", ".join(map(str, texts))
-    if kind is tuple:
-        return f"({text},)" if len(items) == 1 else f"({text})"
-    return f"[{text}]" if kind is list else f"{{{text}}}"
-
-
-_is_short: dict[type, Callable[[Any], bool]] = {
-    type(None): lambda _: True,
-    bool: lambda _: True,
-    int: lambda value: -_MAX_INT < value < _MAX_INT,
-    float: lambda value: bool(value - value == 0),  # neither infinite nor NaN
-    str: lambda value: len(value) <= _MAX_TEXT and _TEMPORARY not in value,
-    bytes: lambda value: len(value) <= _MAX_TEXT,
-}
 
 
 def type_name(value: object, depth: int = _MAX_DEPTH) -> str:

@@ -59,7 +59,7 @@ class CurrentNodes:
         return self._ask(lambda view: Linker(view).resolve_export(dotted))
 
     def observed(self, keys: Sequence[str]) -> dict[str, ObservedValues]:
-        """Return the observed types and values of unchanged functions, by key."""
+        """Return the observed types of unchanged functions, by key."""
         return self._ask(lambda view: _known(keys, lambda key: observed_values(view, key))) or {}
 
     def reached_by_tests(self, keys: Sequence[str]) -> frozenset[str]:

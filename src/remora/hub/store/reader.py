@@ -175,17 +175,14 @@ class StoredSnapshot:
     def observation(self) -> Observation:
         """Return all observations, including outdated observations.
 
-        `ran` is empty, and example values are left out: the result contains only names, hashes and
-        line numbers.
+        `ran` is empty. The result contains only names, hashes and line numbers.
         """
-        bare = msgspec.structs.replace
-        functions = self._functions("ORDER BY node")
         rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
         return Observation(
             calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
             tests=tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows),
             ran=(),
-            functions=tuple(bare(f, values=bare(f.values, examples=())) for f in functions),
+            functions=self._functions("ORDER BY node"),
         )
 
     def continued(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.bootstrap.open_project import secret_check
 from remora.bootstrap.project_interpreter import interpreter_for
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
@@ -68,7 +67,6 @@ class PreparedTests:
         self._options = options
         self._folder = invocation.folder.resolve()
         require_level(self._config.workspace.require_isolation)
-        self._has_secret = secret_check(invocation, self._config)
         self._python = interpreter_for(invocation, self.places.root, self._config)
         self.level = best_level()
 
@@ -85,7 +83,6 @@ class PreparedTests:
             stdout=self._options.stdout,
             colors=self._options.colors,
             trusted=self._python.trusted or self._python.activated,
-            has_secret=self._has_secret,
         )
         ran = run_tests(self.places.root, self._python.python, options, self._look)
         return Observed(ran=ran, waits=_store(self.places, ran.read.observation))

@@ -1,4 +1,4 @@
-"""Run-time types and values of the project's functions, for the agents that read them."""
+"""Run-time types of the project's functions, for the agents that read them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
