@@ -77,14 +77,6 @@ def test_arguments_are_checked_before_the_run(tmp_path: Path) -> None:
     assert made.result.error == "t.pym: path: 3 is not of type 'string'"
 
 
-def test_the_callers_own_externals_are_granted_with_it(tmp_path: Path) -> None:
-    source = WORDS + "@external\ndef mine(n: int) -> int: ...\nmine(2)\n"
-
-    made = run(tool(source), tmp_path, {}, extra_externals={"mine": lambda n: n + 1})
-
-    assert made.result.result == 3
-
-
 def test_a_failing_host_function_raises_in_the_script(tmp_path: Path) -> None:
     source = READ + "try:\n    x = read_text(path)\nexcept RuntimeError as e:\n    x = str(e)\nx\n"
 

@@ -1,6 +1,6 @@
 """Tools, and the code that runs them on a tree."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,6 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     clock: datetime,
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
-    extra_externals: Mapping[str, Callable[..., Any]] | None = None,
     python: ProjectPython | None = None,
     observed: Mapping[str, Any] | None = None,
     shared: SharedWork = NOT_SHARED,
@@ -91,12 +90,12 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
 ) -> ToolRun:
     """Run a tool on the files in `tree`. Never raises, because failures are part of the result.
 
-    `extra_externals` contains additional functions that the script may call. If `python` is None,
-    no project code is run. `observed`, `shared` and `ruff` are passed to the ToolTree.
+    If `python` is None, no project code is run. `observed`, `shared` and `ruff` are passed to the
+    ToolTree.
     """
     place = ToolTree(tree, python, observed, shared, ruff)
-    externals = {**bind(tool.grants, place), **(extra_externals or {})}
-    run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
+    granted = bind(tool.grants, place)
+    run = tool.script.run(args, granted, limits=limits, clock=clock, seed=seed)
     return _tool_run(tool.name, run, clock, seed, place.isolation)
 
 
