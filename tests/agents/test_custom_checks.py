@@ -1,6 +1,5 @@
 """A check that a project writes: true is a pass, and nothing else is."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ def said(
         findings_after=lambda _: found[1],
         target=TARGET,
     )
-    script = load_source(source, name="own", path=Path("own.pym"))
+    script = load_source(source, name="own")
     parses, check = verify(["parses", "own.pym"], submission, BUILT_IN.checks, {"own.pym": script})
     assert (parses.name, parses.ok, check.name) == ("parses", True, "own.pym")
     assert check.ok is (check.detail == "")

@@ -82,17 +82,17 @@ class Script:
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
-def load(path: Path, *, name: str | None = None) -> Script:
+def load(path: Path) -> Script:
     """Read and check a script.
 
     Raises NotFound if the file cannot be read, and ScriptError for the first problem in the script.
     """
-    return _require_script(examine(path, name=name))
+    return _require_script(examine(path))
 
 
-def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
+def load_source(source: str, *, name: str) -> Script:
     """Check a script given as a string. Raises ScriptError for the first problem."""
-    return load_bytes(source.encode("utf-8", "surrogatepass"), name=name, path=path)
+    return load_bytes(source.encode("utf-8", "surrogatepass"), name=name)
 
 
 def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
@@ -101,9 +101,7 @@ def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
     return _require_script(_examine(raw, name, path, label))
 
 
-def examine(
-    path: Path, *, name: str | None = None, checked: bool = True
-) -> tuple[Script | None, list[ScriptError]]:
+def examine(path: Path, *, checked: bool = True) -> tuple[Script | None, list[ScriptError]]:
     """Read a script and return it with a list of its problems.
 
     The script is None if there are any problems. If `checked` is False, only its declarations are
@@ -116,7 +114,7 @@ def examine(
     except OSError as error:
         message = f"cannot read the script {path}: {error.strerror}"
         raise NotFound(message, hint=hint) from None
-    return _examine(raw, name or path.stem, path, path.name, checked=checked)
+    return _examine(raw, path.stem, path, path.name, checked=checked)
 
 
 def _require_script(found: tuple[Script | None, list[ScriptError]]) -> Script:
