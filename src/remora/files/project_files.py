@@ -12,7 +12,6 @@ from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.files.git_guard import check_ignore_file
 from remora.files.git_listing import git_root
-from remora.files.patterns import IgnoreRules
 from remora.files.walk import RESERVED_FOLDERS, included_files, is_dependency_folder, walk
 
 
@@ -31,15 +30,12 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def project_files(
-    root: Path, *, exclude: Sequence[str] = (), include: Sequence[str] = ()
-) -> ProjectFiles:
+def project_files(root: Path, *, include: Sequence[str] = ()) -> ProjectFiles:
     """Return the files of the project at `root`, which may be a folder inside a git repository.
 
-    `exclude` contains `.gitignore` patterns of files to leave out. `include` contains globs of
-    ignored files to add. Symbolic links, `.agentfs/`, `.env*`, and untracked files in a virtual
-    environment or `node_modules` are left out. Raises ConfigError if an `include` glob refers to a
-    path outside the root.
+    `include` contains globs of ignored files to add. Symbolic links, `.agentfs/`, `.env*`, and
+    untracked files in a virtual environment or `node_modules` are left out. Raises ConfigError if
+    an `include` glob refers to a path outside the root.
     """
     try:
         listed, commit = _from_git(root)
@@ -47,15 +43,13 @@ def project_files(
     except OutsideError as error:
         listed, commit, note = walk(root), None, error.message
     names = {*listed, *included_files(root, include)}
-    excluded = IgnoreRules()
-    excluded.add("", "\n".join(exclude))
     paths: list[str] = []
     skipped: list[tuple[str, str]] = []
     kinds = _Kinds(root)
     for path in sorted(names):
         if reason := kinds.why_not(path):
             skipped.append((path, reason))
-        elif reason is None and not is_private(path) and not excluded.ignores(path):
+        elif reason is None and not is_private(path):
             paths.append(path)
     vcs: Literal["git", "walk"] = "walk" if note else "git"
     return ProjectFiles(

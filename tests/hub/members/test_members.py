@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.hub.members import exclusion_rules
 from remora.hub.members.members import Members
@@ -28,8 +29,10 @@ def put(root: Path, *paths: str, text: str = "x = 1\n") -> None:
 
 
 def truth(root: Path, exclude: tuple[str, ...] = ()) -> set[str]:
-    paths = project_files(root, exclude=exclude).paths
-    return {path for path in paths if path.endswith(".py")}
+    excluded = IgnoreRules()
+    excluded.add("", "\n".join(exclude))
+    paths = project_files(root).paths
+    return {path for path in paths if path.endswith(".py") and not excluded.ignores(path)}
 
 
 def agrees(members: Members, root: Path, exclude: tuple[str, ...] = ()) -> set[str]:
