@@ -157,11 +157,7 @@ def _folders(base: Path) -> list[Path]:
 
 
 def load_agents(
-    root: Path,
-    operations: Operations,
-    names: Collection[str] | None = None,
-    *,
-    checks: ScriptChecks | None = None,
+    root: Path, operations: Operations, names: Collection[str] | None = None
 ) -> dict[str, Agent]:
     """Load all agents, or only those whose name or operation is in `names`, keyed by operation.
 
@@ -169,7 +165,7 @@ def load_agents(
     definition or a duplicate name, and NotFound for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
-    checks = checks or ScriptChecks()
+    checks = ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
     claimed: set[str] = (
