@@ -6,6 +6,8 @@ from bisect import bisect_left
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 
+Positioned = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.excepthandler
+
 
 class ParsedText:
     """The text of a file with its syntax tree, and offsets for the tree's positions.
@@ -36,10 +38,10 @@ class ParsedText:
         line = bisect_left(self._starts, offset + 1)
         return line, offset - self._starts[line - 1] + 1
 
-    def start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+    def start(self, node: Positioned) -> int:
         return self.offset(node.lineno, node.col_offset)
 
-    def end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
+    def end(self, node: Positioned) -> int:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.offset(node.end_lineno, node.end_col_offset)

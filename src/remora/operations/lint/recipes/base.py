@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from remora.code.edit.edits import Edit
+from remora.code.edit.parsed_text import ParsedText, Positioned
 from remora.code.edit.text_lines import Line, lines_of, newline_of, offset
-from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
 
@@ -42,8 +42,7 @@ class PythonSource:
     """The text of a Python file with its syntax tree. Edits are made in offsets of `body`."""
 
     path: str
-    body: str
-    tree: ast.Module
+    parsed: ParsedText
     conventions: Conventions
     _kept: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
 
@@ -52,6 +51,14 @@ class PythonSource:
         if compute not in self._kept:
             self._kept[compute] = compute(self)
         return cast("T", self._kept[compute])
+
+    @property
+    def body(self) -> str:
+        return self.parsed.text
+
+    @property
+    def tree(self) -> ast.Module:
+        return self.parsed.tree
 
     @property
     def width(self) -> int:
@@ -76,15 +83,11 @@ class PythonSource:
 
     def span(self, node: ast.expr | ast.stmt | ast.excepthandler) -> tuple[int, int]:
         """Return the offsets of a node's first character and of the character after its last."""
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return self._at(node.lineno, node.col_offset), self._at(
-            node.end_lineno, node.end_col_offset
-        )
+        return self.parsed.start(node), self.parsed.end(node)
 
-    def at(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.keyword | ast.arg) -> int:
+    def at(self, node: Positioned) -> int:
         """Return the offset of a node's first character."""
-        return self._at(node.lineno, node.col_offset)
+        return self.parsed.start(node)
 
     def text(self, node: ast.expr | ast.stmt) -> str:
         start, stop = self.span(node)
@@ -96,13 +99,6 @@ class PythonSource:
         for decorator in getattr(node, "decorator_list", ()):
             start = min(start, self.span(decorator)[0])
         return self.body[start:stop]
-
-    def _at(self, line: int, column: int) -> int:
-        """Return the offset of a position in the tree, whose columns count bytes."""
-        text = self.line(line)
-        if text.isascii():
-            return self.lines[line - 1].start + column
-        return self.lines[line - 1].start + len(text.encode()[:column].decode())
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -273,10 +269,10 @@ class Recipe:
 
 def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource:
     """Return the source with its syntax tree. Raises HostError if it does not parse."""
-    tree = parse_text(body)
-    if not isinstance(tree, ast.Module):
-        raise HostError(f"{path}: {tree}")
-    return PythonSource(path, body, tree, conventions)
+    try:
+        return PythonSource(path, ParsedText(body), conventions)
+    except SyntaxError as error:
+        raise HostError(f"{path}: {error}") from None
 
 
 def same_tree(before: PythonSource, after: PythonSource) -> bool:

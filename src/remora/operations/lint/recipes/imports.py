@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
-from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import with_newline
 from remora.operations.lint.recipes.base import (
     PythonSource,
@@ -38,12 +37,8 @@ def needed_imports(source: PythonSource, needed: frozenset[tuple[str, str]]) -> 
     wanted = [Imported(module, name, name) for module, name in sorted(needed - known)]
     if not wanted:
         return []
-    edits = import_edits(source.once(_parsed), wanted, ImportStyle(source.width))
+    edits = import_edits(source.parsed, wanted, ImportStyle(source.width))
     return [each._replace(text=with_newline(each.text, source.newline)) for each in edits]
-
-
-def _parsed(source: PythonSource) -> ParsedText:
-    return ParsedText(source.body)
 
 
 def remove_unused(source: PythonSource, finding: Finding) -> RecipeFix | None:
