@@ -14,7 +14,6 @@ from remora.operations.lint.recipes.base import (
     Statements,
     changed_statements,
 )
-from remora.operations.lint.recipes.imports import is_free
 from remora.tools.host.ruff.finding import Finding
 
 _SUBSCRIPTED = 9
@@ -63,10 +62,19 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
 def _may_annotate(source: PythonSource, owner: ast.ClassDef) -> bool:
     """Return True if `ClassVar` can be used, and if nothing says that instances have values."""
     return (
-        is_free(source, "typing", "ClassVar")
+        _can_import(source)
         and not _has_members(source, owner)
         and not is_of_tests(source.path)
         and not _sets_any_attribute(owner)
+    )
+
+
+def _can_import(source: PythonSource) -> bool:
+    """Return True if nothing but `typing.ClassVar` has the name `ClassVar`."""
+    return "ClassVar" not in source.bound_names and all(
+        module == "typing" and top
+        for module, name, top in source.imported_names
+        if name == "ClassVar"
     )
 
 

@@ -19,18 +19,6 @@ from remora.tools.host.ruff.finding import Finding
 _TYPING = ("typing", "typing_extensions")
 
 
-def is_free(source: PythonSource, module: str, name: str) -> bool:
-    """Return True if `name` can be imported, or is already imported, from `module`.
-
-    A module that uses the name for anything else cannot import it.
-    """
-    return name not in source.bound_names and all(
-        known == module and top
-        for known, imported, top in source.imported_names
-        if imported == name
-    )
-
-
 def needed_imports(source: PythonSource, needed: frozenset[tuple[str, str]]) -> list[Edit]:
     """Return the edits that import names, given as `(module, name)`, unless they are imported."""
     known = {(module, name) for module, name, _ in source.imported_names}
