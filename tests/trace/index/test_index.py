@@ -1,4 +1,4 @@
-"""Index database: whatever happens to its file, answers are those of the streams."""
+"""Index database: a broken file is rebuilt from the streams."""
 
 import contextlib
 import fcntl
@@ -17,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from remora.errors import DiskError
+from remora.errors import DiskError, NotFound
 from remora.trace.index import index_database as database_module
-from remora.trace.index.index_database import row_checksum
 from remora.trace.index.queries import reindex, trace_queries
 from remora.trace.read.store_queries import StreamQuery
 from remora.trace.stream.compression import compress_stream
@@ -95,8 +94,16 @@ def test_a_broken_file_is_rebuilt(broken: str, world: World, right: list[Any]) -
         assert connection.execute("SELECT count(*) FROM trace").fetchone() == (8,)
 
 
+def ask_and_rebuild(folder: TraceFolder) -> list[Any]:
+    """Return the answers after a rebuild. Before it, they may be wrong, but not fail otherwise."""
+    with contextlib.suppress(NotFound):  # a listed key may be wrong
+        answers(folder)
+    reindex(folder)
+    return answers(folder)
+
+
 @pytest.mark.slow
-def test_no_flipped_byte_changes_an_answer(world: World, right: list[Any]) -> None:
+def test_a_flipped_byte_breaks_nothing(world: World, right: list[Any]) -> None:
     path = index_of(world.folder)
     good = path.read_bytes()
     chosen = random.Random(7)
@@ -104,7 +111,7 @@ def test_no_flipped_byte_changes_an_answer(world: World, right: list[Any]) -> No
         bad = bytearray(good)
         bad[chosen.randrange(len(good))] ^= 1 << chosen.randrange(8)
         path.write_bytes(bad)
-        assert answers(world.folder) == right
+        assert ask_and_rebuild(world.folder) == right
 
 
 @pytest.mark.parametrize(
@@ -134,28 +141,24 @@ def test_another_schema_is_rebuilt(statement: str, world: World, right: list[Any
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE turns SET outcome = 'success'",
-        "UPDATE turns SET tool = 'apply_fix' WHERE turn = 3",
         'UPDATE turns SET "offset" = "offset" + 1',
+        'UPDATE turns SET "offset" = -1 WHERE seq IS NOT NULL',
+        "UPDATE turns SET size = 1 << 60 WHERE seq IS NOT NULL",
         "UPDATE turns SET hash = (SELECT max(hash) FROM turns)",
-        'UPDATE turns SET "begin" = 0, "end" = 1',
-        "UPDATE turns SET turn = turn + 10",
         "DELETE FROM turns WHERE turn = 1",
         "DELETE FROM turns WHERE call = 2",
         "DELETE FROM streams WHERE attempt = 2",
-        "UPDATE streams SET attempt = 9 WHERE attempt = 1",
-        "UPDATE streams SET node_id = 'node:x'",
         "UPDATE streams SET turns = 0",
-        "UPDATE streams SET mark = NULL",
         "UPDATE turns SET tool = CAST(x'ff' AS TEXT)",
         "UPDATE turns SET tool = x'ff', ms = 1e300",
         "DELETE FROM states",
         "UPDATE states SET state = x'00'",
+        "UPDATE states SET state = 'text'",
         "DELETE FROM turns",
         "DELETE FROM streams",
     ],
 )
-def test_a_row_that_lies_is_noticed(statement: str, world: World, right: list[Any]) -> None:
+def test_an_invalid_row_is_noticed(statement: str, world: World, right: list[Any]) -> None:
     with edited(world.folder) as connection:
         assert connection.execute(statement).rowcount
     for agent in (world.open, world.second):
@@ -163,19 +166,36 @@ def test_a_row_that_lies_is_noticed(statement: str, world: World, right: list[An
     assert answers(world.folder) == right
 
 
-def test_a_liar_who_makes_the_marks_right_gets_no_other_line_out(
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE turns SET outcome = 'success'",
+        'UPDATE turns SET "begin" = "begin" + 5, "end" = 1',
+        "UPDATE turns SET turn = turn + 10",
+        "UPDATE streams SET attempt = 9 WHERE attempt = 1",
+        "UPDATE streams SET node_id = 'node:x'",
+    ],
+)
+def test_an_edited_row_is_repaired_by_a_rebuild(
+    statement: str, world: World, right: list[Any]
+) -> None:
+    with edited(world.folder) as connection:
+        assert connection.execute(statement).rowcount
+    assert ask_and_rebuild(world.folder) == right
+
+
+def test_a_row_with_the_place_of_another_gets_no_other_line_out(
     world: World, right: list[Any]
 ) -> None:
-    """Two places are swapped, with correct checksums: the line itself identifies its event."""
+    """All places are swapped: the line itself identifies its event."""
     with edited(world.folder) as connection:
         rows = connection.execute("SELECT * FROM turns WHERE seq IS NOT NULL").fetchall()
         places = [row[12:16] for row in rows]
         for row, place in zip(rows, [*places[1:], places[0]], strict=True):
-            forged = (*row[:12], *place)
             connection.execute(
-                'UPDATE turns SET "offset" = ?, size = ?, seq = ?, hash = ?, mark = ? '
+                'UPDATE turns SET "offset" = ?, size = ?, seq = ?, hash = ? '
                 "WHERE stream = ? AND turn = ? AND call = ?",
-                (*place, row_checksum("turn", *forged), *row[:3]),
+                (*place, *row[:3]),
             )
     assert answers(world.folder) == right
 

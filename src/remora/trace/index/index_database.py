@@ -1,4 +1,4 @@
-"""Index database `index.db`. It is private and disposable, and every row has a checksum."""
+"""Index database `index.db`. It is private and disposable."""
 
 import fcntl
 import os
@@ -6,10 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from hashlib import blake2b
 from pathlib import Path
-
-import msgspec
 
 from remora.files.disposable_sqlite import (
     DEFENSIVE,
@@ -27,14 +24,14 @@ _WAIT_S, _PAUSE_S = 2.0, 0.01
 _TABLES = (
     "CREATE TABLE streams (id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL UNIQUE, run_id TEXT, "
     "operation TEXT, node_id TEXT, attempt INTEGER, started TEXT, inode INTEGER, "
-    "file_size INTEGER, mtime_ns INTEGER, turns INTEGER, mark BLOB)",
-    "CREATE TABLE states (stream INTEGER PRIMARY KEY, state BLOB, mark BLOB)",
+    "file_size INTEGER, mtime_ns INTEGER, turns INTEGER)",
+    "CREATE TABLE states (stream INTEGER PRIMARY KEY, state BLOB)",
     "CREATE TABLE turns (stream INTEGER, turn INTEGER, call INTEGER, tool TEXT, outcome TEXT, "
     'decided_by TEXT, prompt_tokens INTEGER, ms INTEGER, began TEXT, ended TEXT, "begin" INTEGER, '
-    '"end" INTEGER, "offset" INTEGER, size INTEGER, seq INTEGER, hash TEXT, mark BLOB, '
+    '"end" INTEGER, "offset" INTEGER, size INTEGER, seq INTEGER, hash TEXT, '
     "PRIMARY KEY (stream, turn, call)) WITHOUT ROWID",
     'CREATE TABLE packets (stream INTEGER, turn INTEGER, "offset" INTEGER, '
-    "hash TEXT, packet BLOB, mark BLOB, PRIMARY KEY (stream, turn))",
+    "hash TEXT, packet BLOB, PRIMARY KEY (stream, turn))",
     # for use in a SQLite shell: shows the keys that `trace get` accepts
     "CREATE VIEW trace AS SELECT 'trace:' || run_id || ':' || operation || ':' || node_id || ':' "
     "|| turn || iif(call > 1, '#' || call, '') || '@' || agent_id AS key, tool, outcome, "
@@ -43,8 +40,8 @@ _TABLES = (
 )
 _PRAGMAS = (
     *DEFENSIVE,
-    # No syncing: a killed process loses nothing. After a power cut, the row checksums and SQLite's
-    # checks detect missing data.
+    # No syncing: a killed process loses nothing. After a power cut, the stored numbers of rows and
+    # SQLite's checks detect missing data.
     "PRAGMA synchronous=OFF",
     # Not WAL: it creates two more files, and only one process at a time uses the database.
     "PRAGMA journal_mode=DELETE",
@@ -63,11 +60,6 @@ class IndexUnusable(Exception):
 
 class IndexCorrupted(Exception):
     """The index is damaged or was created by another version. Delete and rebuild it."""
-
-
-def row_checksum(*values: Value) -> bytes:
-    """Return a checksum of a row's values, which detects damage and manual edits."""
-    return blake2b(msgspec.json.encode(values), digest_size=8).digest()
 
 
 @contextmanager
@@ -114,8 +106,11 @@ def _remove(parent: int) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    for pragma in _PRAGMAS:
-        connection.execute(pragma)
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+    except UnicodeDecodeError as error:  # SQLite's message quotes the damaged schema
+        raise IndexCorrupted("the schema is damaged") from error
     if is_blank(connection):
         with transaction(connection):
             make_tables(connection, _TABLES, VERSION)

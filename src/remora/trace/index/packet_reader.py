@@ -113,7 +113,10 @@ class PacketReader:
         path = self._folder.existing_agent(agent_id)
         rows = self._ask(path, turn, lambda index, known: load_turn(index, known, turn))
         with open_stream(path) as source:
-            found = _lines_of(source, turn, rows[0].begin, path) if rows else []
+            found = list[Line]()
+            if rows:
+                with suppress(StreamDamaged):  # reading from the beginning reports the error
+                    found = _lines_of(source, turn, rows[0].begin, path)
             # use the index's offset only if the turn begins there
             if not rows or not found or found[0].offset != rows[0].begin:
                 found = _lines_of(source, turn, 0, path)

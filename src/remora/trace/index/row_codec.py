@@ -1,18 +1,19 @@
-"""Storage of index rows in SQLite, with checks when rows are read."""
+"""Storage of index rows in SQLite, with checks of types when rows are read."""
 
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import zstandard
 
 from remora.memory.packet import DecisionPacket
-from remora.trace.index.index_database import IndexCorrupted, Value, row_checksum
+from remora.trace.index.index_database import IndexCorrupted, Value
 from remora.trace.index.ingest import StreamReading
 from remora.trace.index.rows import LinePlace, Snapshot, StreamRow, TurnRow, unpack_packet
 
+_Record = TypeVar("_Record")
 _STATE = msgspec.json.Decoder(StreamReading)
 _MAX_STATE = 64 * 1024 * 1024
 # The schema is checked when the index is opened, so `*` selects exactly the known columns.
@@ -55,7 +56,7 @@ def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list
         rows = db.execute("SELECT * FROM streams")
     else:
         rows = db.execute("SELECT * FROM streams WHERE agent_id = ?", (agent_id,))
-    return [_decode_stream(_verify_row("stream", row)) for row in rows]
+    return [_decode_stream(row) for row in rows]
 
 
 def store_stream(
@@ -72,43 +73,32 @@ def store_stream(
         (number,) = db.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
     turns = reading.closed + len(reading.open_rows())
     row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
-    _insert(db, "INSERT OR REPLACE INTO streams VALUES", [(*row, row_checksum("stream", *row))])
+    _insert(db, "INSERT OR REPLACE INTO streams VALUES", [row])
     state = zstandard.ZstdCompressor(level=1).compress(_encoded(reading))
-    _insert(
-        db,
-        "INSERT OR REPLACE INTO states VALUES",
-        [(number, state, row_checksum("state", number, state))],
-    )
+    _insert(db, "INSERT OR REPLACE INTO states VALUES", [(number, state)])
     return number
 
 
 def load_state(db: sqlite3.Connection, known: IndexedStream) -> StreamReading:
     """Return the stored reading state of a stream. Raises IndexCorrupted."""
-    row = db.execute(
-        "SELECT stream, state, mark FROM states WHERE stream = ?", (known.id,)
-    ).fetchone()
+    row = db.execute("SELECT state FROM states WHERE stream = ?", (known.id,)).fetchone()
     if row is None:
         raise IndexCorrupted("a stream has no state")
-    _, state = _verify_row("state", row)
     try:
-        with zstandard.ZstdDecompressor().stream_reader(state) as reader:
+        with zstandard.ZstdDecompressor().stream_reader(row[0]) as reader:
             return _STATE.decode(reader.read(_MAX_STATE))
-    except (zstandard.ZstdError, ValueError, RecursionError) as error:
+    except (zstandard.ZstdError, TypeError, ValueError, RecursionError) as error:
         raise IndexCorrupted("a state is invalid") from error
 
 
 def store_turns(db: sqlite3.Connection, number: int, rows: Iterable[TurnRow]) -> None:
     flat = [(number, *_flat(row)) for row in rows]
-    _insert(
-        db,
-        "INSERT OR REPLACE INTO turns VALUES",
-        [(*row, row_checksum("turn", *row)) for row in flat],
-    )
+    _insert(db, "INSERT OR REPLACE INTO turns VALUES", flat)
 
 
 def load_turns(db: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
     found = db.execute("SELECT * FROM turns WHERE stream = ? ORDER BY turn, call", (known.id,))
-    rows = [_row(_verify_row("turn", row)) for row in found]
+    rows = [_row(row) for row in found]
     if len(rows) != known.turns:
         raise IndexCorrupted("rows are missing")
     return rows
@@ -125,16 +115,12 @@ def load_turn(db: sqlite3.Connection, known: IndexedStream, turn: int) -> list[T
     found = db.execute(
         "SELECT * FROM turns WHERE stream = ? AND turn = ? ORDER BY call", (known.id, turn)
     )
-    return [_row(_verify_row("turn", row)) for row in found]
+    return [_row(row) for row in found]
 
 
 def store_snapshots(db: sqlite3.Connection, number: int, snapshots: Iterable[Snapshot]) -> None:
     flat = [(number, *msgspec.structs.astuple(snapshot)) for snapshot in snapshots]
-    _insert(
-        db,
-        "INSERT OR REPLACE INTO packets VALUES",
-        [(*row, row_checksum("packet", *row)) for row in flat],
-    )
+    _insert(db, "INSERT OR REPLACE INTO packets VALUES", flat)
 
 
 def snapshot_before(
@@ -149,12 +135,11 @@ def snapshot_before(
     ).fetchone()
     if row is None:
         return None
-    _, turn_before, offset, digest, packet = _verify_row("packet", row)
+    snapshot = _convert(_named(Snapshot, row[1:]), Snapshot)
     try:
-        unpacked = unpack_packet(packet)
+        return snapshot, unpack_packet(snapshot.packet)
     except (ValueError, RecursionError) as error:
         raise IndexCorrupted("a packet is invalid") from error
-    return Snapshot(turn=turn_before, offset=offset, hash=digest, packet=packet), unpacked
 
 
 def delete_stream_rows(db: sqlite3.Connection, number: int) -> None:
@@ -162,15 +147,15 @@ def delete_stream_rows(db: sqlite3.Connection, number: int) -> None:
         db.execute(statement, (number,))
 
 
-def _verify_row(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    *values, stated = row
+def _named(kind: type[msgspec.Struct], values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(kind.__struct_fields__, values, strict=True))
+
+
+def _convert(values: dict[str, Any], kind: type[_Record]) -> _Record:
     try:
-        right = row_checksum(kind, *values) == stated
-    except (TypeError, ValueError, OverflowError) as error:
-        raise IndexCorrupted(f"a {kind} has invalid values") from error
-    if not right:
-        raise IndexCorrupted(f"a {kind} was changed")
-    return tuple(values)
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise IndexCorrupted("a row has invalid values") from error
 
 
 def _encoded(reading: StreamReading) -> bytes:
@@ -194,18 +179,11 @@ def _flat(row: TurnRow) -> tuple[Value, ...]:
 
 def _row(values: tuple[Any, ...]) -> TurnRow:
     _, *fields, offset, size, seq, digest = values
-    place = None
-    if digest is not None:
-        place = LinePlace(offset=offset, size=size, seq=seq, hash=digest)
-    names = TurnRow.__struct_fields__
-    return TurnRow(**dict(zip(names, [*fields, place], strict=True)))
+    place = None if digest is None else _named(LinePlace, (offset, size, seq, digest))
+    return _convert(_named(TurnRow, (*fields, place)), TurnRow)
 
 
 def _decode_stream(values: tuple[Any, ...]) -> IndexedStream:
     number, *rest = values
-    return IndexedStream(
-        id=number,
-        stream=StreamRow(**dict(zip(StreamRow.__struct_fields__, rest[:6], strict=True))),
-        stamp=FileStamp(*rest[6:9]),
-        turns=rest[9],
-    )
+    stream, stamp = _named(StreamRow, rest[:6]), _named(FileStamp, rest[6:9])
+    return _convert(_named(IndexedStream, (number, stream, stamp, rest[9])), IndexedStream)

@@ -1,21 +1,26 @@
 """Index records for turns, streams and packet snapshots."""
 
+from typing import Annotated
+
 import msgspec
 import zstandard
+from msgspec import Meta
 
 from remora.memory.packet import DecisionPacket
+from remora.trace.content.line_format import MAX_LINE
 from remora.trace.index.keys import TraceKey
 from remora.trace.read.store_queries import TurnMatch
 
 _MAX_PACKET = 16 * 1024 * 1024  # maximum bytes of an unpacked packet; a typical one has about 20 KB
+_Offset = Annotated[int, Meta(ge=0, le=1 << 44)]  # larger than any file
 _PACKET = msgspec.json.Decoder(DecisionPacket)
 
 
 class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Position and identity of a line in its stream. `size` does not include the newline."""
 
-    offset: int
-    size: int
+    offset: _Offset
+    size: Annotated[int, Meta(ge=0, le=MAX_LINE)]
     seq: int
     hash: str
 
@@ -35,7 +40,7 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ms: int | None
     began: str
     ended: str
-    begin: int
+    begin: _Offset
     end: int | None
     place: LinePlace | None
 
@@ -73,7 +78,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     turn: int
-    offset: int
+    offset: _Offset
     hash: str
     packet: bytes
 
