@@ -99,7 +99,7 @@ def at(kind: str, number: int = 1) -> Callable[[Event | AgentResult], bool]:
 def choosing(request: Request) -> str:
     """Follows from what is shown: an edit, a look, or the end."""
     calls = offered(request)
-    return calls[Random(str(calls)).randrange(len(calls))]
+    return calls[Random(f"f{calls}").randrange(len(calls))]
 
 
 def stopped(

@@ -58,7 +58,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def untold(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that does not tell who has a file open, as many network file systems."""
-    monkeypatch.setattr(exchanges, "is_open_for_writing", lambda _folder, _name: False)
+    monkeypatch.setattr(exchanges, "_is_open_for_writing", lambda _folder, _name: False)
 
 
 @pytest.fixture
