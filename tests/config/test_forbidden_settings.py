@@ -35,7 +35,6 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
         ("escalation: {base_url: 'http://[::1]:1/v2'}", "1:24", "escalation.base_url"),
         ("model: {base_url: ['http://[::1]:1', 'http://10.0.0.1']}", "1:19", "model.base_url"),
-        ("runner: {memory: {global_events: true}}", "1:34", "runner.memory.global_events"),
         ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
         ("model: {api_key: x}", "1:18", "model.api_key"),
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
@@ -47,7 +46,6 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {base_url: null}", "1:24", "escalation.base_url"),
         ("model: {api_key: null}", "1:18", "model.api_key"),
         ("model: {allow_addresses: []}", "1:26", "model.allow_addresses"),
-        ("runner: {memory: {global_events: false}}", "1:34", "runner.memory.global_events"),
         ("runner: {memory: {signing_key_file: null}}", "1:37", "runner.memory.signing_key_file"),
     ],
 )
@@ -64,7 +62,7 @@ def test_only_the_user_can_set_trusted_settings(
 def test_the_user_may_set_it(tmp_path: Path) -> None:
     text = (
         "workspace: {allow_unsandboxed: true}\n"
-        "runner: {memory: {global_events: true, signing_key_file: ~/key}}\n"
+        "runner: {memory: {signing_key_file: ~/key}}\n"
         "escalation: {enabled: true, base_url: 'https://example.org'}"
     )
     config = load(tmp_path, "", text, REMORA_MODEL__BASE_URL="https://example.org/v1")

@@ -71,7 +71,6 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
                 "summarizer_mode": "tool_specific",
                 "trace_indexing": ["node", "run", "operation"],
                 "durability": "turn",
-                "global_events": False,
                 "signing_key_file": None,
                 "retention": {"keep_days": 30, "compress_after_days": 2, "keep_mb": None},
             },

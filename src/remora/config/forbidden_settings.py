@@ -43,7 +43,6 @@ _WHY: dict[tuple[str, ...], str] = {
     ),
     **dict.fromkeys(_SECRETS, "a key"),
     _CONSENT: "consent to run code without isolation",
-    ("runner", "memory", "global_events"): "an event log outside the project",
     ("model", "allow_addresses"): "consent to send code to an address",
     ("runner", "memory", "signing_key_file"): "the signing key for anchors",
     _DATABASE: "the address of a database",

@@ -128,7 +128,6 @@ class _CopyRunner:
         flags = {
             **self._invocation.flags,
             **self._interpreter(),
-            "runner.memory.global_events": False,
             # the user agreed to them for the project, not for its copy
             "model.allow_addresses": self._project.config.model.allow_addresses,
             **({"hub.enabled": "auto"} if self._project.config.hub.enabled is True else {}),

@@ -38,7 +38,6 @@ from remora.threads import run_in_thread
 from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import listeners_for
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.resume_run import connect_models, models_named_by
@@ -129,7 +128,6 @@ async def _run_jobs(
         ruff=None,
         python=python,
         observed=observed_values(invocation, project, agents),
-        listeners=listeners_for(invocation, project.config),
     )
     of_run = str(start.config.get("model_name"))
     names = {agent.definition.model or of_run for agent in agents}

@@ -10,9 +10,9 @@ import pytest
 from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, ContextUpdate, Event, Payload, TurnStart
-from remora.trace.read.reader import list_streams, read_events
+from remora.trace.read.reader import read_events
 from remora.trace.read.transcript import LlmConversationLogger, transcript
-from remora.trace.stream.emitters import EventEmitter, NullEventEmitter, TeeEmitter
+from remora.trace.stream.emitters import EventEmitter, NullEventEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
@@ -48,26 +48,14 @@ def test_with_and_without_a_file_events_and_hashes_are_the_same(folder: TraceFol
     assert emit_all(NullEventEmitter(agent_identity(), ticking())) == written
 
 
-def test_a_tee_shows_each_event_as_written_to_every_listener(folder: TraceFolder) -> None:
-    seen: list[Event] = []
-    text = io.StringIO()
-    events = emit_all(TeeEmitter(to_file(folder), seen.append, LlmConversationLogger(text.write)))
-    assert seen == events
-    assert text.getvalue() == "".join(f"{line}\n" for line in transcript(events))
-
-
-def test_a_failing_listener_is_heard_after_the_event_was_written(folder: TraceFolder) -> None:
-    def failing(_: Event) -> None:
-        raise RuntimeError("no paper")
-
-    tee = TeeEmitter(to_file(folder), failing)
-    with pytest.raises(RuntimeError, match="no paper"):
-        tee.emit(TurnStart(), turn=1)
-    tee.close()
-    assert list_streams(folder)[0].events == 1
-
-
 class TestTranscript:
+    def test_a_logger_writes_it_as_events_arrive(self, folder: TraceFolder) -> None:
+        events, text = emit_all(to_file(folder)), io.StringIO()
+        logger = LlmConversationLogger(text.write)
+        for event in events:
+            logger(event)
+        assert text.getvalue() == "".join(f"{line}\n" for line in transcript(events))
+
     def test_it_shows_who_was_asked_what_and_what_came_of_it(self, folder: TraceFolder) -> None:
         play_run(folder)
         text = "\n".join(transcript(read_events(folder.agent_stream(AGENT))))
@@ -114,7 +102,7 @@ def test_appending_keeps_up_with_any_agent(folder: TraceFolder) -> None:
     writer.close()
 
 
-def test_an_event_passes_four_objects_before_the_write(
+def test_an_event_passes_three_objects_before_the_write(
     folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed: list[str] = []
@@ -131,7 +119,7 @@ def test_an_event_passes_four_objects_before_the_write(
         return write(file, data)
 
     seen: set[int] = set()
-    emitter = TeeEmitter(to_file(folder))
+    emitter = to_file(folder)
     monkeypatch.setattr(os, "write", noting)
     emitter.emit(TurnStart(), turn=1)
-    assert passed == ["TeeEmitter", "JsonlEventEmitter", "JsonlTraceStore", "LineFile"]
+    assert passed == ["JsonlEventEmitter", "JsonlTraceStore", "LineFile"]

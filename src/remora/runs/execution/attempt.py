@@ -31,7 +31,6 @@ from remora.runs.records.lineage import ancestors
 from remora.threads import run_in_thread
 from remora.tools.host.ruff.ruff import Ruff
 from remora.trace.read.reader import read_events
-from remora.trace.stream.emitters import TeeEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.workspaces.copy.workspace import Workspace
 from remora.workspaces.rooted_files import RootedFiles
@@ -96,7 +95,7 @@ def _dependencies(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
         model=model,
         settings=settings,
-        emitter=TeeEmitter(emitter, *prepared.listeners),
+        emitter=emitter,
         workspace=workspace,
         objects=project.trace.objects,
         blobs=project.trace.blobs,

@@ -1,13 +1,12 @@
 """A planned run whose models, facts and observer are not yet connected."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
-from remora.memory.events import Event
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.engine import RemoteWorkers
 from remora.runs.planning.plan import Plan
@@ -47,7 +46,6 @@ class PreparedRun:
     base: BaseSnapshot | None
     ruff: RuffBase | None
     python: ProjectPython | None
-    listeners: tuple[Callable[[Event], object], ...]
     observed: Mapping[str, Any] = field(default_factory=dict)
     workers: RemoteWorkers | None = None
 

@@ -1,6 +1,5 @@
 """Event emitter protocol, and the emitters that do not write files themselves."""
 
-from collections.abc import Callable
 from typing import Protocol
 
 from remora.errors import StreamError
@@ -15,8 +14,6 @@ from remora.trace.stream.line_builder import (
     line_template,
     utc_now,
 )
-
-Listener = Callable[[Event], object]
 
 
 class EventEmitter(Protocol):
@@ -74,33 +71,3 @@ class NullEventEmitter:
 
     def close(self) -> None:
         """Do nothing, because there is nothing to release."""
-
-
-class TeeEmitter:
-    """Emitter that passes each event to all listeners after `primary` has recorded it.
-
-    If a listener raises an exception, the event has already been recorded.
-    """
-
-    def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:
-        self._primary = primary
-        self._listeners = listeners
-
-    @property
-    def head(self) -> Head:
-        return self._primary.head
-
-    def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        event = self._primary.emit(payload, turn=turn, delta=delta)
-        for listener in self._listeners:
-            listener(event)
-        return event
-
-    def flush(self) -> None:
-        self._primary.flush()
-
-    def end_turn(self) -> None:
-        self._primary.end_turn()
-
-    def close(self) -> None:
-        self._primary.close()

@@ -46,9 +46,8 @@ class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
 class JsonlEventEmitter:
     """The only writer of a stream. Use `open` or `claim` to create it.
 
-    An event passes through at most four objects before `write(2)`:
+    An event passes through at most three objects before `write(2)`:
 
-    - `TeeEmitter` (optional) passes written events to listeners.
     - This class builds the line, orders the events of several threads, and syncs.
     - `TraceStore` rejects a writer that was replaced, and a wrong line number.
     - `LineFile` owns the locked file, and truncates it after a failed write.

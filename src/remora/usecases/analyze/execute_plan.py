@@ -7,7 +7,6 @@ from typing import Any
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
-from remora.config.schema import Config
 from remora.errors import DiskError
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
@@ -19,7 +18,6 @@ from remora.runs.execution.run import BaseFiles, Run, RunObserver
 from remora.runs.project import ProjectRecords
 from remora.sandbox.interpreters import environment_digest
 from remora.threads import run_in_thread
-from remora.trace.stream.global_log import GlobalEventLog
 from remora.usecases.analyze.measure_rates import RateMeter
 from remora.workspaces.copy.driver_choice import make_driver
 
@@ -110,11 +108,6 @@ def check_models(prepared: PreparedRun, models: Mapping[str, Model], model: Mode
     for agent in prepared.agents.values():
         used = models[agent.definition.model or model.name]
         query_settings_for(prepared.project.config, agent, used, prepared.request)
-
-
-def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
-    events_file = invocation.folders.cache / "events.jsonl"
-    return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 
 
 def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:

@@ -51,7 +51,6 @@ from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import listeners_for
 from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source
 from remora.usecases.hub.observed_values import observed_values
@@ -143,7 +142,6 @@ def prepare(
         ruff=ruff,
         python=python,
         observed=observed,
-        listeners=listeners_for(invocation, config),
         workers=workers,
     )
 

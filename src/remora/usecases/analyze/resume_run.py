@@ -22,7 +22,6 @@ from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
 from remora.runs.records.run_record import RunRecord, check_continuable
 from remora.runs.records.run_stream import open_run
-from remora.usecases.analyze.execute_plan import listeners_for
 from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
@@ -108,7 +107,6 @@ def prepare_resume(
         ruff=None,
         python=python,
         observed=observed_values(invocation, project, agents.values()),
-        listeners=listeners_for(invocation, project.config),
         workers=workers_for(project, engine, concurrency),
     )
     models = tuple(dict.fromkeys(name for name in names if name))

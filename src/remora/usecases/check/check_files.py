@@ -39,7 +39,6 @@ from remora.usecases.check.report_findings import findings_in_base, findings_lef
 _SETTINGS = {
     "runner.memory.trace_store": "jsonl",
     "runner.memory.durability": "none",
-    "runner.memory.global_events": False,
 }
 """Settings of a run whose records are removed at its end."""
 
