@@ -6,9 +6,8 @@ only the standard library, pytest and the module `value_types`. Both are the pac
 `remora_observe` in a private folder, which is loaded as `-p remora_observe` and configured by
 environment variables:
 
-    REMORA_OBSERVE_ROOT   the project's root, absolute and resolved
-    REMORA_OBSERVE_OUT    an existing private folder; each process writes one file into it
-    REMORA_OBSERVE_BYTES  maximum bytes that one process writes
+    REMORA_OBSERVE_ROOT  the project's root, absolute and resolved
+    REMORA_OBSERVE_OUT   an existing private folder; each process writes one file into it
 
 Each line of a file is a JSON array that starts with the kind of the record:
 
@@ -39,6 +38,7 @@ from .value_types import Values
 _LATER = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators, whose code runs after the call."""
 _FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_MAX_BYTES = 64 << 20  # that one process writes
 _BATCH = 5_000  # new calls before a write …
 _SECONDS = 1.0  # … or seconds: a run may be killed at any time
 _TOOL = 3  # tool id for `sys.monitoring`, not used by debuggers, coverage or profilers
@@ -47,13 +47,13 @@ _TOOL = 3  # tool id for `sys.monitoring`, not used by debuggers, coverage or pr
 class Recorder:
     """Records new calls. Code objects are identified by `id`, so they are kept alive."""
 
-    def __init__(self, root: str, out: str, limit: int) -> None:
+    def __init__(self, root: str, out: str) -> None:
         self._prefix = root + os.sep
         name = f"{out}{os.sep}{os.getpid()}.jsonl"
         self._out = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         self._lines: list[str] = []
         self._flushed = 0.0
-        self._remaining = limit
+        self._remaining = _MAX_BYTES
         self._process = os.getpid()
         self._numbers: dict[int, int] = {}
         self._codes: list[CodeType] = []
@@ -279,6 +279,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start recording if the environment variables are set."""
     out, root = os.environ.get("REMORA_OBSERVE_OUT"), os.environ.get("REMORA_OBSERVE_ROOT")
     if out and root and not config.pluginmanager.has_plugin("remora_observer"):
-        recorder = Recorder(root, out, int(os.environ.get("REMORA_OBSERVE_BYTES", "67108864")))
+        recorder = Recorder(root, out)
         config.pluginmanager.register(Observer(recorder, root), "remora_observer")
         start(recorder)
