@@ -26,6 +26,8 @@ def doubled(text):
 
     >>> doubled("ab")
     'abab'
+    >>> doubled("")
+    '-'
     """
     return text + text if text else "-"
 '''
