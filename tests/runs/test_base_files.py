@@ -20,6 +20,8 @@ def test_a_file_of_the_base_is_linted_once_for_all_jobs(tmp_path: Path) -> None:
         ground = BaseFiles(base=base, workspaces=SlotDriver(base, tmp_path / "slots"), ruff=ruff)
         assert [each["code"] for each in ground.findings("a.py")] == ["F401"]
         (base.folder / "a.py").chmod(0o600)
-        (base.folder / "a.py").write_text("")  # nobody does; here it shows who looks again
+        (base.folder / "a.py").write_text(
+            ""
+        )  # a real base never changes; a second look would find nothing here
         assert [each["code"] for each in ground.findings("a.py")] == ["F401"]
         assert [each["path"] for each in ground.findings("b.py")] == ["b.py"]

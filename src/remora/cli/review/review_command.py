@@ -7,13 +7,12 @@ import click
 
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
+from remora.cli.review.verdict_commands import by_option, owner_option
 from remora.errors import UsageError
 from remora.ids import LAST
 
 if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
-
-_ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
 
 
 @command(
@@ -25,20 +24,8 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
     ),
 )
 @click.argument("run", type=RUN, default=LAST)
-@click.option(
-    "--by",
-    type=click.Choice(_ORDERS),
-    default="file",
-    show_default=True,
-    help="Group changes by file, rule, agent, or owner according to CODEOWNERS.",
-)
-@click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    help="Review only changes whose files belong to NAME in CODEOWNERS; repeatable.",
-)
+@by_option
+@owner_option
 @click.option(
     "--watched", is_flag=True, help="Review the proposals of `remora watch`, of all its runs."
 )

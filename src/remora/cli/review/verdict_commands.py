@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 trust_option = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
+by_option = click.option(
+    "--by",
+    type=click.Choice(("file", "rule", "agent", "owner")),
+    default="file",
+    show_default=True,
+    help="Group changes by file, rule, agent, or owner according to CODEOWNERS.",
+)
+owner_option = click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Review only changes whose files belong to NAME in CODEOWNERS; repeatable.",
+)
 _CHOOSING = (
     click.option("--all", "every", is_flag=True, help="Select all pending change sets."),
     click.option(

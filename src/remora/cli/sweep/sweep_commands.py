@@ -9,7 +9,7 @@ import click
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.run_options import RunOptions, run_options
-from remora.cli.review.verdict_commands import choosing, trust_option
+from remora.cli.review.verdict_commands import by_option, choosing, owner_option, trust_option
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
     from remora.usecases.api_arguments import Chosen
 
-_ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent", "owner")
 _file = click.argument("file", metavar="FILE", type=PATH)
 _run = click.argument("run", type=RUN, default=LAST)
 
@@ -114,20 +113,8 @@ def report(options: Options, file: Path, run: str, form: str | None) -> int:
 @command("review", examples=("remora sweep review repos.yaml --by rule",))
 @_file
 @_run
-@click.option(
-    "--by",
-    type=click.Choice(_ORDERS),
-    default="file",
-    show_default=True,
-    help="Group changes by file, rule, agent, or owner according to CODEOWNERS.",
-)
-@click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    help="Review only changes whose files belong to NAME in CODEOWNERS; repeatable.",
-)
+@by_option
+@owner_option
 @trust_option
 def review(
     options: Options,

@@ -173,26 +173,34 @@ def about(seconds: float) -> str:
 def _next_step(prepared: PreparedRun) -> str:
     """Return the options with which there may be something to do."""
     plan, request = prepared.plan, prepared.request
-    operations = [each for each in prepared.project.operations.all if each.name in plan.operations]
+    operations = [
+        operation
+        for operation in prepared.project.operations.all
+        if operation.name in plan.operations
+    ]
     unsafe, steps = plan.findings_left.get(NEEDS_UNSAFE, 0), list[str]()
     if unsafe:
         steps.append(f"`--unsafe-fixes` fixes {count(unsafe, 'finding')}")
     elif plan.findings_left or len(operations) == 1:
-        steps += [f"`--select RULES` {each.more_rules}" for each in operations if each.more_rules]
-    for each in operations:
-        if written := plan.left.get(each.name, {}).get(NEEDS_WRITER, 0):
-            what = count(written, each.unit or each.name)
+        steps += [
+            f"`--select RULES` {operation.more_rules}"
+            for operation in operations
+            if operation.more_rules
+        ]
+    for operation in operations:
+        if written := plan.left.get(operation.name, {}).get(NEEDS_WRITER, 0):
+            what = count(written, operation.unit or operation.name)
             steps.append(f"`--model URL` lets a model server write {what}")
     if without_fix := plan.findings_left.get(NO_FIX, 0):
         findings = count(without_fix, "finding")
         steps.append(f"`--model URL` lets a model server try {findings} without a fix")
     if not request.strengthen:
-        more = (each.strengthened for each in operations if each.strengthened)
+        more = (operation.strengthened for operation in operations if operation.strengthened)
         steps += [f"`--strengthen` {does}" for does in more]
     others = [
-        f"`-o {each.name}`"
-        for each in prepared.project.operations.all
-        if not each.by_default and each not in operations
+        f"`-o {operation.name}`"
+        for operation in prepared.project.operations.all
+        if not operation.by_default and operation not in operations
     ]
     if not steps and others:
         steps.append(f"{' or '.join(others)} runs another operation")
