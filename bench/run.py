@@ -10,7 +10,6 @@ BENCHMARKS = (
     "append",
     "durability",
     "postgres_store",
-    "model_limits",
     "engines",
     "large_run",
     "accept",

@@ -1,78 +1,38 @@
-"""A model server that counts how many requests it gets at the same time.
+"""A model server that counts its chats."""
 
-It can be stopped, and started again at the same address.
-"""
-
-import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from tests.openai_server import answer, send_json
 
 
 class LoadServer:
-    """A server that takes `delay_s` seconds for each chat.
+    """A server that takes `delay_s` seconds for each chat, and counts chats and tokens."""
 
-    `most` is the largest number of chats at the same time, and `chats` their number, which
-    used `tokens` tokens. It has the model `model`, and answers with `status`.
-    """
-
-    def __init__(self, delay_s: float = 0.02, model: str = "m") -> None:
+    def __init__(self, delay_s: float) -> None:
         self.delay_s = delay_s
-        self.model = model
-        self.status = 200
-        self.most = 0
         self.chats = 0
         self.tokens = 0
-        self._now = 0
-        self._lock = threading.Lock()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self._http: ThreadingHTTPServer | None = None
-        self._thread: threading.Thread | None = None
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def start(self) -> Self:
-        self._http = _Quiet(("127.0.0.1", self.port), self._handler())
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
-        self._thread.start()
-        return self
-
-    def stop(self) -> None:
-        if self._http is not None and self._thread is not None:
-            self._http.shutdown()
-            self._thread.join()
-            self._http.server_close()
-        self._http = None
+        self.http = _Quiet(("127.0.0.1", 0), self._handler())
+        self.address = f"http://127.0.0.1:{self.http.server_port}/v1"
 
     def chat(self, handler: BaseHTTPRequestHandler, size: int) -> None:
-        prompt, written = size // 4, 10
-        with self._lock:
-            self._now += 1
-            self.chats += 1
-            self.tokens += prompt + written
-            self.most = max(self.most, self._now)
+        self.chats += 1
+        self.tokens += size // 4 + 10
         time.sleep(self.delay_s)
-        with self._lock:
-            self._now -= 1
-        usage = {"prompt_tokens": prompt, "completion_tokens": written}
-        body = {**answer(text=f"from {self.port}", model=self.model), "usage": usage}
-        send_json(handler, body, self.status)
+        usage = {"prompt_tokens": size // 4, "completion_tokens": 10}
+        send_json(handler, {**answer(text="written", model="m"), "usage": usage})
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
 
         class Requests(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                listed = [{"id": server.model, "object": "model"}]
+                listed = [{"id": "m", "object": "model"}]
                 found = self.path == "/v1/models"
                 send_json(self, {"object": "list", "data": listed}, 200 if found else 404)
 
@@ -97,10 +57,13 @@ class _Quiet(ThreadingHTTPServer):
 
 
 @contextmanager
-def load_servers(*delays_s: float) -> Iterator[list[LoadServer]]:
-    servers = [LoadServer(delay_s).start() for delay_s in delays_s]
+def load_server(delay_s: float) -> Iterator[LoadServer]:
+    server = LoadServer(delay_s)
+    thread = threading.Thread(target=server.http.serve_forever, args=(0.02,))
+    thread.start()
     try:
-        yield servers
+        yield server
     finally:
-        for server in servers:
-            server.stop()
+        server.http.shutdown()
+        thread.join()
+        server.http.server_close()

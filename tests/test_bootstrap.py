@@ -218,9 +218,8 @@ class TestWhatIsLoaded:
         assert (agents | heavy).isdisjoint(json.loads(told.stdout))
 
     def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:
-        clients = ("remora.models.client", "remora.models.configured_model",
-                   "remora.models.embedded.embedded_model", "remora.models.scripted",
-                   "remora.models.remote_server", "remora.bootstrap.model_slots")  # fmt: skip
+        clients = ("remora.models.client", "remora.models.embedded.embedded_model",
+                   "remora.models.scripted")  # fmt: skip
         code = (
             "import importlib, pkgutil, sys, remora\n"
             f"clients = {clients}\n"

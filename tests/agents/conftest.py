@@ -28,9 +28,9 @@ from remora.files.project_files import project_files
 from remora.ids import agent_id, node_key
 from remora.memory.events import Event, Payload, payload
 from remora.memory.projection import replay
+from remora.models.client.retry_policy import RequestLimits
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython

@@ -55,7 +55,6 @@ COMMANDS = [
 ]
 SETTINGS = {
     "remora.yaml": ("remora.yaml", "model: {base_url: URL}\n"),
-    "a list": ("remora.yaml", "model: {base_url: [URL]}\n"),
     "pyproject.toml": ("pyproject.toml", '[tool.remora.model]\nbase_url = "URL"\n'),
     "the larger model": ("remora.yaml", "escalation: {enabled: true, base_url: URL}\n"),
 }

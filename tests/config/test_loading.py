@@ -86,7 +86,6 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
             "timeout_s": 60.0,
             "retries": 4,
             "max_concurrency": 2,
-            "tokens_per_second": None,
             "samples": 3,
             "max_requests": 100,
             "max_tokens": 200_000,

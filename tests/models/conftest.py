@@ -15,9 +15,9 @@ import pytest
 
 from remora.chat import Message
 from remora.config.user_folders import UserFolders
+from remora.models.client.retry_policy import RequestLimits
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Answer, Decoding, Request
 
 

@@ -11,6 +11,7 @@ from remora.errors import ConfigError, DiskError
 from remora.models.agreed_addresses import keep_agreed, require_agreed, unagreed_addresses
 
 ADDRESS, OTHER = "http://127.0.0.1:8080/v1", "http://127.0.0.1:8081/v1"
+TWO = f"model: {{base_url: '{ADDRESS}'}}\nescalation: {{enabled: true, base_url: '{OTHER}'}}"
 REMOTE = "https://models.example.com/v1"
 
 
@@ -38,7 +39,7 @@ def consent(root: Path) -> Path:
     ("project", "environ", "needed"),
     [
         (f"model: {{base_url: '{ADDRESS}'}}", {}, (ADDRESS,)),
-        (f"model: {{base_url: ['{ADDRESS}', '{OTHER}']}}", {}, (ADDRESS, OTHER)),
+        (TWO, {}, (ADDRESS, OTHER)),
         (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": "m"}, (ADDRESS,)),
         (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": OTHER}, ()),
         (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": "none"}, ()),
@@ -112,7 +113,7 @@ def test_a_model_that_an_agent_of_the_project_names_needs_it_at_the_users_server
 
 
 def test_the_hint_names_every_address_and_works(root: Path) -> None:
-    text = f"model: {{base_url: ['{ADDRESS}', 'http://[::1]:1'], name: \"a 'b' c: @d\"}}"
+    text = TWO.replace("}", ", name: \"a 'b' c: @d\"}", 1)
     with pytest.raises(ConfigError) as caught:
         require_agreed(load(root, text))
     (setting,) = (word for word in shlex.split(caught.value.hint) if "ALLOW" in word)
@@ -120,7 +121,7 @@ def test_the_hint_names_every_address_and_works(root: Path) -> None:
 
 
 def test_what_a_flag_allows_is_added_to_what_the_user_allows(root: Path) -> None:
-    (root / "remora.yaml").write_text(f"model: {{base_url: ['{ADDRESS}', '{OTHER}']}}")
+    (root / "remora.yaml").write_text(TWO)
     environ = {"HOME": str(root.parent), "REMORA_MODEL__ALLOW_ADDRESSES": ADDRESS}
     flags = {"model.allow_addresses": (OTHER,)}
     invocation = Invocation(environ=environ, folder=root, flags=flags)
@@ -137,13 +138,12 @@ def test_a_consent_that_cannot_be_kept_leaves_nothing_behind(root: Path) -> None
 
 
 def test_consent_holds_for_its_root_and_its_addresses(root: Path) -> None:
-    text = f"model: {{base_url: ['{ADDRESS}', '{OTHER}']}}"
     keep_agreed(consent(root), root, [ADDRESS])
-    assert unagreed(load(root, text)) == (OTHER,)
+    assert unagreed(load(root, TWO)) == (OTHER,)
     keep_agreed(consent(root), root, [OTHER])
-    assert unagreed(load(root, text)) == ()
+    assert unagreed(load(root, TWO)) == ()
     moved = root.rename(root.with_name("moved"))
-    assert unagreed(load(moved, text)) == (ADDRESS, OTHER)
+    assert unagreed(load(moved, TWO)) == (ADDRESS, OTHER)
 
 
 def test_consent_for_another_root_in_this_file_does_not_count(root: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from remora.chat import Message
 from remora.config.schema import ModelConfig
 from remora.errors import ConfigError, ModelError
-from remora.models.configured_model import find_local_servers
+from remora.models.client.server_probe import find_local_servers
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.server_process import RunningServer, ServerOptions, ServerProcess
@@ -229,7 +229,7 @@ def test_a_server_that_happens_to_listen_is_only_suggested(
     misbehaving: Any, canned: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(misbehaving.address.rpartition(":")[2].removesuffix("/v1"))
-    monkeypatch.setattr("remora.models.configured_model._USUAL_PORTS", (1, port))
+    monkeypatch.setattr("remora.models.client.server_probe._USUAL_PORTS", (1, port))
     assert find_local_servers() == []
     misbehaving.routes["/v1/models"] = canned(body={"data": []})
     assert find_local_servers() == [misbehaving.address]

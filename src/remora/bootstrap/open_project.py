@@ -12,7 +12,6 @@ from remora.runs.project import Project, ProjectRecords, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
-    from remora.models.client.shared_limits import SharedSlots
     from remora.models.protocol import Model
     from remora.models.provider import ModelStatus
     from remora.runs.records.measured_models import MeasuredModel
@@ -129,19 +128,7 @@ def connect_model(
         cache=invocation.folders.cache,
         api_key=model_key(invocation, config),
         set_by=config.layer_of("model", "base_url"),
-        shared=_shared_slots(config),
     )
-
-
-def _shared_slots(config: "Config") -> "SharedSlots | None":
-    """Return the slots that processes share, if they share a database. It is not connected yet."""
-    if config.runner.memory.trace_store != "postgres":
-        return None
-    from remora.bootstrap.model_slots import ModelSlots
-    from remora.models.model_settings import request_limits
-    from remora.trace.postgres.database import Database
-
-    return ModelSlots(Database(config.postgres.dsn or ""), request_limits(config.model))
 
 
 def connect_helpers(invocation: Invocation, config: "Config", model: "Model") -> "dict[str, Model]":
@@ -165,7 +152,6 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
         config.model,
         api_key=key_for(invocation, config, "escalation"),
         set_by=config.layer_of("escalation", "base_url"),
-        shared=_shared_slots(config),
     )
     return {LARGER: larger}
 

@@ -17,7 +17,6 @@ _BYTE = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _LOOPBACK = re.compile(
     rf"https?://(localhost|127(\.{_BYTE}){{3}}|\[::1\])(:\d{{1,5}})?(/|/v1/?)?", re.ASCII
 )
-_MOST_ADDRESSES = 8
 _ADDRESSES = (("model", "base_url"), ("escalation", "base_url"))
 _CHOICES = tuple(
     (section, key)
@@ -38,8 +37,7 @@ _STORE = ("runner", "memory", "trace_store")
 _WHY: dict[tuple[str, ...], str] = {
     **dict.fromkeys(
         _ADDRESSES,
-        "an address other than http://localhost:PORT/v1 on this machine, "
-        f"or more than {_MOST_ADDRESSES}",
+        "an address other than http://localhost:PORT/v1 on this machine",
     ),
     **dict.fromkeys(_SECRETS, "a key"),
     _CONSENT: "consent to run code without isolation",
@@ -52,7 +50,6 @@ _COSTS = (("model", "max_requests"), ("model", "max_tokens"))
 _UPPER = (
     *_COSTS,
     ("model", "max_concurrency"),
-    ("model", "tokens_per_second"),
     ("hub", "memory_mb"),
     ("hub", "max_file_mb"),
 )
@@ -145,9 +142,7 @@ def without_model(layer: ParsedYaml) -> ParsedYaml:
 
 
 def _is_here(found: Any) -> bool:
-    addresses = found if isinstance(found, list) else [found]
-    every = all(isinstance(address, str) and is_loopback(address) for address in addresses)
-    return every and 1 <= len(addresses) <= _MOST_ADDRESSES
+    return isinstance(found, str) and is_loopback(found)
 
 
 def _rank(value: Any) -> float:

@@ -42,14 +42,6 @@ def _address(value: str) -> str:
     return value
 
 
-def _addresses(value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-    for each in (value,) if isinstance(value, str) else value or ():
-        _address(each)
-    if value == ():
-        raise ValueError("expected an address, or a list of addresses")
-    return value
-
-
 def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
@@ -63,9 +55,6 @@ def _model_name(value: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(_address)]
-Addresses = Annotated[
-    str | Annotated[tuple[str, ...], Field(strict=False)] | None, AfterValidator(_addresses)
-]
 ModelName = Annotated[str, Field(min_length=1), AfterValidator(_model_name)]
 OperationName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
 
@@ -166,10 +155,9 @@ class ModelConfig(Section):
     not set. openai uses only the server. embedded uses only the embedded model. none uses no model,
     so rules make all decisions.
     """
-    base_url: Addresses = None
-    """Address of an OpenAI-compatible server, or a list of addresses with the same model. In a
-    project's file, the servers must be on this machine, with the path /v1, and you are asked before
-    anything is sent to them.
+    base_url: Address | None = None
+    """Address of an OpenAI-compatible server. In a project's file, the server must be on this
+    machine, with the path /v1, and you are asked before anything is sent to it.
     """
     allow_addresses: Annotated[
         tuple[Address, ...], Field(strict=False), BeforeValidator(_listed)
@@ -195,13 +183,7 @@ class ModelConfig(Section):
     retries: Count = 4
     """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
-    """Maximum number of concurrent requests to each server. With `trace_store: postgres`, all
-    processes with the same database share this limit.
-    """
-    tokens_per_second: Positive | None = None
-    """Maximum number of prompt and completion tokens per second of each server, shared like
-    max_concurrency. null means no limit.
-    """
+    """Maximum number of concurrent requests of a process to the server."""
     samples: Annotated[int, Field(ge=1, le=16)] = 3
     """Number of answers to ask for where a model writes. Those that pass all checks compete."""
     max_requests: Positive = 100

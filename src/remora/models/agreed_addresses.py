@@ -15,12 +15,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from remora.config.schema import Config
+from remora.config.schema import Config, EscalationConfig, ModelConfig
 from remora.config.user_folders import make_private
 from remora.config.yaml_positions import KeyPath
 from remora.errors import ConfigError, DiskError
 from remora.ids import escape_path
-from remora.models.model_settings import ServerName, addresses_in
 from remora.models.provider import wants_none
 from remora.regular_file import open_regular
 
@@ -130,17 +129,21 @@ def keep_agreed(file: Path, root: Path, addresses: Sequence[str]) -> None:
 
 
 def _chosen(
-    config: Config, section: str, server: ServerName, switch: str, *, by_project: bool = False
+    config: Config,
+    section: str,
+    server: ModelConfig | EscalationConfig,
+    switch: str,
+    *,
+    by_project: bool = False,
 ) -> list[Destination]:
-    """Return the addresses in a section if the project sets or enables them, or names the model."""
+    """Return the address in a section if the project sets or enables it, or names the model."""
     address, named, enabled = (
         config.layer_of(section, key) == "project" for key in ("base_url", "name", switch)
     )
     named |= by_project
-    if not (address or named or enabled):
+    if server.base_url is None or not (address or named or enabled):
         return []
-    name = server.name if named else None
-    return [Destination(section, url, name, address) for url in addresses_in(server)]
+    return [Destination(section, server.base_url, server.name if named else None, address)]
 
 
 def _read(file: Path, root: Path) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 The HTTP client is imported only when a server is contacted, because most commands do not need it.
 """
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +11,13 @@ import msgspec
 
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
-from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
-from remora.models.model_settings import (
-    ModelSettings,
-    ServerName,
-    addresses_in,
-    request_limits,
-)
+from remora.models.embedded.weights import CAPABILITIES, CONTEXT, require_engine
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
 if TYPE_CHECKING:
+    from remora.config.schema import EscalationConfig, ModelConfig
     from remora.models.client.server_address import Address
-    from remora.models.client.shared_limits import SharedSlots
 
 _TO_ADD = (
     "run `remora model pull` to install the embedded model, or use a server with `--model URL`"
@@ -30,71 +25,74 @@ _TO_ADD = (
 
 
 def open_model(
-    settings: ModelSettings,
+    settings: "ModelConfig",
     *,
     cache: Path,
     api_key: str | None,
     set_by: str | None = None,
-    shared: "SharedSlots | None" = None,
 ) -> Model:
     """Return the configured model. This call is synchronous. Close the model with `aclose`.
 
-    `set_by` is the configuration layer that set the address, for use in hints. Servers at configured
-    addresses are probed once; with `shared`, their limits are shared with other processes. The
-    embedded server starts with the first request. With `auto`, a NoModel is returned if no address
-    is set and the embedded model is not installed. Raises ModelError if the model cannot be reached or run, and ConfigError if the
-    settings are invalid.
+    `set_by` is the configuration layer that set the address, for use in hints. A server at a
+    configured address is probed once. The embedded server starts with the first request. With
+    `auto`, a NoModel is returned if no address is set and the embedded model is not installed.
+    Raises ModelError if the model cannot be reached or run, and ConfigError if the settings are
+    invalid.
     """
-    limits = request_limits(settings)
     if wants_none(settings):
         return NoModel()
-    addresses = _configured_addresses(settings)
-    missing = _missing(cache) if not addresses and model_is_optional(settings) else None
+    if address := _configured_address(settings):
+        return _open_server(address, "model", settings, settings.name, api_key, set_by)
+    missing = _missing(cache) if model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
-    if not addresses:
-        from remora.models.embedded.embedded_model import EmbeddedModel
+    from remora.models.client.retry_policy import request_limits
+    from remora.models.embedded.embedded_model import EmbeddedModel
 
-        return EmbeddedModel(cache, exact=settings.exact, limits=limits)
-    from remora.models.configured_model import open_configured_model
-
-    return open_configured_model(
-        _parsed(addresses, "model", set_by), settings, api_key, name=settings.name, shared=shared
-    )
+    return EmbeddedModel(cache, exact=settings.exact, limits=request_limits(settings))
 
 
 def open_larger(
-    larger: ServerName,
-    settings: ModelSettings,
+    larger: "EscalationConfig",
+    settings: "ModelConfig",
     *,
     api_key: str | None,
     set_by: str | None = None,
-    shared: "SharedSlots | None" = None,
 ) -> Model:
     """Return the model to escalate to, with the limits of `settings`.
 
-    `set_by` is the configuration layer that set its address, for use in hints. Raises ConfigError if no address is set, and ModelError if the server cannot be reached.
+    `set_by` is the configuration layer that set its address, for use in hints. Raises ConfigError
+    if no address is set, and ModelError if the server cannot be reached.
     """
-    from remora.models.configured_model import open_configured_model
-
-    addresses = addresses_in(larger)
-    if not addresses:
+    if larger.base_url is None:
         raise ConfigError(
             "escalation.enabled is true, but escalation.base_url is not set",
             hint="set escalation.base_url to the address of the larger model's server",
         )
-    return open_configured_model(
-        _parsed(addresses, "escalation", set_by), settings, api_key, name=larger.name, shared=shared
-    )
+    return _open_server(larger.base_url, "escalation", settings, larger.name, api_key, set_by)
 
 
-def check_agent_model(settings: ModelSettings, name: str | None) -> None:
+def _open_server(
+    address: str,
+    section: str,
+    settings: "ModelConfig",
+    name: str | None,
+    api_key: str | None,
+    set_by: str | None,
+) -> Model:
+    from remora.models.client.openai_client import open_client
+    from remora.models.client.server_address import parse_address
+
+    return open_client(parse_address(address, section, set_by), settings, api_key, name=name)
+
+
+def check_agent_model(settings: "ModelConfig", name: str | None) -> None:
     """Raise ConfigError if an agent cannot use the model `name` with these settings.
 
     None means that the agent uses the configured model. No server is contacted.
     """
     if name is not None and not wants_none(settings):
-        _configured_addresses(settings, name)
+        _configured_address(settings, name)
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,35 +107,35 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     is_optional: bool = False
 
 
-def used_provider(settings: ModelSettings, *, cache: Path) -> str:
+def used_provider(settings: "ModelConfig", *, cache: Path) -> str:
     """Return `openai`, `embedded`, or `none` if rules make all decisions.
 
     Does not contact a server or read the weights.
     """
     if wants_none(settings):
         return "none"
-    if _configured_addresses(settings):
+    if _configured_address(settings):
         return "openai"
     return "none" if model_is_optional(settings) and _missing(cache) is not None else "embedded"
 
 
 def check_model(
-    settings: ModelSettings, *, cache: Path, api_key: str | None, set_by: str | None = None
+    settings: "ModelConfig", *, cache: Path, api_key: str | None, set_by: str | None = None
 ) -> ModelStatus:
     """Return the status and capabilities of the configured model.
 
     `set_by` is the configuration layer that set the address, for use in hints. Does not start a
-    server. A server at a configured address is asked to generate at most one token. If the model cannot be used, the reason is returned as `problem`, and no exception is
-    raised. Raises ConfigError if the settings are invalid.
+    server. A server at a configured address is asked to generate at most one token. If the model
+    cannot be used, the reason is returned as `problem`, and no exception is raised. Raises
+    ConfigError if the settings are invalid.
     """
     without = wants_none(settings)
-    addresses = () if without else _parsed(_configured_addresses(settings), "model", set_by)
-    shown = [address.shown for address in addresses]
+    address = None if without else _configured_address(settings)
     state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": NAME if without else "openai" if addresses else "embedded",
-        "base_url": shown if len(shown) > 1 else next(iter(shown), None),
-        "name": NAME if without else weights.MODEL if not addresses else settings.name,
+        "provider": NAME if without else "openai" if address else "embedded",
+        "base_url": None,
+        "name": NAME if without else settings.name if address else weights.MODEL,
         "reachable": False,
         "context": None,
         "capabilities": {},
@@ -147,46 +145,49 @@ def check_model(
         problem = ModelError("no model is configured: rules only", hint=_TO_ADD)
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
-        if not addresses:
+        if address is None:
             document |= _embedded_facts(cache)
         else:
-            from remora.models.configured_model import configured_model_facts
+            from remora.models.client.server_address import parse_address
 
-            document |= configured_model_facts(addresses, settings, api_key)
+            parsed = parse_address(address, "model", set_by)
+            document["base_url"] = parsed.shown
+            document |= _server_facts(parsed, settings, api_key)
     except ModelError as problem:
         optional = used_provider(settings, cache=cache) == "none"
         return ModelStatus(document=document, problem=problem, is_optional=optional)
     return ModelStatus(document=document, problem=None)
 
 
-def wants_none(settings: ModelSettings) -> bool:
+def wants_none(settings: "ModelConfig") -> bool:
     """Return True if the settings ask for rules only."""
     return settings.provider == "none" or settings.name == NAME
 
 
-def model_is_optional(settings: ModelSettings) -> bool:
+def model_is_optional(settings: "ModelConfig") -> bool:
     """Return True if the embedded model is used only if it is installed and no address is set."""
     return settings.provider == "auto" and settings.name is None and settings.base_url is None
 
 
-def _configured_addresses(settings: ModelSettings, name: str | None = None) -> tuple[str, ...]:
-    """Return the addresses to use. There are none for the embedded model.
+def _configured_address(settings: "ModelConfig", name: str | None = None) -> str | None:
+    """Return the address to use, or None for the embedded model.
 
     `name` overrides the configured name. Raises ConfigError if the settings contradict each other.
     """
-    addresses = () if settings.provider == "embedded" else addresses_in(settings)
-    if settings.provider == "openai" and not addresses:
+    address = None if settings.provider == "embedded" else settings.base_url
+    if settings.provider == "openai" and address is None:
         raise ConfigError(
             "model.provider is openai, but model.base_url is not set",
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
     name = name or settings.name
-    if not addresses and name not in (None, weights.MODEL):
+    if address is None and name not in (None, weights.MODEL):
         raise ConfigError(
             f"model.name is {name}, but model.base_url is not set",
-            hint="set model.base_url to the address of a server with this model, such as http://HOST:PORT/v1",
+            hint="set model.base_url to the address of a server with this model, such as "
+            "http://HOST:PORT/v1",
         )
-    return addresses
+    return address
 
 
 def _missing(cache: Path) -> str | None:
@@ -200,12 +201,20 @@ def _missing(cache: Path) -> str | None:
     return _TO_ADD
 
 
-def _parsed(addresses: tuple[str, ...], section: str, set_by: str | None) -> "tuple[Address, ...]":
-    if not addresses:
-        return ()
-    from remora.models.client.server_address import parse_address
+def _server_facts(
+    address: "Address", settings: "ModelConfig", api_key: str | None
+) -> dict[str, Any]:
+    from remora.models.client.openai_client import connect
+    from remora.models.client.server_probe import probe_server
 
-    return tuple(dict.fromkeys(parse_address(each, section, set_by) for each in addresses))
+    with closing(connect(address, settings, api_key)) as connection:
+        facts = probe_server(connection, name=settings.name)
+    return {
+        "name": facts.name,
+        "reachable": True,
+        "context": facts.context,
+        "capabilities": msgspec.to_builtins(facts.capabilities),
+    }
 
 
 def _embedded_facts(cache: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from remora.config.user_folders import UserFolders, make_private
 from remora.errors import HostError, OutsideError, RemoraError
 from remora.files.git import ForeignRepository, git_output
 from remora.files.project_files import project_files
-from remora.models.embedded.engine import require_engine
+from remora.models.embedded.weights import require_engine
 from remora.models.provider import ModelStatus
 from remora.pym import Limits, load_source
 from remora.tools.host.ruff.config_files import SETTINGS

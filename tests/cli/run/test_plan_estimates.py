@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.load_server import load_servers
+from tests.load_server import load_server
 
 FUNCTION = """
 def convert_{0}(amount: float, rate: float = {0}.5) -> float:
@@ -34,7 +34,7 @@ def estimate(remora: Remora, address: str, cwd: Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_plan_is_estimated_from_the_runs_before_it(remora: Remora, tmp_path: Path) -> None:
     small, large = project(tmp_path / "small", 5), project(tmp_path / "large", 16)
-    with load_servers(0.2) as (server,):
+    with load_server(0.2) as server:
         before = estimate(remora, server.address, large)
         assert before["decisions"] is before["seconds"] is None
         assert before["unmeasured"] == ["docstring"]
@@ -61,7 +61,7 @@ def test_a_sweep_is_estimated_from_the_sweep_before_it(remora: Remora, tmp_path:
     for name in ("a", "b", "c"):
         project(tmp_path / name, 4)
     sweep = ("sweep", "run", "repos.yaml", "-o", "docstring", "--yes", "--json")
-    with load_servers(0.15) as (server,):
+    with load_server(0.15) as server:
         asking = (*sweep, "--model", server.address)
         write(tmp_path, {"repos.yaml": "repositories: [a]\n"})
         planned = remora(*asking, "--dry-run", cwd=tmp_path).document

@@ -12,14 +12,10 @@ from msgspec.structs import replace
 from remora.chat import Message
 from remora.errors import ModelError
 from remora.models.client.circuit_breaker import FAILURES, PAUSE_S, CircuitBreaker
-from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.retry_policy import Failure, Reply
+from remora.models.client.retry_policy import Failure, Reply, RequestLimits
 from remora.models.client.server_address import parse_address
-from remora.models.client.sync_http import ServerConnection
-from remora.models.model_settings import RequestLimits
-from remora.models.protocol import Capabilities
-from remora.models.token_counters import ServerTokenizer, UpperBound
-from tests.models.client.test_openai_client import CHAT, REQUEST, says
+from remora.models.token_counters import ServerTokenizer
+from tests.models.client.test_openai_client import CHAT, REQUEST, client_for, says
 
 ADDRESS = parse_address("http://127.0.0.1:1/v1")
 BUSY, REFUSED, LIMITED, OK = (Reply(status, None, b"{}") for status in (503, 401, 429, 200))
@@ -110,27 +106,21 @@ def test_if_that_fails_too_the_next_pause_begins() -> None:
 
 def test_both_ways_to_a_server_share_the_count(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes[CHAT] = misbehaving.routes["/tokenize"] = canned(status=503)
-    address = parse_address(misbehaving.address)
-    connection = ServerConnection(address, key=None, limits=ONCE)
-    facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
+    client = client_for(misbehaving.address, limits=ONCE)
 
     async def ask_twice() -> None:
-        client = OpenAIClient(
-            address, facts, UpperBound(), key=None, limits=ONCE, breaker=connection.breaker
-        )
         for _ in range(2):
             with pytest.raises(ModelError, match="returned status 503"):
                 await client.ask(REQUEST)
+        with pytest.raises(ModelError, match="returned status 503"):
+            client.connection.post("/tokenize", {})
+        sent = len(misbehaving.seen)
+        with pytest.raises(ModelError, match="was not asked"):
+            client.connection.post("/tokenize", {})
+        assert len(misbehaving.seen) == sent == FAILURES
         await client.aclose()
 
     asyncio.run(ask_twice())
-    with pytest.raises(ModelError, match="returned status 503"):
-        connection.post("/tokenize", {})
-    sent = len(misbehaving.seen)
-    with pytest.raises(ModelError, match="was not asked"):
-        connection.post("/tokenize", {})
-    assert len(misbehaving.seen) == sent == FAILURES
-    connection.close()
 
 
 def test_a_server_that_counts_tokens_while_its_generation_hangs_is_not_asked(
@@ -139,19 +129,11 @@ def test_a_server_that_counts_tokens_while_its_generation_hangs_is_not_asked(
     misbehaving.routes["/apply-template"] = canned(body={"prompt": "p"})
     misbehaving.routes["/tokenize"] = canned(body={"tokens": [1]})
     misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=0.5)
-    address, limits = parse_address(misbehaving.address), RequestLimits(timeout_s=0.1, retries=0)
-    connection = ServerConnection(address, key=None, limits=ONCE)
-    facts = ServerFacts(name="m", capabilities=Capabilities(), context=1000, llama=True)
+    limits = RequestLimits(timeout_s=0.1, retries=0)
+    client = client_for(misbehaving.address, limits=limits, context=1000)
+    client.counter = ServerTokenizer("m", client.connection.post)
 
     async def ask() -> None:
-        client = OpenAIClient(
-            address,
-            facts,
-            ServerTokenizer("m", connection.post),
-            key=None,
-            limits=limits,
-            breaker=connection.breaker,
-        )
         for number in range(FAILURES + 1):
             prompt = Message(role="user", content=f"question {number}")
             wanted = "was not asked" if number == FAILURES else "did not respond"
@@ -160,18 +142,15 @@ def test_a_server_that_counts_tokens_while_its_generation_hangs_is_not_asked(
         await client.aclose()
 
     asyncio.run(ask())
-    connection.close()
     assert [one.path for one in misbehaving.seen].count(CHAT) == FAILURES
 
 
 def test_a_server_that_recovers_is_used_again(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes[CHAT] = [canned(status=503)] * FAILURES + [canned(body=says("hello"))]
-    address, clock = parse_address(misbehaving.address), Clock()
-    facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
+    client, clock = client_for(misbehaving.address, limits=ONCE), Clock()
+    client.connection.breaker = CircuitBreaker(clock)
 
     async def ask_until_it_answers() -> str:
-        breaker = CircuitBreaker(clock)
-        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=ONCE, breaker=breaker)
         for _ in range(FAILURES):
             with pytest.raises(ModelError, match="returned status 503"):
                 await client.ask(REQUEST)

@@ -8,9 +8,11 @@ import pytest
 
 from remora.chat import Message
 from remora.errors import ContextTooLarge, ModelError
-from remora.models.client.openai_client import OpenAIClient, ServerFacts
+from remora.models.client.openai_client import OpenAIClient
+from remora.models.client.retry_policy import RequestLimits
 from remora.models.client.server_address import parse_address
-from remora.models.model_settings import RequestLimits
+from remora.models.client.server_probe import ServerFacts
+from remora.models.client.sync_http import ServerConnection
 from remora.models.protocol import Answer, Capabilities, Decoding, Request
 from remora.models.token_counters import UpperBound
 
@@ -27,6 +29,14 @@ def says(text: str) -> dict[str, Any]:
     return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
 
+def client_for(
+    address: str, *, limits: RequestLimits = QUICK, context: int | None = None
+) -> OpenAIClient:
+    connection = ServerConnection(parse_address(address), key=KEY, limits=limits)
+    facts = ServerFacts(name="m", capabilities=Capabilities(), context=context, llama=False)
+    return OpenAIClient(connection, facts, UpperBound(), limits=limits)
+
+
 def ask(
     address: str,
     *,
@@ -35,8 +45,7 @@ def ask(
     context: int | None = None,
 ) -> Answer:
     async def once() -> Answer:
-        facts = ServerFacts(name="m", capabilities=Capabilities(), context=context, llama=False)
-        client = OpenAIClient(parse_address(address), facts, UpperBound(), key=KEY, limits=limits)
+        client = client_for(address, limits=limits, context=context)
         try:
             return await client.ask(request)
         finally:
@@ -165,10 +174,7 @@ def test_no_more_requests_at_a_time_than_allowed(misbehaving: Any, canned: Any) 
     misbehaving.routes[CHAT] = canned(body=says("x"), delay_s=0.15)
 
     async def four() -> float:
-        facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
-        limits = RequestLimits(max_concurrency=2)
-        address = parse_address(misbehaving.address)
-        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=limits)
+        client = client_for(misbehaving.address, limits=RequestLimits(max_concurrency=2))
         start = time.monotonic()
         await asyncio.gather(*(client.ask(REQUEST) for _ in range(4)))
         await client.aclose()
@@ -182,9 +188,7 @@ def test_another_model_than_before_is_an_error(misbehaving: Any, canned: Any) ->
     misbehaving.routes[CHAT] = [canned(body={**says("x"), "model": name}) for name in names]
 
     async def three_times() -> None:
-        facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
-        address = parse_address(misbehaving.address)
-        client = OpenAIClient(address, facts, UpperBound(), key=None, limits=QUICK)
+        client = client_for(misbehaving.address)
         try:
             for _ in names:
                 await client.ask(REQUEST)

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.models.client.retry_policy import LONGEST_PAUSE_S, Failure, Reply, next_pause
-from remora.models.model_settings import RequestLimits
+from remora.models.client.retry_policy import (
+    LONGEST_PAUSE_S,
+    Failure,
+    Reply,
+    RequestLimits,
+    next_pause,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = RequestLimits(retries=4, backoff_s=0.5)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from remora.errors import ModelError
+from remora.models.client.retry_policy import RequestLimits
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection
-from remora.models.model_settings import RequestLimits
 
 KEY = "sk-very-secret"
 

@@ -14,12 +14,12 @@ import pytest
 
 from remora.chat import ToolSchema
 from remora.errors import ContextTooLarge, ModelError
+from remora.models.client.retry_policy import RequestLimits
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.decoding.json_calls import parse_json_call
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.embedded.engine import CONTEXT
-from remora.models.model_settings import RequestLimits
+from remora.models.embedded.weights import CONTEXT
 from remora.models.protocol import Decoding, Request
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
@@ -153,8 +153,8 @@ def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:
 PARENT = """
 import sys, time
 from pathlib import Path
-from remora.models.model_settings import RequestLimits
-from remora.models.embedded.engine import CONTEXT
+from remora.models.client.retry_policy import RequestLimits
+from remora.models.embedded.weights import CONTEXT
 from remora.models.embedded.embedded_model import EmbeddedModel
 model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=RequestLimits())
 model.counter.count_text("x")

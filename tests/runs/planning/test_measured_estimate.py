@@ -135,4 +135,4 @@ def test_sums_are_unknown_if_a_part_is() -> None:
 
 
 def test_addresses_are_kept_without_passwords() -> None:
-    assert server_text(["http://me:secret@a:1/v1/?key=b"]) == "http://a:1/v1"
+    assert server_text("http://me:secret@a:1/v1/?key=b") == "http://a:1/v1"

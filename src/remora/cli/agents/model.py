@@ -84,7 +84,7 @@ def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str
         yield click.style(escape_line(found.problem.message), fg="red")
     yield escape_line(f"  {'optional: ' if found.is_optional else ''}{found.problem.hint}")
 
-    from remora.models.configured_model import find_local_servers  # loads the HTTP client
+    from remora.models.client.server_probe import find_local_servers  # loads the HTTP client
 
     for address in find_local_servers():
         yield f"  found a server at {address}: set model.base_url to use it"
@@ -93,9 +93,7 @@ def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str
 def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     name = document["name"] or "the server's model"
     yield click.style(escape_line(f"{name} ({document['provider']})"), bold=True)
-    addresses = document["base_url"] or "a child process of this command"
-    for address in addresses if isinstance(addresses, list) else [addresses]:
-        yield escape_line(f"address   {address}")
+    yield escape_line(f"address   {document['base_url'] or 'a child process of this command'}")
     if no_key:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"

@@ -27,7 +27,6 @@ from remora.cli.views.progress import run_progress
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.models.agreed_addresses import require_agreed
-from remora.models.model_settings import addresses_in
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.execution.prepared_run import PreparedRun
@@ -135,8 +134,8 @@ def _note_unproved_writer(
 ) -> None:
     """Say that a model that writes was not found to be better than rules on this project."""
     project = prepared.project
-    addresses = addresses_in(project.config.model)
-    if not addresses or isinstance(model, NoModel):
+    address = project.config.model.base_url
+    if address is None or isinstance(model, NoModel):
         return
     planned = {job.operation for job in prepared.plan.jobs}
     writing = [
@@ -146,7 +145,7 @@ def _note_unproved_writer(
     ]
     found = measured_operations(invocation, project.root, project.config, model.name, writing)
     for name, measured in found.items():
-        command = f"`remora eval restore -o {name} --arm rules --arm {addresses[0]}`"
+        command = f"`remora eval restore -o {name} --arm rules --arm {address}`"
         if measured is None:
             note(options, f"{name}: {model.name} was not measured on this project: {command}")
         elif not measured.helps:
@@ -167,8 +166,7 @@ def _print_plan(
     options: Options, prepared: PreparedRun, run: RunOptions, lines: LinePrinter | None
 ) -> int:
     project, plan = prepared.project, prepared.plan
-    addresses = ", ".join(addresses_in(project.config.model))
-    named = run.model or addresses or project.config.model.name
+    named = run.model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
     if lines is not None:
         EventLines(str(project.root), lines).planned(prepared.run_id, plan)

@@ -4,7 +4,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from remora.models.client.retry_policy import Failure, ServerFailed, is_failure
+from remora.errors import ModelError
+from remora.models.client.retry_policy import Failure, is_failure
 from remora.models.client.server_address import Address
 
 FAILURES = 3
@@ -31,31 +32,13 @@ class CircuitBreaker:
         self._open_until = 0.0
         self._lock = threading.Lock()
 
-    @property
-    def is_open(self) -> bool:
-        """True if no request may be sent now."""
-        with self._lock:
-            return self._is_open(self._clock())
-
-    @property
-    def has_tripped(self) -> bool:
-        """True if so many requests failed that the next one is a trial."""
-        with self._lock:
-            return self._failures >= FAILURES
-
-    def trip(self) -> None:
-        """Send no requests for `PAUSE_S` seconds."""
-        with self._lock:
-            self._failures = max(self._failures, FAILURES)
-            self._open_until = self._clock() + PAUSE_S
-
     def check(self, address: Address) -> None:
-        """Raise ServerFailed if no request may be sent now."""
+        """Raise ModelError if no request may be sent now."""
         with self._lock:
             self._check(address)
 
     def start_question(self, address: Address) -> None:
-        """Raise ServerFailed if no question may be sent now. Its requests need no other check.
+        """Raise ModelError if no question may be sent now. Its requests need no other check.
 
         After a pause, only one question may be sent.
         """
@@ -74,20 +57,12 @@ class CircuitBreaker:
                 self._failures = 0
 
     def _check(self, address: Address) -> float:
-        """Return the current time. Raise ServerFailed if no request may be sent now."""
+        """Return the current time. Raise ModelError if no request may be sent now."""
         now = self._clock()
-        if self._is_open(now):
-            raise not_asked(address)
+        if self._failures >= FAILURES and now < self._open_until:
+            raise ModelError(
+                f"the model server at {address.shown} was not asked, "
+                f"because it failed to answer {FAILURES} requests in a row",
+                hint="check the server, and repeat the jobs with `remora retry`",
+            )
         return now
-
-    def _is_open(self, now: float) -> bool:
-        return self._failures >= FAILURES and now < self._open_until
-
-
-def not_asked(address: Address) -> ServerFailed:
-    """Return the error for a server that is left alone."""
-    return ServerFailed(
-        f"the model server at {address.shown} was not asked, "
-        f"because it failed to answer {FAILURES} requests in a row",
-        hint="check the server, and repeat the jobs with `remora retry`",
-    )

@@ -11,12 +11,10 @@ import httpx2
 
 from remora.config.key_variables import KEY_VARIABLES
 from remora.errors import ContextTooLarge, ModelError
-from remora.models.client.retry_policy import RETRIED, Failure, Reply, ServerFailed
+from remora.models.client.retry_policy import Failure, Reply
 from remora.models.client.server_address import Address
 
 _MAX_MESSAGE = 300
-_INVALID = (400, 413, 422)
-"""Statuses that blame the request, so other servers would return them, too."""
 _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
 _HINTS = {
     401: "set {variable} to a key that this server accepts",
@@ -50,10 +48,7 @@ _WORDS = {
 def server_failure(
     failure: Failure, address: Address, *, key: str | None, timeout_s: float
 ) -> ModelError:
-    """Return the error for a server that refused a request or did not respond.
-
-    It is a ServerFailed unless the request is to blame.
-    """
+    """Return the error for a server that refused a request or did not respond."""
     if isinstance(failure, Reply):
         return _refused(failure, address, key)
     return _unreachable(failure, address, timeout_s)
@@ -79,27 +74,24 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
-    message = f"the model server at {address.shown} returned status {reply.status}: {message}"
-    hint = _worded(hint, address)
-    if reply.status in _INVALID:
-        return ModelError(message, hint=hint)
-    return ServerFailed(message, hint=hint, failure=reply, lasts=reply.status not in RETRIED)
+    return ModelError(
+        f"the model server at {address.shown} returned status {reply.status}: {message}",
+        hint=_worded(hint, address),
+    )
 
 
-def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: float) -> ServerFailed:
+def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: float) -> ModelError:
     if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
-        return ServerFailed(
+        return ModelError(
             f"the model server at {address.shown} did not respond within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",
-            failure=error,
         )
     why = "the connection timed out"
     if not isinstance(error, httpx2.TimeoutException):
         why = " ".join(str(error).split())[:200] or "the connection was lost"
-    return ServerFailed(
+    return ModelError(
         f"cannot reach the model server at {address.shown}: {why}",
         hint=_worded("start the server, correct {setting}, or {otherwise}", address),
-        failure=error,
     )
 
 

@@ -10,63 +10,83 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
-import msgspec
+from msgspec.structs import replace
 
+from remora.config.schema import ModelConfig
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
-from remora.models.client.circuit_breaker import CircuitBreaker
-from remora.models.client.http_errors import server_failure, unusable_answer
-from remora.models.client.retry_policy import Failure, Reply, ServerFailed, next_pause
+from remora.models.client.http_errors import unusable_answer
+from remora.models.client.retry_policy import (
+    Failure,
+    Reply,
+    RequestLimits,
+    next_pause,
+    request_limits,
+)
 from remora.models.client.server_address import Address
-from remora.models.client.sync_http import LARGEST_BODY, authorization
-from remora.models.model_settings import RequestLimits
-from remora.models.protocol import Answer, Capabilities, Request, Strategy, TokenCounter
+from remora.models.client.server_probe import ServerFacts, probe_server
+from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
+from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
+from remora.models.token_counters import ServerTokenizer, UpperBound
+
+_PROBE_S = 10.0
 
 
-class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of probing a server.
+def connect(address: Address, settings: ModelConfig, key: str | None) -> ServerConnection:
+    """Return a connection for probing a server and for counting tokens."""
+    limits = request_limits(settings)
+    limits = replace(limits, timeout_s=min(_PROBE_S, limits.timeout_s))
+    return ServerConnection(address, key=key, limits=limits)
 
-    `llama` is True if the server has llama.cpp's additional endpoints. `listed` contains the names
-    of its models.
+
+def open_client(
+    address: Address, settings: ModelConfig, key: str | None, *, name: str | None
+) -> "OpenAIClient":
+    """Probe a server and return a client for its model. `name` selects one of several models.
+
+    Raises ModelError if the server cannot be reached.
     """
-
-    name: str
-    capabilities: Capabilities
-    context: int | None
-    llama: bool
-    listed: tuple[str, ...] = ()
+    connection = connect(address, settings, key)
+    try:
+        facts = probe_server(connection, name=name)
+    except BaseException:
+        connection.close()
+        raise
+    has_tokenizer = facts.capabilities.tokenize
+    counter = ServerTokenizer(facts.name, connection.post) if has_tokenizer else UpperBound()
+    limits = request_limits(settings)
+    return OpenAIClient(connection, facts, counter, limits=limits, exact=settings.exact)
 
 
 class OpenAIClient:
-    """A client for one server, with its connection pool. It never exposes the API key."""
+    """A client for one server, with its connection pool. It never exposes the API key.
+
+    `connection` leads to the same server and is closed with the client. Both share a circuit
+    breaker. If `exact` is true, the prompt cache is not used.
+    """
 
     def __init__(
         self,
-        address: Address,
+        connection: ServerConnection,
         facts: ServerFacts,
         counter: TokenCounter,
         *,
-        key: str | None,
         limits: RequestLimits,
-        breaker: CircuitBreaker | None = None,
+        exact: bool = False,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities
         self.context = facts.context
         self.counter = counter
-        self._address = address
+        self.connection = connection
+        self._address = connection.address
         self._llama = facts.llama
-        self._key = key
         self._limits = limits
-        self._breaker = breaker or CircuitBreaker()
+        self._exact = exact
         self._answered_by: dict[Strategy, str] = {}
-        self._tokens = 0
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._http = httpx2.AsyncClient(
-            headers=authorization(key),
-            timeout=limits.timeout_s,
-            # requests to this machine must not go through a proxy set in the environment
-            trust_env=not address.loopback,
+            **http_options(self._address, connection.key, limits.timeout_s)
         )
 
     def describe(self) -> dict[str, Any]:
@@ -85,9 +105,11 @@ class OpenAIClient:
         Raises ContextTooLarge if the request does not fit the model's context, and ModelError if
         the request fails or another model answers than before.
         """
+        if self._exact:
+            request = without_cache(request)
         await self._check_size(request)
         async with self._turns:
-            self._breaker.start_question(self._address)
+            self.connection.breaker.start_question(self._address)
             try:
                 answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
@@ -95,28 +117,17 @@ class OpenAIClient:
         self._check_model(request.decoding.strategy, answer.model)
         return answer
 
-    def take_tokens(self) -> int:
-        """Return the number of tokens that were used since the last call.
-
-        If the server does not count them, four bytes are a token.
-        """
-        tokens, self._tokens = self._tokens, 0
-        return tokens
-
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+        self.connection.close()
 
     async def _ask(self, request: Request) -> Answer:
-        if request.prompt is None:
-            body = wire_format.chat_body(request, model=self.name, llama=self._llama)
-            return wire_format.read_choice(await self._post(f"{self._api}/chat/completions", body))
-        body = wire_format.completion_body(request, model=self.name, llama=self._llama)
-        return wire_format.read_choice(await self._post(f"{self._api}/completions", body))
-
-    @property
-    def _api(self) -> str:
-        return self._address.api
+        is_chat = request.prompt is None
+        make = wire_format.chat_body if is_chat else wire_format.completion_body
+        body = make(request, model=self.name, llama=self._llama)
+        path = "/chat/completions" if is_chat else "/completions"
+        return wire_format.read_choice(await self._post(f"{self._address.api}{path}", body))
 
     def _check_model(self, strategy: Strategy, model: str) -> None:
         """Raise ModelError if the server names another model than in its first answer.
@@ -125,11 +136,11 @@ class OpenAIClient:
         """
         first = self._answered_by.setdefault(strategy, model)
         if model and first and model != first:
-            raise ServerFailed(
+            raise ModelError(
                 f"the model server at {self._address.shown} answers with the model {model!r}, "
                 f"and answered with {first!r} before",
-                hint=f"set {self._address.section}.name to one model, and repeat the jobs with `remora retry`",
-                lasts=True,
+                hint=f"set {self._address.section}.name to one model, and repeat the jobs with "
+                "`remora retry`",
             )
 
     async def _check_size(self, request: Request) -> None:
@@ -158,22 +169,19 @@ class OpenAIClient:
                 failure = error
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
-                self._breaker.record(failure, url)
+                self.connection.breaker.record(failure, url)
                 if isinstance(failure, Reply) and failure.status < 300:
-                    found = wire_format.decode_body(failure.body)
-                    self._tokens += wire_format.used_tokens(found, len(content) + len(failure.body))
-                    return found
-                raise self._failed(failure)
+                    return wire_format.decode_body(failure.body)
+                raise self.connection.error_for(failure, self._limits.timeout_s)
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
 
     async def _send(self, url: str, content: bytes) -> Reply:
-        headers = {"Content-Type": "application/json"}
         try:
             # httpx2 only limits each single read; this also stops a server that sends byte by byte
             async with (
                 asyncio.timeout(self._limits.timeout_s),
-                self._http.stream("POST", url, content=content, headers=headers) as response,
+                self._http.stream("POST", url, content=content) as response,
             ):
                 body = bytearray()
                 async for part in response.aiter_bytes():
@@ -185,10 +193,6 @@ class OpenAIClient:
             raise httpx2.ReadTimeout("timed out") from error
         except httpx2.DecodingError as error:
             raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
-
-    def _failed(self, failure: Failure) -> ModelError:
-        limit = self._limits.timeout_s
-        return server_failure(failure, self._address, key=self._key, timeout_s=limit)
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:

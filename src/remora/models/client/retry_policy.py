@@ -1,7 +1,4 @@
-"""Retry policy of the model client.
-
-It determines which failures to retry and how long to wait between attempts.
-"""
+"""Limits of requests, and the retry policy: what is repeated after a failure, and when."""
 
 import random
 from collections.abc import Callable
@@ -11,12 +8,32 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import msgspec
 
-from remora.errors import ModelError
-from remora.models.model_settings import RequestLimits
+from remora.config.schema import ModelConfig
 
 LONGEST_PAUSE_S = 30.0
 _RATE_LIMITED = 429
 RETRIED = frozenset({_RATE_LIMITED, 500, 502, 503, 504})
+
+
+class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of the requests to a server.
+
+    `timeout_s` is the limit for one attempt, from sending the request to receiving the last byte.
+    """
+
+    timeout_s: float = 60.0
+    retries: int = 4
+    max_concurrency: int = 2
+    backoff_s: float = 0.5
+
+
+def request_limits(settings: ModelConfig) -> RequestLimits:
+    """Return the configured limits. If `exact` is true, only one request at a time is allowed."""
+    return RequestLimits(
+        timeout_s=settings.timeout_s,
+        retries=settings.retries,
+        max_concurrency=1 if settings.exact else settings.max_concurrency,
+    )
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -28,23 +45,6 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 Failure = Reply | httpx2.TransportError
-
-
-class ServerFailed(ModelError):
-    """A server failed, cannot be used, or was not asked. Another server may answer the question.
-
-    `failure` is its last response, or why there was none, if it was asked. `lasts` is True if the
-    server has to be changed before it is of use.
-    """
-
-    code = ModelError("").code
-
-    def __init__(
-        self, message: str, *, hint: str, failure: Failure | None = None, lasts: bool = False
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.failure = failure
-        self.lasts = lasts
 
 
 def next_pause(

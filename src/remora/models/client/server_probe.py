@@ -1,20 +1,35 @@
 """Probing of a server to find its models, context size and capabilities."""
 
-from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
+import msgspec
+
 from remora.errors import ModelError
-from remora.models.client.openai_client import ServerFacts
-from remora.models.client.server_address import Address
+from remora.models.client.retry_policy import RequestLimits
+from remora.models.client.server_address import Address, parse_address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.client.wire_format import UnusableAnswer, completion_body, read_choice
-from remora.models.protocol import Capabilities, Decoding, Request, TokenCounter
-from remora.models.token_counters import PostJson, ServerTokenizer, UpperBound
+from remora.models.protocol import Capabilities, Decoding, Request
 
 _ABSENT = (404, 405, 501)
 _UNLIKELY = "zq"
 """An answer that no model gives without the grammar that allows nothing else."""
 _MAX_NAME_CHARS = 200
+_DISCOVERY_S = 0.3
+_USUAL_PORTS = (8080, 11434, 1234, 8000)
+
+
+class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of probing a server.
+
+    `llama` is True if the server has llama.cpp's additional endpoints.
+    """
+
+    name: str
+    capabilities: Capabilities
+    context: int | None
+    llama: bool
 
 
 def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFacts:
@@ -46,40 +61,23 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
         capabilities=capabilities,
         context=context,
         llama=isinstance(settings, dict),
-        listed=_names(listed),
     )
 
 
-def difference(facts: ServerFacts, other: ServerFacts) -> str:
-    """Return why `other` cannot answer for a server with `facts`, or an empty string if it can."""
-    if other.name != facts.name:
-        return f"has the model {other.name}, not {facts.name}"
-    if lacks_model(facts, other.listed):
-        return f"has the model {other.listed[0]}, not {facts.name}"
-    if (other.capabilities, other.llama) != (facts.capabilities, facts.llama):
-        return "supports other ways of asking"
-    if (other.context or 0) < (facts.context or 0):
-        return f"has a context of {other.context or 'unknown size'}, not {facts.context}"
-    return ""
-
-
-def lacks_model(facts: ServerFacts, listed: Sequence[str]) -> bool:
-    """Return True if a server lists models, but not the one that the server with `facts` lists."""
-    return facts.name in facts.listed and bool(listed) and facts.name not in listed
-
-
-def listed_models(connection: ServerConnection) -> tuple[str, ...]:
-    """Ask the server for the names of its models. Raises ModelError if it cannot be reached."""
-    return _names(_models(connection.request_once("GET", f"{connection.address.api}/models")))
-
-
-def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
-    """Return a counter that uses the server's tokenizer, or an upper bound if there is none."""
-    return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
-
-
-def _names(listed: list[dict[str, Any]]) -> tuple[str, ...]:
-    return tuple(str(model["id"]) for model in listed)
+def find_local_servers() -> list[str]:
+    """Return the addresses of model servers found on common local ports."""
+    found = []
+    for port in _USUAL_PORTS:
+        address = parse_address(f"http://127.0.0.1:{port}/v1")
+        limits = RequestLimits(timeout_s=_DISCOVERY_S)
+        with closing(ServerConnection(address, key=None, limits=limits)) as connection:
+            try:
+                answer = connection.request_once("GET", f"{address.api}/models")
+            except ModelError:
+                continue
+        if isinstance(answer, dict) and isinstance(answer.get("data"), list):
+            found.append(address.api)
+    return found
 
 
 def _models(found: Any) -> list[dict[str, Any]]:
@@ -98,7 +96,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _only_model(listed: list[dict[str, Any]], address: Address, found: Any) -> str:
-    names = _names(listed)
+    names = [str(model["id"]) for model in listed]
     if len(names) == 1:
         return names[0]
     status = f" (/models returned status {found})" if isinstance(found, int) else ""

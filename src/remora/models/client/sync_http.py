@@ -11,10 +11,9 @@ import httpx2
 from remora.errors import ModelError
 from remora.models.client.circuit_breaker import CircuitBreaker
 from remora.models.client.http_errors import server_failure, unusable_answer
-from remora.models.client.retry_policy import Failure, Reply, next_pause
+from remora.models.client.retry_policy import Failure, Reply, RequestLimits, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.wire_format import UnusableAnswer, decode_body
-from remora.models.model_settings import RequestLimits
 
 LARGEST_BODY = 16 * 1024 * 1024
 _REFUSED = (401, 403)
@@ -28,15 +27,10 @@ class ServerConnection:
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
+        self.key = key
         self.breaker = CircuitBreaker()
-        self._key = key
         self._limits = limits
-        self._http = httpx2.Client(
-            headers=authorization(key),
-            timeout=limits.timeout_s,
-            # requests to this machine must not go through a proxy set in the environment
-            trust_env=not address.loopback,
-        )
+        self._http = httpx2.Client(**http_options(address, key, limits.timeout_s))
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Post JSON to the endpoint `path`, with retries, and return the response.
@@ -56,7 +50,7 @@ class ServerConnection:
                 self.breaker.record(failure, path)
                 if isinstance(failure, Reply) and failure.status < 300:
                     return self._decoded(failure.body)
-                raise self._failed(failure)
+                raise self.error_for(failure)
             time.sleep(pause)
         raise AssertionError("unreachable")
 
@@ -70,9 +64,9 @@ class ServerConnection:
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))
         except httpx2.TransportError as error:
-            raise self._failed(error) from error
+            raise self.error_for(error) from error
         if reply.status in _REFUSED:
-            raise self._failed(reply)
+            raise self.error_for(reply)
         if reply.status >= 300:
             return reply.status
         try:
@@ -80,14 +74,18 @@ class ServerConnection:
         except UnusableAnswer:
             return reply.status
 
+    def error_for(self, failure: Failure, timeout_s: float | None = None) -> ModelError:
+        """Return the error for a failed request, which had another time limit if it is given."""
+        limit = timeout_s or self._limits.timeout_s
+        return server_failure(failure, self.address, key=self.key, timeout_s=limit)
+
     def close(self) -> None:
         """Close the connection."""
         self._http.close()
 
     def _send(self, method: str, url: str, content: str | None) -> Reply:
-        headers = {"Content-Type": "application/json"}
         try:
-            with self._http.stream(method, url, content=content, headers=headers) as answer:
+            with self._http.stream(method, url, content=content) as answer:
                 body = self._body(answer)
         except httpx2.DecodingError as error:
             raise unusable_answer(self.address, "a body that cannot be decompressed") from error
@@ -111,11 +109,13 @@ class ServerConnection:
         except UnusableAnswer as error:
             raise unusable_answer(self.address, str(error)) from error
 
-    def _failed(self, failure: Failure) -> ModelError:
-        limit = self._limits.timeout_s
-        return server_failure(failure, self.address, key=self._key, timeout_s=limit)
 
-
-def authorization(key: str | None) -> dict[str, str]:
-    """Return the authorization header, or an empty dict if there is no key."""
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
+def http_options(address: Address, key: str | None, timeout_s: float) -> dict[str, Any]:
+    """Return the options of an HTTP client for a server."""
+    headers = {"Content-Type": "application/json"}
+    return {
+        "headers": headers if key is None else {**headers, "Authorization": f"Bearer {key}"},
+        "timeout": timeout_s,
+        # requests to this machine must not go through a proxy set in the environment
+        "trust_env": not address.loopback,
+    }

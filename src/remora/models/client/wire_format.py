@@ -10,8 +10,6 @@ from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
 _SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
-BYTES_PER_TOKEN = 4
-"""Estimate for prompts and code."""
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
 
@@ -106,17 +104,6 @@ def read_usage(body: dict[str, Any]) -> Usage:
         completion_tokens=_count(usage.get("completion_tokens")),
         evaluated=evaluated,
     )
-
-
-def used_tokens(body: dict[str, Any], size: int) -> int:
-    """Return the number of tokens in a request and its response.
-
-    If the server does not count them, it is estimated from their size in bytes.
-    """
-    usage = read_usage(body)
-    if usage.prompt_tokens is None:
-        return size // BYTES_PER_TOKEN
-    return usage.prompt_tokens + (usage.completion_tokens or 0)
 
 
 def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:

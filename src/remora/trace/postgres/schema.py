@@ -23,8 +23,7 @@ _FIRST_DAY = "(extract(day FROM month) = 1) IS TRUE"
 
 # Each month has its own partitions, so expired months are dropped and no row is ever deleted.
 # Workers write these rows, so their values are checked. `updated` is not indexed, because each
-# append would change the index. Limits of model servers are only worth something while requests are
-# sent, so they need no log.
+# append would change the index.
 _TABLES = f"""
 CREATE TABLE info (
     version int NOT NULL,
@@ -97,20 +96,6 @@ CREATE TABLE contents (
 ) PARTITION BY RANGE (month);
 CREATE TABLE events_later PARTITION OF events DEFAULT;
 CREATE TABLE contents_later PARTITION OF contents DEFAULT;
-CREATE UNLOGGED TABLE model_servers (
-    server text PRIMARY KEY,
-    tokens float NOT NULL,                    -- that may be used now; below 0: used in advance
-    filled timestamptz NOT NULL DEFAULT now(),
-    failures int NOT NULL DEFAULT 0,          -- in a row
-    failing_until timestamptz NOT NULL DEFAULT '-infinity'
-) WITH (fillfactor = 50);
-CREATE UNLOGGED TABLE model_slots (           -- of requests in flight
-    server text NOT NULL,
-    number int NOT NULL,
-    owner bigint,
-    taken_until timestamptz NOT NULL DEFAULT '-infinity',
-    PRIMARY KEY (server, number)
-) WITH (fillfactor = 50);
 """
 _PARTITIONED = ("events", "contents")
 _CREATE_PARTITION = """
@@ -129,7 +114,6 @@ GRANT INSERT ON events, contents TO {role};
 GRANT INSERT (project, name) ON streams TO {role};
 GRANT UPDATE (epoch, next_seq, head, owner, lease_until, deaths, closed, run_id, operation, node_id, turn,
     status, bytes, ended) ON streams TO {role};
-GRANT INSERT, UPDATE ON model_servers, model_slots TO {role};
 """
 
 

@@ -9,7 +9,6 @@ from statistics import fmean, median
 from remora.agents.job import AgentResult, Job
 from remora.errors import RemoraError
 from remora.memory.events import Event
-from remora.models.model_settings import addresses_in
 from remora.runs.execution.engine import RemoteWorkers
 from remora.runs.execution.job_times import JobTimes, job_times
 from remora.runs.execution.prepared_run import PreparedRun
@@ -90,7 +89,7 @@ class RateMeter:
         workers = self._workers
         project, job = self._jobs[name][0]
         asks_server = times[0].provider == "openai"
-        server = server_text(addresses_in(project.config.model)) if asks_server else ""
+        server = server_text(project.config.model.base_url) if asks_server else ""
         rules = [each.seconds - each.model_seconds for each in times]
         shared = 0.0
         if any(each.name == name and each.shared_seconds for each in project.operations.all):

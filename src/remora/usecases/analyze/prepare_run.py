@@ -19,7 +19,6 @@ from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.process.hub_paths import hub_paths
 from remora.models.embedded import weights
-from remora.models.model_settings import addresses_in
 from remora.models.provider import used_provider
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import (
@@ -252,7 +251,7 @@ def _estimate_from_rates(
     """
     settings = project.config.model
     known = read_rates(project.state.parents[1])
-    server = server_text(addresses_in(settings)) if provider == "openai" else ""
+    server = server_text(settings.base_url) if provider == "openai" else ""
     rates = {}
     for agent in agents:
         operation = agent.definition.operation

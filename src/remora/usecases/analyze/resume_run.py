@@ -162,8 +162,6 @@ def connect_models(
 def _require_address(project: Project, start: RunStart, names: Sequence[str]) -> None:
     recorded = start.config.get("model")
     address = recorded.get("base_url") if isinstance(recorded, dict) else None
-    if isinstance(address, list) and address:
-        address = address[0]
     model = project.config.model
     if names and address and model_is_optional(model):
         raise UsageError(
