@@ -3,9 +3,8 @@
 Usage: python bench/docstring_drift.py FOLDER...
 
 Each folder is a package. Errors are planted in documented functions, one at a time: a parameter is
-renamed or dropped, a default or a raised exception is changed, a returned truth value is inverted.
-A new finding is right if it is about the planted error. The findings in the unchanged packages are
-printed first, to be read.
+renamed or dropped, a default or a raised exception is changed. A new finding is right if it is about
+the planted error. The findings in the unchanged packages are printed first, to be read.
 """
 
 import ast
@@ -17,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
@@ -37,11 +36,8 @@ _EXCEPTIONS = ("ValueError", "TypeError", "KeyError", "RuntimeError", "OSError")
 _MENTIONS = {
     "a default is changed": re.compile("default", re.IGNORECASE),
     "a raised exception is changed": re.compile(r"raise|exc", re.IGNORECASE),
-    "a returned truth value is inverted": re.compile(r"true|false|whether", re.IGNORECASE),
 }
 """What a docstring mentions if an error can be planted, to save time."""
-_TRUE_IF = re.compile(r"\b(?:[Tt]rue|[Ff]alse)\b.{0,9}\b(?:if|when|iff)\b|\b[Ww]hether\b")
-_OTHER_SECTIONS = ("parameters", "attributes", "raises")
 
 Planted = tuple[ast.Module, set[str]]
 """The changed tree, and the names that a right finding is about."""
@@ -200,48 +196,11 @@ def change_exception(
     return tree, {old, new}
 
 
-def about_result(found: DocumentedNode) -> str:
-    """Return the docstring without the lists of parameters, attributes and exceptions."""
-    if found.code is None:
-        return ""
-    parsed = found.code.parsed
-    others = {
-        number
-        for section in parsed.sections
-        if section.kind in _OTHER_SECTIONS
-        for number in range(section.first, section.last + 1)
-    }
-    return "\n".join(line for n, line in enumerate(parsed.lines) if n not in others)
-
-
-def invert_result(found: DocumentedNode, tree: ast.Module, _draw: random.Random) -> Planted | None:
-    node = find(tree, found.node)
-    text = about_result(found)
-    returns = [each for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
-    if not _TRUE_IF.search(text) or not returns:
-        return None
-    values = [each.value for each in returns]
-    if all(isinstance(v, ast.Constant) and isinstance(v.value, bool) for v in values):
-        for each, value in zip(returns, values, strict=True):
-            each.value = ast.Constant(not cast("ast.Constant", value).value)
-    elif len(returns) == 1 and isinstance(
-        value := values[0], ast.Compare | ast.UnaryOp | ast.Attribute | ast.Call | ast.BoolOp
-    ):
-        if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
-            returns[0].value = value.operand
-        else:
-            returns[0].value = ast.UnaryOp(ast.Not(), value)
-    else:
-        return None
-    return tree, {""}
-
-
 PLANTS: dict[str, Callable[[DocumentedNode, ast.Module, random.Random], Planted | None]] = {
     "a parameter is renamed": rename_parameter,
     "a parameter is dropped": drop_parameter,
     "a default is changed": change_default,
     "a raised exception is changed": change_exception,
-    "a returned truth value is inverted": invert_result,
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
-from remora.agents.definition.agent import Agent, load_agents
+from remora.agents.definition.agent import load_agents
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
@@ -26,16 +26,9 @@ from remora.runs.execution.agent_settings import (
     EMBEDDED_LIMIT,
     agent_may_write,
     max_turns_for,
-    may_choose,
     query_settings_for,
 )
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.records.measured_models import (
-    MeasuredModel,
-    ModelUse,
-    keep_measured,
-    read_measured,
-)
 
 
 class Small(ScriptedModel):
@@ -104,38 +97,6 @@ def test_a_plan_knows_if_the_run_may_write(provider: str, model: Model) -> None:
                 used = query_settings_for(config, agent, model, RunRequest())
                 planned = agent_may_write(config, agent, provider)
                 assert planned == used.may_write, (decoding, renderer, memory)
-
-
-class TestChoicesThatCount:
-    FIGURES = MeasuredModel(
-        use=ModelUse(operation="lint", model="scripted", decoding="auto", renderer="auto"),
-        slots=30, files=9, written=9, right=9, precision=1.0, coverage=1.0, gain=0.5, gain_ci95=(0.1, 0.9),
-        seed=0, commit=None, date="2026-01-31",
-    )  # fmt: skip
-
-    def counts(self, folder: Path, agent: Agent, **flags: Any) -> bool:
-        invocation = Invocation(environ={"HOME": str(folder)}, folder=folder, flags=flags)
-        project = replace(open_project(invocation), state=folder / "state")
-        return may_choose(project, agent, ScriptedModel([]), read_measured(project.state))
-
-    def test_a_built_in_agents_choice_counts_if_it_is_measured_to_help(
-        self, tmp_path: Path
-    ) -> None:
-        lint = load_agents(Path("/nowhere"), BUILT_IN)["lint"]
-        assert not self.counts(tmp_path, lint)
-        keep_measured(tmp_path / "state", [self.FIGURES])
-        assert self.counts(tmp_path, lint)
-        assert not self.counts(tmp_path, lint, **{"model.decoding": "tool_call"}), "not measured"
-
-    def test_a_users_agent_has_nothing_to_compare_with(self, tmp_path: Path) -> None:
-        own = replace(load_agents(Path("/nowhere"), BUILT_IN)["lint"], builtin=False)
-        assert self.counts(tmp_path, own)
-
-    def test_a_measurement_asks_as_if_it_counted(self, tmp_path: Path) -> None:
-        lint = load_agents(Path("/nowhere"), BUILT_IN)["lint"]
-        invocation = Invocation(environ={"HOME": str(tmp_path)}, folder=tmp_path)
-        project = replace(open_project(invocation), measures_models=True)
-        assert may_choose(project, lint, ScriptedModel([]), ())
 
 
 def test_the_seed_is_always_recorded() -> None:

@@ -69,7 +69,6 @@ class Play:
     renderer: str = "lines/1"
     writes: bool = True
     samples: int = 1
-    chooses: bool = True
     larger: Model | None = None
     limit: int = 3000
     max_turns: int = 12
@@ -177,7 +176,6 @@ class Theatre:
                     limit=play.limit,
                     writes=play.writes,
                     samples=play.samples,
-                    chooses=play.chooses,
                 ),
                 larger=Rung(play.larger, LARGER) if play.larger else None,
                 emitter=writer,

@@ -179,8 +179,7 @@ def measured_uses(
 ) -> dict[str, dict[str, Any] | None]:
     """Return what the configured model was worth on a project, for each operation that asks it.
 
-    The figures of an operation are None if it was not measured. The embedded model writes nothing,
-    and unless it is configured, it is not started for choices.
+    The figures of an operation are None if it was not measured. The embedded model writes nothing.
     """
     import msgspec
 
@@ -190,11 +189,7 @@ def measured_uses(
     if status.is_optional or model_is_optional(config.model) or model is None:
         return {}
     writes = status.document["provider"] == "openai"
-    asking = [
-        each.name
-        for each in invocation.operations.all
-        if each.offers_choices or (writes and each.asks_writers)
-    ]
+    asking = [each.name for each in invocation.operations.all if writes and each.asks_writers]
     found = measured_operations(invocation, root, config, str(model), asking)
     return {
         name: None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}

@@ -193,8 +193,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much
     longer, and does the work on the units of all jobs. `unit` is what a dry run counts, such as
     `finding`. `asks_writers` is true if jobs ask models that can write, and `decides_by_rules` is
-    true if no embedded model is started to choose between candidates. `offers_choices` is true if
-    jobs have complete candidates, between which a model chooses where it is measured to help.
+    true if no embedded model is started to choose between candidates.
 
     `more_rules` and `strengthened` say what the options `--select` and `--strengthen` do for the
     operation. They are shown where a plan has little work.
@@ -214,7 +213,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     asks_writers: bool = False
     decides_by_rules: bool = False
-    offers_choices: bool = False
     more_rules: str = ""
     strengthened: str = ""
 

@@ -45,8 +45,7 @@ class Project(ProjectRecords):
     in the user's cache folder. `install_key` is the secret that identifies the runs started by this
     installation. Everything written to a stream passes through `redact`. If the user has a signing
     key, `signer` signs new runs. `interpreter` is called only if project code must run. It raises UsageError if the user
-    has not given consent. If `measures_models` is true, all choices of models count, because the
-    run measures what they are worth. `surface` is recorded with each verdict.
+    has not given consent. `surface` is recorded with each verdict.
     """
 
     config: "Config"
@@ -56,7 +55,6 @@ class Project(ProjectRecords):
     redact: "Redactor"
     signer: "Signer | None" = None
     interpreter: "Callable[[], ProjectPython] | None" = None
-    measures_models: bool = False
     surface: Literal["cli", "web"] = "cli"
 
 

@@ -98,9 +98,7 @@ class _CopyRunner:
     ) -> CopyRun:
         started = time.monotonic()
         invocation = self._invocation_for(folder, operation, arm)
-        copy = replace(
-            open_project(invocation), cache=folder.cache, state=folder.state, measures_models=True
-        )
+        copy = replace(open_project(invocation), cache=folder.cache, state=folder.state)
         record = _record(copy)
         begins = "started" if record is None else f"continued, {_jobs_done(record)}"
         self._notify(f"{operation}, arm {arm.name}: {begins}")

@@ -123,13 +123,6 @@ class TestTrials:
         assert found.after == b"x = 2\n"
         assert found.payloads(ToolCalled)[0].decided_by == "model"
 
-    def test_a_model_that_is_not_measured_to_help_is_not_asked(self, theatre: Theatre) -> None:
-        how = {"larger": scripted([]), "chooses": False}
-        found = play(theatre, choice(theatre, "1", "2"), **how)
-        assert found.after == b"x = 1\n"
-        assert trials(found) == []
-        assert found.payloads(ToolCalled)[0].decided_by == "rule"
-
     def test_a_trial_leaves_nothing_in_the_workspace(self, theatre: Theatre) -> None:
         found = play(theatre, choice(theatre, "1", "2"), put("2"))
         call = next(one for one in found.payloads(ToolResulted) if one.tool == "put")

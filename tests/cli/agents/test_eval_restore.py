@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree, write
 from tests.misbehaving_server import FAULTS
-from tests.openai_server import answer, openai_server, send_json
+from tests.openai_server import openai_server
 
 LOADER = """\
 class LoadError(Exception):
@@ -315,42 +315,3 @@ def test_a_server_that_writes_what_people_wrote_restores_it(
     assert written["by_source"] == {"model": {"written": 2, "right": 2}}
     assert (written["requests"], written["tokens"] > 60) == (18, True), "three samples each"
     assert written["against_first"]["restored"] == 1.0
-
-
-HIDING = """\
-def first_{n}(rows):
-    try:
-        return rows[0]
-    except IndexError:
-        raise ValueError("empty") from None
-"""
-
-
-@pytest.mark.slow
-def test_a_model_chooses_only_where_it_is_measured_to_help(poor: Remora, tmp_path: Path) -> None:
-    files = {
-        f"src/{file}.py": "\n\n".join(HIDING.format(n=n) for n in range(4)) for file in range(5)
-    }
-    files["new.py"] = HIDING.format(n="new").replace(" from None", "")
-    files["ruff.toml"] = 'lint.select = ["B904"]\n'
-    root = write(tmp_path / "project", files)
-    git(root, "init", "-q")
-
-    def chat(handler: Any, _request: dict[str, Any], _number: int) -> None:
-        send_json(handler, answer(("fix_findings", {"hide_causes": True})))
-
-    with openai_server(chat) as server:
-        used = {**poor.environ, "REMORA_MODEL__BASE_URL": server.address}
-        user = replace(poor, environ=used)
-        analyze = ("analyze", "new.py", "-o", "lint", "--json")
-        assert "lint      not measured; run" in user("model", "status", cwd=root).out
-        (job,) = user(*analyze, cwd=root).document["jobs"]
-        assert (job["decisions"]["rule"], server.requests) == (2, [])
-
-        done = user(*LINT, "--arm", "rules", "--arm", "configured", cwd=root)
-        assert [arm(done, name)["exact"] for name in ("rules", "configured")] == [0, 20]
-        status = user("model", "status", cwd=root).out
-        assert "+100 percentage points against rules (+100 to +100): better than rules" in status
-        (job,) = user(*analyze, cwd=root).document["jobs"]
-        assert job["decisions"]["server"] == 1
-        assert "from None" in user("diff", "last", cwd=root).out

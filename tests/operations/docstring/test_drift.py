@@ -67,35 +67,6 @@ def test_a_parameter_whose_type_would_need_a_field_of_its_own_needs_a_writer() -
     assert update_plan(found).left == ("parameters.c",)
 
 
-RESULTS = [
-    ("Return True if the door is closed.", "return not self.closed", "inverted-result"),
-    ("Return False if the door is closed.", "return self.closed", "inverted-result"),
-    ("Whether it is not running.", "return self.is_running()", "inverted-result"),
-    ("True if the state is open.", "if self.state == 'open':\n    return False\nreturn True", "inverted-result"),
-    ("Return True if the door is closed.", "return self.closed", ""),
-    ("Return True if the door is open.", "return not self.closed", ""),
-    ("Return True if closed and not locked.", "return not self.closed", ""),
-    ("Whether it has been stopped.", "return self.stop_time is None", "inverted-result"),
-    ("Whether the timer is off.", "return self.timer is None", ""),
-    ("True if the list is empty.", "return len(self.items) > 0", "inverted-result"),
-    ("Whether the list is empty.", "return self.is_empty", ""),
-    ("True if there are no items.", "return len(self.items) == 0", ""),
-    ("True if the two are equal.", "a = self.a()\nreturn a != self.b", "inverted-result"),
-    ("True if it is closed.", "state = not self.closed\nreturn state", "inverted-result"),
-    ("True if it is closed.", "if self.closed:\n    return False\nelse:\n    return True", "inverted-result"),
-    ("Return True if it worked.", "self.work()", "wrong-result"),
-    ("Return a string.", "return None", "wrong-result"),
-    ("Return a string or None.", "return None", ""),
-    ("Sort the list in place.", "return sorted(self.items)", "wrong-result"),
-    ("Sort the list, not in place.", "return sorted(self.items)", ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("summary", "body", "expected"), RESULTS)
-def test_results(summary: str, body: str, expected: str) -> None:
-    assert codes(node("def f(self):", summary, body)) == ([expected] if expected else [])
-
-
 def without_result(docstring: str, body: str = "work(a)", owner: str = "") -> list[str]:
     return codes(node("def f(self, a):", docstring, body, owner))
 

@@ -11,15 +11,9 @@ CART = '''
 class Cart:
     """What a customer wants to buy."""
 
-    currency: str
-
     def add(self, item, count=1):
         if count < 1:
             raise ValueError("a count is at least one")
-
-    # Sends the cart to the cashier. Takes a while.
-    def send(self, host, port):
-        connect(host, port)
 
     def close(self):
         self.closed = True
@@ -42,7 +36,6 @@ def test_a_missing_docstring_needs_a_writer(plan: Callable[..., Any]) -> None:
     assert made["texts"]["raises"] == {"ValueError": "If `count` is less than 1."}
     assert made["open"] == ["parameters.item", "parameters.count"]
     assert not made["mends"]
-    assert plan("Cart.send")["summaries"] == ["Sends the cart to the cashier."]
 
 
 CONDITIONS = {

@@ -150,12 +150,6 @@ def test_layouts(name: str) -> None:
     assert written(before, "A.f" if "class A" in before else "f", ONE) == after
 
 
-def test_a_module() -> None:
-    licensed = "#!/usr/bin/env python\n# Copyright: nobody\nimport os\n"
-    made = written(licensed, "__module__", ONE)
-    assert made == '#!/usr/bin/env python\n# Copyright: nobody\n\n"""Do it."""\n\nimport os\n'
-
-
 def test_a_repeated_name_is_another_node() -> None:
     source = "if x:\n    def f(): pass\nelse:\n    def f(): return 1\n"
     made = written(source, "f#2", ONE)
@@ -278,11 +272,11 @@ def test_rest_corrected() -> None:
 
 
 def test_a_renamed_parameter_keeps_its_words() -> None:
-    source = REST_BEFORE.replace("Do it.", "Do it with `gone`.") + "    return a\n"
-    made = corrected(source, DocstringTexts(renames={"gone": "new"}))
+    before = REST_BEFORE.replace("Do it.", "Do it with `new_one`.").replace("gone", "new_one")
+    made = corrected(before + "    return a\n", DocstringTexts())
     assert "Do it with `new`." in made
     assert "    :param new: Was here\n        for long.\n    :type new: str\n" in made
-    assert "gone" not in made
+    assert "new_one" not in made
 
 
 def test_what_is_raised_is_added_where_others_are_listed() -> None:

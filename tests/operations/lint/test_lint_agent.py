@@ -7,10 +7,9 @@ import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.memory.events import ContextUpdate, ModelRequest, ToolCalled
+from remora.memory.events import ContextUpdate, ModelRequest
 from remora.operations.lint.operation import LINT
 from tests.agents.conftest import Play, Played, Theatre, scripted
-from tests.offered_calls import choose
 
 RAISES = """\
 try:
@@ -41,33 +40,13 @@ def text_after(found: Played) -> str:
     return (found.after or b"").decode()
 
 
-def test_rules_name_the_cause_where_the_file_shows_no_habit(theatre: Theatre, lint: Agent) -> None:
-    found = play(theatre, lint, RAISES, strategy="rules")
-    assert 'except KeyError as err:\n    raise ValueError("no key") from err' in text_after(found)
-    assert [call.decided_by for call in found.payloads(ToolCalled)] == ["rule", "rule"]
-
-
-def test_a_model_may_choose_to_hide_it(theatre: Theatre, lint: Agent) -> None:
-    found = play(theatre, lint, RAISES, model=scripted(choose(1)))
-    assert 'except KeyError:\n    raise ValueError("no key") from None' in text_after(found)
-    call = found.payloads(ToolCalled)[0]
-    assert (call.args, call.decided_by) == ({"hide_causes": True}, "model")
-    (trials,) = (each for each in found.payloads(ContextUpdate) if each.source == "trials")
-    assert [each["kept"] for each in trials.value["candidates"]] == [True, True]
-    assert found.result.status == "submitted"
-
-
 @pytest.mark.parametrize("source", [NAMED + RAISES, "import os\n"], ids=["habit", "no cause"])
-def test_nothing_is_asked_otherwise(theatre: Theatre, lint: Agent, source: str) -> None:
+def test_a_model_is_not_asked_for_what_rules_fix(
+    theatre: Theatre, lint: Agent, source: str
+) -> None:
     found = play(theatre, lint, source, model=scripted([]))
     assert found.payloads(ModelRequest) == []
     assert found.result.status == "submitted"
-
-
-def test_a_model_that_is_not_measured_to_help_is_not_asked(theatre: Theatre, lint: Agent) -> None:
-    found = play(theatre, lint, RAISES, model=scripted([]), chooses=False)
-    assert "from err" in text_after(found)
-    assert found.payloads(ModelRequest) == []
 
 
 TYPO = "def pay(price: int) -> int:\n    return pirce\n"

@@ -583,19 +583,6 @@ def test_an_exception_that_is_raised_again_keeps_its_cause(tmp_path: Path) -> No
     assert fixed(tmp_path, RAISED_AGAIN, "B904") == lines(RAISED_AGAIN)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("This function returns one.", "Return one."),
-        ("This is a counter.", "A counter."),
-        ("This function accepts one and this is it.", ""),
-    ],
-)
-def test_a_docstring_does_not_start_with_this(tmp_path: Path, before: str, after: str) -> None:
-    source = 'def f():\n    """{}"""\n'
-    assert fixed(tmp_path, source.format(before), "D404") == source.format(after or before)
-
-
 def test_plain_characters_except_in_doctests(tmp_path: Path) -> None:
     source = (
         "# It\N{RIGHT SINGLE QUOTATION MARK}s 1\N{EN DASH}2.\n"

@@ -24,8 +24,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     `strategy` is the way to ask. If `writes` is true, the model also fills in the arguments that a
     candidate does not have; otherwise, all candidates must be complete. It is asked `samples` times
     if its answers are tried, until `max_requests` requests or `max_tokens` prompt tokens were sent.
-    `limit` is the maximum size of a request in tokens. If `chooses` is false, no model is asked to
-    choose between complete candidates of an agent, and the first is used.
+    `limit` is the maximum size of a request in tokens.
     """
 
     renderer: str
@@ -35,7 +34,6 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     samples: int = 1
     max_requests: int = 100
     max_tokens: int = 200_000
-    chooses: bool = True
     seed: int | None = None
     exact: bool = False
 

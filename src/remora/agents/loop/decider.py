@@ -77,7 +77,7 @@ class Decider:
             return replace(written, written=True) if is_call else written
         if len(offered) == 1 and not is_open:
             return self._ruled(self._packet)
-        if is_open or not (main.chooses and main.asks_model):
+        if is_open or not main.asks_model:
             return decide_without_model(self._packet, self._schemas)
         if is_lost:
             call = decide_without_model(self._packet, self._schemas)

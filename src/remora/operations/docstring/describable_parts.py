@@ -19,12 +19,10 @@ _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 _PROPERTIES = ("property", "cached_property")
 
 
-def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
+def describable_parts(node: DefinitionNode) -> Describable:
     """Return the parts of a node. The docstring of a property describes its value by itself."""
-    if isinstance(node, ast.Module):
-        return Describable()
     if isinstance(node, ast.ClassDef):
-        return Describable(attributes=tuple(_attributes(node)))
+        return Describable()
     stub = is_stub(node, node.body)
     return Describable(
         parameters=tuple(_parameters(node.args)),
@@ -76,12 +74,3 @@ def _parameters(args: ast.arguments) -> Iterator[Parameter]:
 def _names(args: ast.arguments) -> list[str]:
     given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     return [each.arg for each in given if each is not None]
-
-
-def _attributes(node: ast.ClassDef) -> Iterator[Parameter]:
-    """Yield the annotated attributes in the class body, except class constants."""
-    for statement in node.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            name, annotation = statement.target.id, source_of(statement.annotation)
-            if not name.startswith("_") and "ClassVar" not in (annotation or ""):
-                yield Parameter(name, "", annotation, source_of(statement.value))

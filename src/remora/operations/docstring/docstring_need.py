@@ -110,10 +110,8 @@ class _Nodes:
 
 def lacks_docstring(module: Module, node: Node) -> bool:
     """Return True if the node has no docstring but should have one."""
-    if node.docstring is not None or is_of_tests(module.path):
+    if node.docstring is not None or node.node_type == "module" or is_of_tests(module.path):
         return False
-    if node.node_type == "module":
-        return any(_is_public(each, module.by_key) for each in module.nodes[1:])
     return _is_public(node, module.by_key)
 
 

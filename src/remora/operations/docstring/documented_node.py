@@ -10,7 +10,7 @@ from remora.code.syntax.definitions import Definition, DefinitionNode, find_defi
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.ids import MODULE, NodeKey, escape_path, node_key
+from remora.ids import NodeKey, escape_path, node_key
 from remora.operations.docstring.drift.defaults import default_findings
 from remora.operations.docstring.drift.documented_parameters import (
     parameter_findings,
@@ -18,7 +18,6 @@ from remora.operations.docstring.drift.documented_parameters import (
 )
 from remora.operations.docstring.drift.documented_results import exception_findings, result_findings
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.drift.truth import truth_findings
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import RelatedTexts
 
@@ -28,21 +27,20 @@ _CHECKS = (
     type_findings,
     exception_findings,
     result_findings,
-    truth_findings,
 )
 _CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\s*$")
 
 
 @dataclass(frozen=True)
 class DocumentedNode:
-    """A node in a file. `text` is its docstring, or None if it has no docstring."""
+    """A function or class in a file. `text` is its docstring, or None if it has none."""
 
     path: str
     qualname: str
     source: Source
-    node: DefinitionNode | ast.Module
+    node: DefinitionNode
     key: NodeKey
-    parent: DefinitionNode | ast.Module | None
+    parent: DefinitionNode | ast.Module
     related: RelatedTexts = field(default_factory=RelatedTexts)
 
     @cached_property
@@ -51,8 +49,8 @@ class DocumentedNode:
 
     @cached_property
     def code(self) -> DocumentedCode | None:
-        """The definition with its parsed docstring, or None for modules and without a docstring."""
-        if self.text is None or isinstance(self.node, ast.Module):
+        """The definition with its parsed docstring, or None without a docstring."""
+        if self.text is None:
             return None
         return DocumentedCode(
             node=self.node,
@@ -64,8 +62,9 @@ class DocumentedNode:
 
     @cached_property
     def contradictions(self) -> tuple[DriftFinding, ...]:
-        """The contradictions between the docstring and the code. A module has none."""
-        return _find_contradictions(self.code) if self.code is not None else ()
+        """The contradictions between the docstring and the code, in the docstring's order."""
+        found = [each for check in _CHECKS for each in check(self.code)] if self.code else []
+        return tuple(sorted(found, key=lambda each: each.line))
 
     def new_contradictions(self, before: "DocumentedNode | None") -> list[DriftFinding]:
         """Return the contradictions whose code and name an earlier version has less often."""
@@ -99,15 +98,13 @@ def find_documented(
     Raises HostError if the file does not parse or does not contain the node.
     """
     source, by_key = _definitions(path, content)
-    spelled, related = escape_path(path), related or RelatedTexts()
-    if qualname == MODULE:  # a definition may have the same name: the module comes first
-        return DocumentedNode(path, qualname, source, source.tree, node_key(spelled), None, related)
-    key = node_key(spelled, qualname)
+    key = node_key(escape_path(path), qualname)
     here = by_key.get(key)
     if here is None:
         raise HostError(f"{path}: there is no {qualname}")
     above = by_key.get(here.parent)
     parent = above.node if above is not None else source.tree
+    related = related or RelatedTexts()
     return DocumentedNode(path, qualname, source, here.node, key, parent, related)
 
 
@@ -118,9 +115,3 @@ def _definitions(path: str, content: bytes) -> tuple[Source, dict[NodeKey, Defin
         raise HostError(f"{path}: {source.detail}")
     found = find_definitions(source.tree, escape_path(path))
     return source, {each.key: each for each in found}
-
-
-def _find_contradictions(code: DocumentedCode) -> tuple[DriftFinding, ...]:
-    """Return the contradictions between a docstring and its code, in the docstring's order."""
-    found = [each for check in _CHECKS for each in check(code)]
-    return tuple(sorted(found, key=lambda each: each.line))

@@ -27,7 +27,6 @@ from remora.operations.docstring.related_texts import (
     FileTexts,
     RelatedTexts,
     collect_texts,
-    comment_above,
     possible_sections,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
@@ -54,43 +53,33 @@ def docstring_plan(
     - `state`: `missing`, `inherited`, `outdated` or `current`
     - `style`: the docstring style to use
     - `parts`: lines about the contradictions, or about the parts to describe
-    - `summaries`: for a missing docstring, the sentence of a comment above the definition
-    - `texts`: known descriptions of `parameters`, `attributes`, `outcome` and `raises`. For a new
-      docstring, only in sections that others have. For an existing docstring, only the
-      descriptions to add.
+    - `texts`: known descriptions of `parameters`, `outcome` and `raises`. For a new docstring, only
+      in sections that others have. For an existing docstring, only the descriptions to add.
     - `open`: parts without a description, in the same sections
-    - `renames`: pairs of a documented parameter and its name in the signature
     - `mends`: True if the texts or the code alone allow a correction
     - `room`: maximum length of the summary
     """
     found = documented(place, path, node)
     describable = describable_parts(found.node)
     formatting = _format_for(place, path, style)
-    room = _summary_width(found, formatting)
     if found.text is None:
-        inherited = found.related.inherits_docstring(getattr(found.node, "name", ""))
         usual = _usual_parts(describable, found.related)
         texts = known_texts(usual, found.related)
         plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(usual, texts)))
-        state, parts = (
-            "inherited" if inherited else "missing",
-            list(_describable_lines(describable)),
-        )
-        comment = comment_above(found.node, found.source)
+        state = "inherited" if found.related.inherits_docstring(found.node.name) else "missing"
+        parts = list(_describable_lines(describable))
     else:
-        plan, comment = update_plan(found), ""
+        plan = update_plan(found)
         parts = [each.message for each in found.contradictions]
         state = "outdated" if parts or plan.left or plan.mend else "current"
     return {
         "state": state,
         "style": formatting.style,
         "parts": parts,
-        "summaries": [comment] if comment and len(comment) <= room else [],
         "texts": msgspec.to_builtins(plan.texts),
         "open": list(plan.left),
-        "renames": [list(pair) for pair in plan.mend.renames.items()],
         "mends": bool(plan.mend) and is_writable(found, plan.texts),
-        "room": room,
+        "room": _summary_width(found, formatting),
     }
 
 
@@ -114,11 +103,11 @@ def write_docstring(
 ) -> dict[str, Any]:
     """Write a missing docstring from `texts`, or correct an existing docstring.
 
-    `texts` contains the strings `summary` and `outcome`, and the mappings `parameters`,
-    `attributes`, `raises` and `renames`, which are keyed by name. If the sections of a new
-    docstring would violate the project's lint rules, only the summary is written. Raises HostError,
-    without writing anything, if a text is not a single line, a summary only repeats the names of
-    the signature, nothing can be corrected, or the file would have new findings.
+    `texts` contains the strings `summary` and `outcome`, and the mappings `parameters` and
+    `raises`, which are keyed by name. If the sections of a new docstring would violate the
+    project's lint rules, only the summary is written. Raises HostError, without writing anything,
+    if a text is not a single line, a summary only repeats the names of the signature, nothing can
+    be corrected, or the file would have new findings.
     """
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
@@ -147,17 +136,26 @@ def _validated_texts(
             raise HostError(f"the summary has {len(texts.summary)} characters (maximum {room})")
         if only_repeats_name(texts.summary, found):
             raise HostError("the summary only repeats the names of the signature")
-    for text in _text_values(texts):
+    for text in (texts.summary, texts.outcome, *texts.parameters.values(), *texts.raises.values()):
         if text != text.strip() or not text.isprintable() or len(text) > TEXT_LIMIT:
             raise HostError(f"a text must be one line of at most {TEXT_LIMIT} characters")
         if '"""' in text or "'''" in text:
             raise HostError("a text must not contain triple quotes")
-    raises = {name: _as_condition(text, formatting) for name, text in texts.raises.items()}
-    made: DocstringTexts = msgspec.convert(
-        _quote_code(msgspec.to_builtins(replace(texts, raises=raises)), formatting.tick),
-        DocstringTexts,
+    return _in_format(texts, formatting)
+
+
+def _in_format(texts: DocstringTexts, formatting: DocstringFormat) -> DocstringTexts:
+    def quoted(text: str) -> str:
+        return _INLINE_CODE.sub(rf"{formatting.tick}\1{formatting.tick}", text)
+
+    return DocstringTexts(
+        summary=quoted(texts.summary),
+        parameters={name: quoted(text) for name, text in texts.parameters.items()},
+        outcome=quoted(texts.outcome),
+        raises={
+            name: quoted(_as_condition(text, formatting)) for name, text in texts.raises.items()
+        },
     )
-    return made
 
 
 def _as_condition(text: str, formatting: DocstringFormat) -> str:
@@ -167,25 +165,12 @@ def _as_condition(text: str, formatting: DocstringFormat) -> str:
     return text.removesuffix(".") + formatting.period if text.endswith(".") else text
 
 
-def _text_values(texts: DocstringTexts) -> Iterator[str]:
-    yield from (texts.summary, texts.outcome)
-    for each in (texts.parameters, texts.attributes, texts.raises, texts.renames):
-        yield from each.values()
-
-
-def _quote_code(value: Any, tick: str) -> Any:
-    if isinstance(value, dict):
-        return {name: _quote_code(each, tick) for name, each in value.items()}
-    return _INLINE_CODE.sub(rf"{tick}\1{tick}", value)
-
-
 def _summary_width(found: DocumentedNode, formatting: DocstringFormat) -> int:
-    column = getattr(found.node, "col_offset", -4) + 4
-    return max(32, formatting.width - column - _QUOTES)
+    return max(32, formatting.width - found.node.col_offset - 4 - _QUOTES)
 
 
 def _describable_lines(describable: Describable) -> Iterator[str]:
-    for each in (*describable.parameters, *describable.attributes):
+    for each in describable.parameters:
         typed = f": {each.annotation}" if each.annotation else ""
         default = f" = {each.default}" if each.default else ""
         yield f"{each.kind}{each.name}{typed}{default}"
@@ -199,7 +184,6 @@ def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable
     omitted = [each.kind for each in possible_sections(describable) if related.leaves_out(each)]
     return Describable(
         parameters=() if "parameters" in omitted else describable.parameters,
-        attributes=() if "attributes" in omitted else describable.attributes,
         outcome="nothing" if "returns" in omitted else describable.outcome,
         raises=() if "raises" in omitted else describable.raises,
         annotation=describable.annotation,

@@ -14,7 +14,6 @@ from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.signature import start_line
 from remora.code.syntax.source import Source
 
-_COMMENT = re.compile(rb"\s*#")
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
@@ -63,22 +62,18 @@ def file_bytes(raw: bytes) -> FileBytes:
     return FileBytes(raw)
 
 
-def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes) -> InsertionPoint:
+def existing_docstring_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
     literal = node.body[0].value  # type: ignore[attr-defined]
     start = body.offset(literal.lineno, literal.col_offset)
     end = body.offset(literal.end_lineno, literal.end_col_offset)
     line = body.lines[literal.lineno - 1].decode()
     margin = line[: len(line) - len(line.lstrip())]
     own_line = not body.lines[literal.lineno - 1][: literal.col_offset].strip()
-    step = "" if own_line or isinstance(node, ast.Module) else _indent_step(body)
+    step = "" if own_line else _indent_step(body)
     return InsertionPoint(start=start, end=end, indent=margin + step)
 
 
-def new_docstring_point(
-    node: DefinitionNode | ast.Module, source: Source, body: FileBytes
-) -> InsertionPoint:
-    if isinstance(node, ast.Module):
-        return _module_point(node, source, body)
+def new_docstring_point(node: DefinitionNode, source: Source, body: FileBytes) -> InsertionPoint:
     first = node.body[0]
     line = start_line(first, source)
     before = body.lines[line - 1][: first.col_offset]
@@ -135,18 +130,3 @@ def header_end(node: DefinitionNode, body: FileBytes) -> int:
         elif token.type == tokenize.NEWLINE and depth == 0:
             return node.lineno - 1 + token.end[0]
     return node.lineno
-
-
-def _module_point(node: ast.Module, source: Source, body: FileBytes) -> InsertionPoint:
-    """Return the insertion point after the comments at the top of the module."""
-    stop = start_line(node.body[0], source) - 1 if node.body else len(body.lines)
-    number = 0
-    while number < stop and _COMMENT.match(body.lines[number]):
-        number += 1
-    start = body.starts[number]
-    open_line = bool(number) and not body.lines[number - 1].endswith((b"\n", b"\r"))
-    following = body.lines[number] if number < len(body.lines) else b""
-    after = "\n\n" if following.strip() else "\n"
-    licensed = number and not body.lines[number - 1].startswith((b"#!", b"# -*-"))
-    before = "\n" * (open_line + bool(licensed))
-    return InsertionPoint(start=start, end=start, indent="", before=before, after=after)

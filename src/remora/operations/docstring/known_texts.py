@@ -23,11 +23,6 @@ def known_texts(describable: Describable, related: RelatedTexts) -> DocstringTex
             for each in describable.parameters
             if (known := related.parameter_text(each.name)) is not None
         },
-        attributes={
-            each.name: known.text
-            for each in describable.attributes
-            if (known := related.parameter_text(each.name)) is not None
-        },
         raises={each.name: _sentence(each.reason) for each in describable.raises if each.reason},
     )
 
@@ -104,7 +99,7 @@ def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
     code = found.code
     if code is None or code.function is None or code.node.name.startswith("_"):
         return False
-    nested = found.parent is not None and not isinstance(found.parent, ast.Module | ast.ClassDef)
+    nested = not isinstance(found.parent, ast.Module | ast.ClassDef)
     if nested or not found.related.lists_exceptions or not has_room(code.parsed, "raises"):
         return False
     names = [each.name.rpartition(".")[2] for each in describable.raises]

@@ -13,14 +13,12 @@ from remora.operations.docstring.parts import (
 
 _TITLES: Mapping[Kind, tuple[str, str]] = {
     "parameters": ("Args", "Parameters"),
-    "attributes": ("Attributes", "Attributes"),
     "returns": ("Returns", "Returns"),
     "yields": ("Yields", "Yields"),
     "raises": ("Raises", "Raises"),
 }
 _FIELDS: Mapping[Kind, str] = {
     "parameters": "param",
-    "attributes": "ivar",
     "returns": "returns",
     "yields": "yields",
     "raises": "raises",
@@ -48,13 +46,9 @@ def _sections(
     texts: DocstringTexts, describable: Describable
 ) -> Iterator[tuple[Kind, list[Entry]]]:
     """Yield the sections. A section is omitted if any of its descriptions is missing."""
-    for kind, listed, known in (
-        ("parameters", describable.parameters, texts.parameters),
-        ("attributes", describable.attributes, texts.attributes),
-    ):
-        entries = [(each, known.get(each.name, "")) for each in listed]
-        if entries and all(text for _, text in entries):
-            yield kind, entries  # type: ignore[misc]
+    entries = [(each, texts.parameters.get(each.name, "")) for each in describable.parameters]
+    if entries and all(text for _, text in entries):
+        yield "parameters", entries
     if texts.outcome and describable.outcome != "nothing":
         yield (
             describable.outcome,
@@ -111,7 +105,7 @@ def item_lines(kind: Kind, entry: Entry, formatting: DocstringFormat, margin: st
 def _numpy_head(kind: Kind, what: Parameter, name: str) -> str:
     if kind in ("returns", "yields"):
         return what.annotation or ""
-    if kind not in ("parameters", "attributes"):
+    if kind != "parameters":
         return name
     optional = ", optional" if what.default is not None and what.annotation else ""
     return f"{name} : {what.annotation}{optional}" if what.annotation else name

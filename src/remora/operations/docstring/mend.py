@@ -56,11 +56,6 @@ def mend_of(
         return Mend()
     findings = found.contradictions
     renames = certain_renames(code, findings)
-    renames |= {
-        each.old: texts.renames[each.old]
-        for each in findings
-        if each.code in _UNKNOWN and each.old in texts.renames
-    }
     unlisted = set(unlisted_parameters(code)) - set(renames.values())
     missing = unlisted & {*missing_parameters(code, findings)}
     parameters = {name: text for name, text in texts.parameters.items() if text and name in missing}

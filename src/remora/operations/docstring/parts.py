@@ -29,17 +29,16 @@ class Raise(msgspec.Struct, frozen=True):
 
 
 class Describable(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts that a node's docstring may describe, in source order.
+    """Parts that a function's docstring may describe, in source order.
 
     `parameters` does not include `self`, `cls` or private parameters. `annotation` is the return
-    type. `attributes` contains the annotated attributes of a class.
+    type.
     """
 
     parameters: tuple[Parameter, ...] = ()
     raises: tuple[Raise, ...] = ()
     outcome: Literal["nothing", "returns", "yields"] = "nothing"
     annotation: str | None = None
-    attributes: tuple[Parameter, ...] = ()
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -100,14 +99,9 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """The descriptions in a docstring. A part with an empty description is omitted.
-
-    `renames` maps old parameter names to new names.
-    """
+    """The descriptions in a docstring. A part with an empty description is omitted."""
 
     summary: str = ""
     parameters: dict[str, str] = {}
-    attributes: dict[str, str] = {}
     outcome: str = ""
     raises: dict[str, str] = {}
-    renames: dict[str, str] = {}

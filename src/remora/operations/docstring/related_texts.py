@@ -1,4 +1,4 @@
-"""What other docstrings of a project say and leave out, and comments above definitions."""
+"""What other docstrings of a project say and leave out."""
 
 import ast
 import re
@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from remora.code.edit.comments import is_for_tool
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
@@ -23,7 +22,6 @@ _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
-_NOT_PROSE = re.compile(r"# *(?:TODO|FIXME|XXX|HACK|[-=#*]{3})")
 _MAIN_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
@@ -33,7 +31,6 @@ TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
     "rest": re.compile(r"\s*:\w+ (.+?) \w+:"),
 }
 """Patterns of the first line of an entry that states a type."""
-_LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
 
 
 class ParameterText(msgspec.Struct, frozen=True):
@@ -255,8 +252,6 @@ def possible_sections(describable: Describable) -> Iterator[Possible]:
         yield Possible("returns", alone=not describable.parameters)
     if describable.raises:
         yield Possible("raises")
-    if describable.attributes:
-        yield Possible("attributes")
 
 
 def _left_out(describable: Describable, parsed: ParsedDocstring) -> list[str]:
@@ -269,37 +264,3 @@ def _left_out(describable: Describable, parsed: ParsedDocstring) -> list[str]:
     }
     names = [each.name for each in describable.parameters]
     return [name for name in names if name not in listed] if listed else []
-
-
-def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:
-    """Return the first sentence of the comment above a definition or at the top of a module."""
-    lines = source.utf8.decode("utf-8", "replace").split("\n")
-    if isinstance(node, ast.Module):
-        first = node.body[0].lineno - 1 if node.body else len(lines)
-        return _sentence(lines[:first])
-    start = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-    return _sentence(_contiguous(lines[: start - 1]))
-
-
-def _contiguous(lines: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for line in reversed(lines):
-        if not line.strip().startswith("#"):
-            break
-        found.insert(0, line)
-    return found
-
-
-def _sentence(lines: Sequence[str]) -> str:
-    """Return the first sentence of a comment, or an empty string if the comment is not prose."""
-    stripped = [line.strip() for line in lines if line.strip()]
-    if not stripped or not all(line.startswith("#") for line in stripped):
-        return ""
-    if any(is_for_tool(line) or _NOT_PROSE.match(line) for line in stripped):
-        return ""
-    if _LEGAL.search(" ".join(stripped)):
-        return ""
-    text = " ".join(line.lstrip("#: ").strip() for line in stripped).strip()
-    first = re.split(r"(?<=[a-z0-9)`][.!?])\s+(?=[A-Z`])", text)[0]
-    fit = first[:1].isupper() and len(first.split()) > 2 and first.isprintable()
-    return first if fit and "=" not in first and first.endswith(".") else ""

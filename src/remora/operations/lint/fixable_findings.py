@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from remora.operations.lint.recipes.catalog import RECIPES
+from remora.operations.lint.recipes.apply import RECIPES
 from remora.operations.lint.recipes.imports import UNUSED_IMPORTS
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.rules import fixable_codes
@@ -20,15 +20,9 @@ def place_of(finding: Finding) -> Place:
 
 
 class FixableFindings:
-    """The findings of a tree that may be fixed. Unsafe fixes are permitted only if `unsafe` is True.
-
-    `recipes` contains the recipes that may be used, by rule.
-    """
+    """The findings of a tree that may be fixed. Unsafe fixes are permitted only if `unsafe` is True."""
 
     def __init__(self, place: ToolTree, *, unsafe: bool) -> None:
-        self.recipes = {
-            code: recipe for code, recipe in RECIPES.items() if unsafe or not recipe.unsafe
-        }
         self._permitted = ("safe", "unsafe") if unsafe else ("safe",)
         self._selected = place.ruff.selected_rules()
 
@@ -53,7 +47,7 @@ class FixableFindings:
 
         `check` returns the findings of some rules in preview mode. Rules with a recipe are left out.
         """
-        rules = sorted(({each["code"] for each in wanted} & fixable_codes()) - self.recipes.keys())
+        rules = sorted(({each["code"] for each in wanted} & fixable_codes()) - RECIPES.keys())
         if not rules:
             return []
         places = {place_of(each) for each in wanted}

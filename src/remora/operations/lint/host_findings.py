@@ -1,18 +1,15 @@
 """The host function that lists the findings of a file, or of some nodes of a file."""
 
-import ast
 from collections.abc import Sequence
 from typing import Any
 
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
-from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.lint.fixable_findings import place_of
 from remora.operations.lint.left_alone import kept_findings
-from remora.operations.lint.recipes.exceptions import UNCHAINED, has_no_habit
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.node_findings import describe_findings
 from remora.tools.tree import ToolTree
@@ -22,9 +19,8 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     """Return the findings on the lines of several nodes of a file.
 
     `nodes` contains qualnames. If it is empty, the findings of the whole file are returned. The
-    result has the same keys as the result of `node_findings`, and `open_causes`, which is True if
-    exceptions need a cause, and the file does not show whether it should be hidden. Each finding
-    also has `kept`, the reason why fixes leave it alone, which is empty if they do not.
+    result has the same keys as the result of `node_findings`. Each finding also has `kept`, the reason
+    why fixes leave it alone, which is empty if they do not.
     """
     content = place.read(path)
     body = decode(path, content).body
@@ -34,13 +30,7 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     kept = kept_findings(place, path, body, every)
     for each in described["findings"]:
         each["kept"] = kept.get(place_of(each), "")
-    return {**described, "open_causes": _has_open_causes(body, found)}
-
-
-def _has_open_causes(body: str, found: Sequence[Finding]) -> bool:
-    tree = parse_text(body)
-    needs_cause = any(each["code"] == UNCHAINED for each in found)
-    return needs_cause and isinstance(tree, ast.AST) and has_no_habit(tree)
+    return described
 
 
 def findings_on_nodes(

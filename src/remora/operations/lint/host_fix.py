@@ -10,12 +10,13 @@ from remora.code.edit.text_lines import decode, split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
-from remora.operations.lint.assigned_attributes import is_written
+from remora.operations.lint.conventions import conventions_of
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import (
+    RECIPES,
     Proposal,
     apply_proposals,
     edited,
@@ -30,10 +31,9 @@ from remora.operations.lint.recipes.base import (
     nodes_with_parents,
     parse_source,
 )
-from remora.operations.lint.recipes.exceptions import HIDDEN, UNCHAINED
 from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
-from remora.tools.host.ruff.config_files import DEFAULT_MINOR, is_configured, oldest_minor
+from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.ruff.new_findings import new_findings, suspects
 from remora.tools.node_findings import describe_findings
@@ -46,11 +46,7 @@ _LONG_LINE = "long line"
 
 
 def fix_findings(
-    place: ToolTree,
-    path: str,
-    nodes: list[str],
-    unsafe: bool = False,
-    hide_causes: bool = False,
+    place: ToolTree, path: str, nodes: list[str], unsafe: bool = False
 ) -> dict[str, Any]:
     """Fix the findings of a file, or only the findings on the lines of `nodes`.
 
@@ -58,16 +54,12 @@ def fix_findings(
     other lines of the file, for example to add an import. Recipes then fix findings that ruff has
     no fix for. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
     left out. A file that was formatted before is formatted again. Generated files stay as they are.
-    With `hide_causes`, exceptions that need a cause are raised `from None`.
 
     Returns the counts of the fixed findings by code in `fixed`, and the result of `file_findings`
     for the new content in `left`.
     """
     with place.ruff.one_process():
-        fixer = _Fixer(place, path, place.read(path), nodes, unsafe=unsafe)
-        if hide_causes and UNCHAINED in fixer.recipes:
-            fixer.recipes[UNCHAINED] = HIDDEN
-        return _fix(place, path, fixer)
+        return _fix(place, path, _Fixer(place, path, place.read(path), nodes, unsafe=unsafe))
 
 
 def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
@@ -89,10 +81,7 @@ def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
 
 
 class _Fixer:
-    """Fixes the findings of one file.
-
-    `before` contains the findings of `content`, and `recipes` the recipes that are used, by rule.
-    """
+    """Fixes the findings of one file. `before` contains the findings of `content`."""
 
     def __init__(
         self, place: ToolTree, path: str, content: bytes, nodes: Sequence[str], *, unsafe: bool
@@ -106,7 +95,6 @@ class _Fixer:
         self._checked: dict[bytes, list[Finding]] = {}
         self._is_configured = is_configured(place, path)
         self._fixes = FixableFindings(place, unsafe=unsafe)
-        self.recipes = dict(self._fixes.recipes)
         self.before = self.check(content)
         self._left_alone = LeftAlone(place, path, decode(path, content).body, self.before)
 
@@ -147,7 +135,7 @@ class _Fixer:
 
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
-        recipes, conventions = self.recipes, self._conventions
+        conventions = self._conventions
         tries_preview = True
         for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
@@ -162,7 +150,7 @@ class _Fixer:
                 if not self._allows(each) and self._fixes.may_go_beyond_ruff(self._path, each)
             ]
             source = parse_source(self._path, body, conventions)
-            proposals = propose(source, wanted, recipes)
+            proposals = propose(source, wanted)
             proposals += _ruff_fixes(source, filter(self._allows, own))
             if tries_preview:
                 check = partial(self._place.ruff.check_text, self._path, body.encode())
@@ -198,14 +186,13 @@ class _Fixer:
         if codes:
             content = self._without(content, codes)
             extra = self._added(before, content)
-        recipes = self.recipes
         if not extra or any(map(self._kept(content).__contains__, map(place_of, extra))):
             return content, extra
-        if all(each["code"] in recipes for each in extra):
+        if all(each["code"] in RECIPES for each in extra):
             bodies = [decode(self._path, each).body for each in (self._content, content)]
             new = suspects(bodies[0], bodies[1], extra, self.check(content))
             source = parse_source(self._path, bodies[1], conventions)
-            more = verified(source, without_overlaps(propose(source, new, recipes)))
+            more = verified(source, without_overlaps(propose(source, new)))
             if len(more) >= len(extra):
                 content = self._format.formatted(edited(source, more))
                 extra = self._added(before, content)
@@ -246,15 +233,8 @@ class _Fixer:
         tree = parse_text(decode(self._path, self._content).body)
         if isinstance(tree, str):
             raise HostError(f"{self._path}: {tree}")
-        return Conventions(
-            width=self._format.width,
-            oldest=oldest_minor(self._place) or DEFAULT_MINOR,
-            sets_width=self._format.sets_width,
-            names_before=frozenset(
-                node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)
-            ),
-            is_written=lambda name: is_written(self._place, name),
-        )
+        names = {node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)}
+        return conventions_of(self._place, self._format, names)
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""

@@ -1,6 +1,7 @@
 """Number of lint findings in each node, from a single ruff run over all planned files."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,12 @@ from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
-from remora.operations.lint.assigned_attributes import is_written
+from remora.operations.lint.conventions import conventions_of
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import kept_findings
-from remora.operations.lint.recipes.apply import propose
-from remora.operations.lint.recipes.base import Conventions, Recipe, parse_source
-from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
+from remora.operations.lint.recipes.apply import RECIPES, propose
+from remora.operations.lint.recipes.base import parse_source
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.host.ruff.ruff import Ruff
@@ -61,7 +61,7 @@ def fixable_findings(
         if not fixes.has_fix(each) and fixes.may_go_beyond_ruff(each["path"], each)
     ]
     fixable += fixes.in_preview(others, ruff.findings)
-    fixable += _fixed_by_recipes(place, others, fixes.recipes)
+    fixable += _fixed_by_recipes(place, others)
     place.ruff.find_formatted(sorted({each["path"] for each in fixable}))
     if options.get("open"):
         known = {place_of(each) for each in fixable}
@@ -125,37 +125,16 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return by_path
 
 
-def _fixed_by_recipes(
-    place: ToolTree,
-    findings: Sequence[Finding],
-    recipes: Mapping[str, Recipe],
-) -> list[Finding]:
+def _fixed_by_recipes(place: ToolTree, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings that recipes apply to."""
     fixed: list[Finding] = []
-    for path, here in _by_path([each for each in findings if each["code"] in recipes]).items():
-        try:
-            fixed += _proposed(place, path, here, recipes)
-        except HostError:  # it does not parse
-            continue
+    for path, here in _by_path([each for each in findings if each["code"] in RECIPES]).items():
+        with suppress(HostError):  # it does not parse
+            text = decode(path, place.read(path))
+            conventions = conventions_of(place, FileFormat(place, path, text))
+            source = parse_source(path, text.body, conventions)
+            fixed += [each.finding for each in propose(source, here)]
     return fixed
-
-
-def _proposed(
-    place: ToolTree,
-    path: str,
-    findings: Sequence[Finding],
-    recipes: Mapping[str, Recipe],
-) -> list[Finding]:
-    text = decode(path, place.read(path))
-    style = FileFormat(place, path, text)
-    conventions = Conventions(
-        width=style.width,
-        oldest=oldest_minor(place) or DEFAULT_MINOR,
-        sets_width=style.sets_width,
-        is_written=lambda name: is_written(place, name),
-    )
-    source = parse_source(path, text.body, conventions)
-    return [each.finding for each in propose(source, findings, recipes)]
 
 
 class _RuffRuns:

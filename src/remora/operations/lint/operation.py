@@ -73,7 +73,6 @@ LINT = Operation(
     by_default=True,
     asks_writers=True,
     decides_by_rules=True,
-    offers_choices=True,
     load=_load,
     settings=_settings,
     totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),

@@ -1,6 +1,6 @@
 """Agent settings taken from the run's configuration."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from remora.agents.decision.query_settings import (
@@ -15,8 +15,6 @@ from remora.memory.prompt.history import LONG_TRACK
 from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS
 from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
-from remora.runs.records.measured_models import MeasuredModel, ModelUse, measured_use
 
 _LARGER_CONTEXT = 16_000
 """Tokens that a larger model is assumed to read if its server does not say how many it can."""
@@ -66,29 +64,6 @@ def _renderer_and_decoding(config: Config) -> tuple[str, str]:
     if (renderer, config.model.decoding) == ("functiongemma", "tool_call"):
         return FUNCTIONGEMMA_TOOLS, "auto"
     return f"{renderer}/1", config.model.decoding
-
-
-def may_choose(
-    project: Project, agent: Agent, model: Model, measured: Iterable[MeasuredModel]
-) -> bool:
-    """Return True if the model's choices between complete candidates count.
-
-    For a built-in agent, they count if the model is measured to be better than rules on this
-    project, or is being measured. Agents of users have nothing to compare with. `measured` contains
-    the project's figures.
-    """
-    operation, own = agent.definition.operation, project.config.model
-    can_be_measured = agent.builtin and operation in project.operations.restorers
-    if project.measures_models or not can_be_measured:
-        return True
-    use = ModelUse(
-        operation=operation,
-        model=model.name,
-        decoding=own.decoding,
-        renderer=own.renderer,
-    )
-    known = measured_use(measured, use)
-    return known is not None and known.helps
 
 
 def larger_settings(config: Config, model: Model, request: RunRequest) -> QuerySettings:

@@ -21,7 +21,6 @@ from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import (
     larger_settings,
     max_turns_for,
-    may_choose,
     options_for,
     query_settings_for,
 )
@@ -172,9 +171,7 @@ def _query_settings(
         prepared, model = run.prepared, run.model(agent)
         config = prepared.project.config
         turns = max_turns_for(config, agent, prepared.request)
-        settings = query_settings_for(config, agent, model, prepared.request)
-        chooses = may_choose(prepared.project, agent, model, run.measured)
-        return model, msgspec.structs.replace(settings, chooses=chooses), turns
+        return model, query_settings_for(config, agent, model, prepared.request), turns
     model = run.model(agent, start.model.get("name"))
     settings = recorded_query_settings(start, start.model)
     check_model_can(model, settings.strategy)

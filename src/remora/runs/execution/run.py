@@ -15,7 +15,6 @@ from remora.runs.execution.engine import LocalEngine, Work, make_shards
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.records.measured_models import MeasuredModel, read_measured
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import SharedWork, ToolTree
@@ -86,11 +85,6 @@ class Run:
     def model_name(self) -> str:
         """Name of the model of agents that do not name another one."""
         return str(self.settings["model_name"])
-
-    @cached_property
-    def measured(self) -> tuple[MeasuredModel, ...]:
-        """The figures of models on this project, read only once, so all jobs use the same ones."""
-        return read_measured(self.prepared.project.state)
 
     def shared_work(self, operation: str) -> SharedWork:
         """Return what the jobs of an operation share, also with those that have ended."""

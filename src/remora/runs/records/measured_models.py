@@ -1,7 +1,6 @@
 """What models were worth on a project, as `remora eval restore` measured it.
 
-The figures are in the project's state folder. Without them, no choice of a model between complete
-candidates of a built-in operation counts.
+The figures are in the project's state folder.
 """
 
 from collections.abc import Iterable, Sequence

@@ -21,7 +21,6 @@ from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.measured_models import keep_measured, read_measured
 from remora.runs.records.results import RunView, read_run
 from remora.runs.report.github import ChangedLines
 from remora.runs.report.patch import combined_patch
@@ -148,7 +147,6 @@ def _private_project(invocation: Invocation, request: RunRequest, folder: Path) 
     project = open_project(invocation, request.paths)
     trace = TraceFolder(project.root, folder / "records")
     state = folder / "state" / "roots" / project.state.name
-    keep_measured(state, read_measured(project.state))  # they decide what a model may choose
     return replace(
         project, trace=trace, open_store=cache(lambda: JsonlTraceStore(trace.path)), state=state
     )

@@ -23,19 +23,11 @@ _REST = re.compile(r"\s*:param (\w+) \w+:.*|\s*:type \w+: *(\w+)(?:, optional| o
 _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
 _MOST_PAIRS = 1000
-
-
 """Pairs of an unknown and a missing name (decision). If there are more, their names are not compared:
 so many parameters are not renamed at once."""
-
-
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
-
-
 """The start of a line such as `name : type` or `name (type): text`."""
-
-
 _TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
 _CHANGES_SIGNATURE = re.compile(
     r"option|argument|param|inject|event|pass_|patch|given|wrap|kw|sig|alias|rename|deprecat|compat"

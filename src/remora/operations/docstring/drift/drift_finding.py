@@ -19,11 +19,7 @@ DriftCode = Literal[
     "unraised-exception",
     "missing-exception",
     "no-result",
-    "wrong-result",
-    "inverted-result",
 ]
-
-
 _KEEP_SIGNATURE = frozenset(
     (
         *("staticmethod", "classmethod", "property", "cached_property", "abstractmethod"),

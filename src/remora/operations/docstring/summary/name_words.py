@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-from remora.ids import MODULE
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.word_forms import stem
 
@@ -34,7 +33,7 @@ def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
 
 
 def _names(found: DocumentedNode) -> Iterator[str]:
-    yield from found.qualname.replace(MODULE, "").split(".")
+    yield from found.qualname.split(".")
     if isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from (each.arg for each in ast.walk(found.node.args) if isinstance(each, ast.arg))
         yield from (

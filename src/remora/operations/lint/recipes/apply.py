@@ -2,23 +2,29 @@
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.errors import HostError
-from remora.operations.lint.recipes.base import (
-    PythonSource,
-    Recipe,
-    RecipeFix,
-    Verify,
-    parse_source,
-)
-from remora.operations.lint.recipes.imports import needed_imports
+from remora.operations.lint.recipes.ambiguous import PLAIN_CHARACTERS
+from remora.operations.lint.recipes.base import PythonSource, RecipeFix, Verify, parse_source
+from remora.operations.lint.recipes.class_variables import CLASS_VARIABLES
+from remora.operations.lint.recipes.comment_wrapping import WRAPPED_COMMENTS
+from remora.operations.lint.recipes.docstring_text import IMPERATIVE, PERIOD
+from remora.operations.lint.recipes.exceptions import CHAINED
+from remora.operations.lint.recipes.imports import UNUSED_IMPORTS, needed_imports
+from remora.operations.lint.recipes.summary import SUMMARY_LINE
 from remora.operations.lint.reverting import causes_elsewhere
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.new_findings import comparison_key, new_findings
 
+_RECIPES = (
+    *(WRAPPED_COMMENTS, SUMMARY_LINE, IMPERATIVE, PERIOD, CLASS_VARIABLES, CHAINED),
+    *(PLAIN_CHARACTERS, UNUSED_IMPORTS),
+)
+RECIPES = {code: recipe for recipe in _RECIPES for code in recipe.codes}
+"""All recipes, by rule."""
 Settled = tuple[bytes, list[Finding]]
 Settle = Callable[[str], Settled]
 """Returns the final content for an edited version of the file, and its findings."""
@@ -149,17 +155,13 @@ def _keeping(source: PythonSource, proposals: Sequence[Proposal]) -> list[Propos
     return [*_keeping(source, proposals[:middle]), *_keeping(source, proposals[middle:])]
 
 
-def propose(
-    source: PythonSource, findings: Sequence[Finding], recipes: Mapping[str, Recipe]
-) -> list[Proposal]:
-    """Return the fixes of all findings that a recipe applies to. `recipes` is keyed by rule."""
-    proposals: list[Proposal] = []
-    for finding in findings:
-        recipe = recipes.get(finding["code"])
-        fix = recipe.fix(source, finding) if recipe is not None else None
-        if recipe is not None and fix is not None:
-            proposals.append(Proposal(finding, fix, recipe.keeps))
-    return proposals
+def propose(source: PythonSource, findings: Sequence[Finding]) -> list[Proposal]:
+    """Return the fixes of all findings that a recipe applies to."""
+    return [
+        Proposal(finding, fix, recipe.keeps)
+        for finding in findings
+        if (recipe := RECIPES.get(finding["code"])) and (fix := recipe.fix(source, finding))
+    ]
 
 
 def apply_proposals(

@@ -257,14 +257,12 @@ class Recipe:
     """Fixes the findings of some rules.
 
     `fix` returns the fix of a finding, or None if the recipe does not apply to it. `keeps` verifies
-    the version with all fixes of the recipe. If `unsafe` is true, the recipe is used only if unsafe
-    fixes are permitted.
+    the version with all fixes of the recipe.
     """
 
     codes: tuple[str, ...]
     fix: Callable[[PythonSource, Finding], RecipeFix | None]
     keeps: Verify
-    unsafe: bool = False
 
 
 def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource:

@@ -33,12 +33,6 @@ _VERBS = re.compile(
 """Verbs in the third person that are not a plural noun, or seldom."""
 _CLAUSE = re.compile(r"\b(?:that|which|who|when|if|where|while|after|before|whose)\b")
 _NEXT_SENTENCE = re.compile(r"[.!?]\s+([A-Z][a-z]+s)\b(?! (?:are|is|have|can|will|may|must|of)\b)")
-_THIS = re.compile(
-    r"(?P<lead>This (?:(?P<noun>function|method|routine|helper|fixture|class|decorator|module)"
-    r" (?:simply |just )?|is (?=an? |the (?!same))))(?:(?P<article>an?|the)|(?P<verb>[a-z]+s))(?= )"
-)
-_FUNCTIONS = ("function", "method", "routine", "helper", "fixture", "decorator")
-_AUXILIARY = ("is", "has", "was", "does", "exists", "needs", "expects", "assumes", "takes", "works")
 _STATES = ("contains", "accepts", "allows", "represents", "acts", "helps", "serves", "requires")
 """Verbs of what a function is, not of what it does."""
 _PLURAL = re.compile(r"\w+ (?:of|are|were|have|which|that are|to be|used|for which|in which)\b")
@@ -155,32 +149,5 @@ def _ends_paragraph(source: PythonSource, literal: ast.Constant, number: int) ->
     return not following or (number + 1 == literal.end_lineno and following[:3] in QUOTES)
 
 
-def without_this(source: PythonSource, finding: Finding) -> RecipeFix | None:
-    """D404: start a docstring with the verb or noun that follows "This function" or "This is"."""
-    literal = source.docstring_at(finding["line"])
-    if literal is None:
-        return None
-    column, number = opening(source, literal)
-    shape = _THIS.match(source.line(number), column or 0) if column is not None else None
-    if shape is None:
-        return None
-    sentence = _paragraph(source, literal, number, shape.end("lead"))
-    word = shape["article"] or shape["verb"]
-    if shape["verb"]:
-        verb = _imperative(shape["verb"])
-        if shape["verb"] in _AUXILIARY:
-            return None
-        if shape["noun"] in _FUNCTIONS:
-            if verb is None or _other_verbs(sentence, 0) != []:
-                return None
-            word = verb
-    elif re.search(r"\b(?:and|but|so|because) (?:it|this|is|they|you|we)\b|;", sentence):
-        return None
-    start = source.lines[number - 1].start + shape.start("lead")
-    stop = source.lines[number - 1].start + shape.end()
-    return RecipeFix((Edit(start, stop, word.capitalize()),))
-
-
 PERIOD = Recipe(codes=("D400", "D415"), fix=end_with_period, keeps=same_tree_but_docstrings)
-WITHOUT_THIS = Recipe(codes=("D404",), fix=without_this, keeps=same_tree_but_docstrings)
 IMPERATIVE = Recipe(codes=("D401",), fix=use_imperative, keeps=same_tree_but_docstrings)

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 
 from remora.code.edit.edits import Edit
@@ -17,7 +17,6 @@ from remora.operations.lint.recipes.base import (
 )
 from remora.tools.host.ruff.finding import Finding
 
-UNCHAINED = "B904"
 _NAMES = ("err", "error", "exc", "e", "ex", "exception")
 
 
@@ -28,21 +27,6 @@ def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
     What people choose is a habit of the project: the other choices in the same file and package
     tell it in 84 % of cases, and `from` with a name alone in 75 %.
     """
-    return _chained(source, finding, hides=source.once(_hides_causes))
-
-
-def hide(source: PythonSource, finding: Finding) -> RecipeFix | None:
-    """B904: raise `from None`."""
-    return _chained(source, finding, hides=True)
-
-
-def has_no_habit(tree: ast.AST) -> bool:
-    """Return True if a file raises as many exceptions `from None` as from a name."""
-    hidden, named = _causes(ast.walk(tree))
-    return hidden == named
-
-
-def _chained(source: PythonSource, finding: Finding, *, hides: bool) -> RecipeFix | None:
     at = source.position(finding["line"], finding["column"])
     around = source.enclosing(at)
     raised = next((node for node in reversed(around) if isinstance(node, ast.Raise)), None)
@@ -50,7 +34,7 @@ def _chained(source: PythonSource, finding: Finding, *, hides: bool) -> RecipeFi
     if raised is None or handler is None or raised.cause or not _is_new(raised.exc):
         return None
     end = source.span(raised)[1]
-    if hides:
+    if source.once(_hides_causes):
         return RecipeFix((Edit(end, end, " from None"), *_unused_name(source, handler)))
     if handler.name:
         return None if _is_rebound(handler) else _with_cause(end, handler.name)
@@ -88,15 +72,9 @@ def _with_new_name(
 
 def _hides_causes(source: PythonSource) -> bool:
     """Return True if more exceptions of the file are raised `from None` than from a name."""
-    hidden, named = _causes(source.nodes)
-    return hidden > named
-
-
-def _causes(nodes: Iterable[ast.AST]) -> tuple[int, int]:
-    """Return how many exceptions are raised `from None`, and how many from a name."""
-    causes = [node.cause for node in nodes if isinstance(node, ast.Raise)]
+    causes = [node.cause for node in source.nodes if isinstance(node, ast.Raise)]
     hidden = sum(isinstance(cause, ast.Constant) for cause in causes)
-    return hidden, sum(isinstance(cause, ast.Name) for cause in causes)
+    return hidden > sum(isinstance(cause, ast.Name) for cause in causes)
 
 
 def _is_new(raised: ast.expr | None) -> bool:
@@ -206,5 +184,4 @@ def _without_causes(statements: Statements) -> str:
     return dump(copies)
 
 
-CHAINED = Recipe(codes=(UNCHAINED,), fix=chain, keeps=_same_but_causes)
-HIDDEN = Recipe(codes=(UNCHAINED,), fix=hide, keeps=_same_but_causes)
+CHAINED = Recipe(codes=("B904",), fix=chain, keeps=_same_but_causes)

@@ -1,8 +1,13 @@
-"""Search of a project for code that assigns an attribute."""
+"""What recipes may rely on in a project: its line length, Python version and assigned attributes."""
 
 import re
+from collections.abc import Iterable
+from functools import partial
 
 from remora.errors import HostError
+from remora.operations.lint.formatting import FileFormat
+from remora.operations.lint.recipes.base import Conventions
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.tree import ToolTree
 
 _MOST_FILES = 300
@@ -17,9 +22,21 @@ _WRITES = (
 """Ways to assign an attribute."""
 
 
-def is_written(place: ToolTree, name: str) -> bool:
+def conventions_of(
+    place: ToolTree, style: FileFormat, names_before: Iterable[str] = ()
+) -> Conventions:
+    return Conventions(
+        width=style.width,
+        oldest=place.once(oldest_minor) or DEFAULT_MINOR,
+        sets_width=style.sets_width,
+        names_before=frozenset(names_before),
+        is_written=partial(_is_written, place),
+    )
+
+
+def _is_written(place: ToolTree, name: str) -> bool:
     """Return True if a file of the project assigns an attribute of this name."""
-    paths = list(place.files.glob("**/*.py", look=place.left))
+    paths = place.files.glob("**/*.py", look=place.left)
     if len(paths) > _MOST_FILES:
         return True
     try:
@@ -29,7 +46,6 @@ def is_written(place: ToolTree, name: str) -> bool:
 
 
 def _writes(content: bytes, name: bytes) -> bool:
-    """Return True if some code may assign an attribute of a name."""
     if name not in content:
         return False
     return any(re.search(form % re.escape(name), content, re.MULTILINE) for form in _WRITES)
