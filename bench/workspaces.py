@@ -4,15 +4,13 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from remora.files.project_files import ProjectFiles
-from remora.workspaces.copy.driver_choice import OVERLAY, make_driver, overlay_problem
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
-from remora.workspaces.copy.workspace import Workspace, WorkspaceDriver
+from remora.workspaces.copy.workspace import Workspace
 
 SIZES = (1_000, 3_000, 10_000)
 ROUNDS = 15
@@ -37,11 +35,6 @@ def main() -> dict[str, float]:
             )
             print(f"    which is {new_copy / plain:.1f} x a plain copy of files")
             ratios = _slots(SlotDriver(base, folder / "slots"), new_copy)
-            problem = overlay_problem(folder)
-            if problem:
-                print(f"  no layers here: {problem}")
-            else:
-                ratios |= _layers(make_driver(OVERLAY, base, folder), (new_copy, plain))
     return ratios
 
 
@@ -82,7 +75,6 @@ def _slots(driver: SlotDriver, new_copy: float) -> dict[str, float]:
 
     again = _shortest(opened, lambda: _work(workspace))
     _print_ratios(
-        "slot",
         new_copy,
         {
             "reset after a job": reset,
@@ -99,45 +91,7 @@ def _slots(driver: SlotDriver, new_copy: float) -> dict[str, float]:
     }
 
 
-def _layers(driver: WorkspaceDriver, copies: tuple[float, float]) -> dict[str, float]:
-    """Measure layers; `copies` are the times of a new copy, ours and plain."""
-    new_copy, plain = copies
-
-    def opened() -> None:
-        with driver.open():
-            pass
-
-    with closing(driver):
-        begun = time.perf_counter()
-        opened()
-        first = time.perf_counter() - begun
-        create = _shortest(opened)
-        with driver.open() as workspace:
-            _work(workspace)
-            time.sleep(_A_TICK_S)
-            look = _shortest(workspace.snapshot)
-            workspace.reset()
-            reset = _shortest(workspace.reset, lambda: _work(workspace))
-    _print_ratios(
-        "overlay",
-        new_copy,
-        {
-            "first of a run": first,
-            "opened and closed": create,
-            "a look after a job": look,
-            "reset after a job": reset,
-        },
-    )
-    print(f"    opened and closed: 1/{plain / create:.0f} of a plain copy of files")
-    return {
-        "create_to_copy_anew": create / new_copy,
-        "create_to_plain_copy": create / plain,
-        "layer_look_to_copy_anew": look / new_copy,
-    }
-
-
-def _print_ratios(driver: str, new_copy: float, taken: dict[str, float]) -> None:
-    print(f"  {driver}")
+def _print_ratios(new_copy: float, taken: dict[str, float]) -> None:
     for name, seconds in taken.items():
         print(f"    {name:22} {seconds * 1000:7.2f} ms   1/{new_copy / seconds:.0f} of a new copy")
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
-from remora.sandbox.proc_paths import path_for_command
 from remora.sandbox.process import run_attached
 from remora.sandbox.supervisor_client import Command
 from tests.isolation_levels import MARK, survivors
@@ -111,12 +110,10 @@ class World:
             seen[name] = Path("/proc/sys/kernel", name).read_text()
         return seen
 
-    def attack(
-        self, name: str, level: int, *, terminal: int | None = None, copy: Path | None = None
-    ) -> tuple[int, str]:
-        """Run an attack with pytest as it is run for observation, in the project or in a copy of
-        it; its code and what it printed, unless that went to a terminal."""
-        project = copy or self.project
+    def attack(self, name: str, level: int, *, terminal: int | None = None) -> tuple[int, str]:
+        """Run an attack with pytest as it is run for observation; its code and what it printed,
+        unless that went to a terminal."""
+        project = self.project
         target = project / _INSIDE / f"test_{name}.py"
         shutil.copy(ATTACKS / f"{name}.py", target)
         self.before = self.state()
@@ -129,7 +126,7 @@ class World:
             confinement=Confinement(
                 read=interpreter_paths(Path(sys.executable), trusted=True), scratch=(project,)
             ),
-            environment={**self._told(), "WORLD_PROJECT": str(path_for_command(project))},
+            environment={**self._told(), "WORLD_PROJECT": str(project)},
         )
         with output.open("wb") as file:
             stdout = file.fileno() if terminal is None else terminal

@@ -10,17 +10,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
-from remora.files.project_files import project_files
-from remora.workspaces.copy.driver_choice import make_driver
-from remora.workspaces.copy.snapshot import take_base
 from tests.adversarial.attack_targets import ATTACKS, World
 from tests.isolation_levels import need
-from tests.workspaces.conftest import skip_without
 
 NAMES = sorted(path.stem for path in ATTACKS.glob("*.py") if path.stem != "inside")
 ENDS_ITSELF = {"kill_them_all": {0, -signal.SIGKILL}, "kill_parent": {0, -signal.SIGKILL}}
@@ -56,20 +50,6 @@ STOPPED_BY_LANDLOCK = (
     "signals",
     "tcp_listener",
 )
-FROM_A_LAYER = (
-    "chroot",
-    "daemons",
-    "hard_links",
-    "kill_parent",
-    "mounts",
-    "outside_files",
-    "own_tree",
-    "privileged_calls",
-    "privileges",
-    "proc_memory",
-    "ptrace",
-    "unshare",
-)
 
 
 @pytest.fixture(params=[2, pytest.param(3, marks=pytest.mark.slow)], ids="L{}".format)
@@ -81,22 +61,6 @@ def level(request: pytest.FixtureRequest) -> int:
 def test_an_attack_reaches_nothing(world: World, name: str, level: int) -> None:
     code, said = world.attack(name, level)
     assert code in ENDS_ITSELF.get(name, {0}), said
-    world.check()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FROM_A_LAYER)
-def test_an_attack_from_a_layer_reaches_nothing(
-    world: World, name: str, level: int, tmp_path: Path
-) -> None:
-    """Where it runs, somebody may mount: it must not be it."""
-    skip_without("overlay", tmp_path)
-    base = take_base(world.project, project_files(world.project), tmp_path / "base")
-    driver = make_driver("overlay", base, tmp_path / "cache")
-    with closing(driver), driver.open() as workspace:
-        code, said = world.attack(name, level, copy=workspace.tree)
-        assert code in ENDS_ITSELF.get(name, {0}), said
-        assert [*workspace.snapshot()] == [f"tests/adversarial/attacks/test_{name}.py"]
     world.check()
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from remora.sandbox.supervisor_client import bubblewrap_path
 from tests.adversarial.limited_machines import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
-from tests.workspaces.conftest import skip_without
 
 BEST_OF_ALL = 3 if bubblewrap_path() else 2
 TESTS = """
@@ -133,28 +132,6 @@ def test_a_missing_required_level_stops_everything(folder: Path, words: tuple[st
     assert "supports only L1" in refused.document["error"]["message"]
     assert "user namespaces" in refused.document["error"]["hint"]
     assert not (folder / "project" / "ran").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("machine", "works"), [((), True), (ORDINARY, True), (NO_USERS, False)])
-def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
-    folder: Path, machine: Sequence[str], works: bool
-) -> None:
-    if works:
-        skip_without("overlay", folder)
-    wanted = {"REMORA_WORKSPACE__DRIVER": "overlay"}
-    told = remora(machine, folder, "doctor", environ=wanted).document
-    (check,) = [check for check in told["checks"] if check["name"] == "overlay"]
-    assert (check["ok"], check["needed"]) == (works, True)
-    done = remora(machine, folder, "analyze", "--dry-run", environ=wanted)
-    assert done.code == (0 if works else 2), done.err
-    if not works:
-        message, hint = done.document["error"]["message"], done.document["error"]["hint"]
-        assert message.startswith(
-            "workspace.driver: overlay does not work on this machine: cannot create a user"
-        )
-        assert "workspace.driver: slot, which works everywhere" in hint
-    assert remora(machine, folder, "analyze", "--dry-run").code == 0, "slots always do"
 
 
 def test_an_available_required_level_stops_nothing(folder: Path) -> None:

@@ -43,7 +43,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
-from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
@@ -76,7 +76,6 @@ class Play:
     options: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     python: ProjectPython | None = None
-    driver: str = "slot"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,10 +154,8 @@ class Theatre:
         clock = ticking()
         model = play.model or scripted(play.answers)
         path = folder.agent_stream(job.agent_id)
-        driver = make_driver(play.driver, base, root.parent / "cache")
         with (
-            closing(driver),
-            driver.open() as workspace,
+            SlotDriver(base, root.parent / "cache" / "slots").open() as workspace,
             closing(RuffBase(base.folder)) as ruff,
         ):
             writer = JsonlEventEmitter.open(

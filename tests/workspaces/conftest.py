@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from remora.files.project_files import project_files
-from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 
@@ -28,10 +27,3 @@ def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
         str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode & 0o777)
         for path in files
     }
-
-
-def skip_without(driver: str, folder: Path) -> None:
-    """Skip a test where this machine does not have the driver."""
-    problem = overlay_problem(folder.parent) if driver == OVERLAY else ""
-    if problem:
-        pytest.skip(f"this machine has no layers: {problem}")

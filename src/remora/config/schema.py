@@ -235,11 +235,6 @@ class HubConfig(Section):
 class WorkspaceConfig(Section):
     """Private copies of the project for agents."""
 
-    driver: Literal["auto", "slot", "overlay"] = "auto"
-    """Method of making copies. slot copies files and works everywhere. overlay adds an in-memory
-    layer over one frozen copy and requires Linux with user namespaces. auto uses slot. If overlay
-    is set but does not work, runs do not start, and `remora doctor` shows the reason.
-    """
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
     """Minimum isolation level of subprocesses, from 0 to 3. Runs do not start on a machine with a
     lower level. `remora doctor` shows the machine's level. A project's file can only raise the

@@ -22,7 +22,6 @@ from remora.models.provider import ModelStatus
 from remora.pym import Limits, load_source
 from remora.tools.host.ruff.config_files import SETTINGS
 from remora.tools.tree import ToolTree
-from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)
 
@@ -50,18 +49,6 @@ def check_machine(root: Path, folders: UserFolders) -> list[DoctorCheck]:
         _writable("state", folders.state),
         _root(root),
     ]
-
-
-def check_overlay(driver: str, folders: UserFolders) -> DoctorCheck:
-    """Check that overlay copies work. The check is needed only if `driver` is `overlay`."""
-    problem = overlay_problem(folders.cache)
-    return DoctorCheck(
-        name="overlay",
-        ok=not problem,
-        detail=problem or "workspace.driver: overlay works on this machine",
-        needed=driver == OVERLAY,
-        hint="use workspace.driver: slot, which works everywhere",
-    )
 
 
 def check_database(measure: Callable[[], str]) -> DoctorCheck:

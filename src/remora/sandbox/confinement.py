@@ -8,9 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from remora.errors import HostError
-from remora.sandbox.proc_paths import split_view
-
 _PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr")
 _STORES = ("/nix/store", "/gnu/store")
 _ETC = (
@@ -58,27 +55,18 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
     """The existing paths of a confinement, as real paths. Paths inside other paths are left out.
 
-    `links` contains the symbolic links that lead to these paths. Paths are valid in the mount
-    namespace of the process `view_pid`, or in the current mount namespace if `view_pid` is 0.
+    `links` contains the symbolic links that lead to these paths.
     """
 
     read: tuple[str, ...]
     write: tuple[str, ...]
     scratch: tuple[str, ...]
     links: dict[str, str]
-    view_pid: int
 
 
 def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
-    """Resolve a confinement for a command that runs in `folder`.
-
-    Raises HostError if the paths belong to more than one workspace.
-    """
+    """Resolve a confinement for a command that runs in `folder`."""
     links = dict(_system()[0])
-    named = (folder, *confinement.read, *confinement.write, *confinement.scratch)
-    views = {view for view, _, _ in map(split_view, map(str, named)) if view}
-    if len(views) > 1:
-        raise HostError("a command can use only one workspace")
     scratch = _real_paths(confinement.scratch, links)
     write = _outermost(_real_paths(confinement.write, links), ())
     read = [*_system()[1], *_real_paths((folder, *confinement.read), links)]
@@ -90,7 +78,6 @@ def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
         write=write,
         scratch=covered,
         links={path: target for path, target in links.items() if not _is_inside(path, visible)},
-        view_pid=max(views, default=0),
     )
 
 
@@ -102,19 +89,12 @@ def _system() -> tuple[dict[str, str], tuple[str, ...]]:
 
 def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
     """Return the real paths of existing paths, and add the links to these paths to `links`."""
-    found: list[str] = []
-    for path in paths:
-        _, prefix, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
-        real = _follow(inside, prefix, links)
-        found += [real] if os.path.lexists(prefix + real) else []
-    return found
+    real = [_follow(os.path.abspath(path), links) for path in paths]  # noqa: PTH100 - keeps links
+    return [path for path in real if os.path.lexists(path)]
 
 
-def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
-    """Resolve all links in `path`, and add each link to `links`.
-
-    `prefix` is the path to the root of the mount namespace that `path` belongs to.
-    """
+def _follow(path: str, links: dict[str, str]) -> str:
+    """Resolve all links in `path`, and add each link to `links`."""
     done, parts, links_followed = "/", deque(path.split("/")), 0
     while parts and links_followed <= _MAX_LINKS:
         if (part := parts.popleft()) in ("", "."):
@@ -124,7 +104,7 @@ def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
             continue
         here = os.path.join(done, part)  # noqa: PTH118 - text
         try:
-            target = os.readlink(prefix + here)  # noqa: PTH115 - text
+            target = os.readlink(here)  # noqa: PTH115 - text
         except OSError:
             done = here
             continue

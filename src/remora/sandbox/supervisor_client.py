@@ -24,7 +24,6 @@ from remora.sandbox.child.command_record import (
     encode_record,
 )
 from remora.sandbox.confinement import Confinement, resolve_paths
-from remora.sandbox.proc_paths import path_for_command
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0
@@ -36,10 +35,20 @@ import sys
 for name, folder in zip(("remora", "remora.sandbox"), sys.argv[1:3]):
     package = sys.modules[name] = type(sys)(name)
     package.__path__ = [folder]
-from remora.sandbox.child.{module} import main
+from remora.sandbox.child.supervisor import main
 main(sys.argv[3:])
 """
 _CHILD = Path(child.__file__).parent
+_SUPERVISOR = [
+    sys.executable,
+    "-I",
+    "-S",
+    "-c",
+    _BARE,
+    str(_CHILD.parent.parent),
+    str(_CHILD.parent),
+]
+"""Command line of the supervisor in a bare interpreter, which does not import parent packages."""
 
 Streams = tuple[int | None, int | None, int | None]
 
@@ -148,15 +157,6 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
     return ours | dict(command.environment)
 
 
-def bare_interpreter_argv(module: str) -> list[str]:
-    """Return a command line that runs a module of `sandbox.child` in a bare interpreter.
-
-    The parent packages of the module are not imported.
-    """
-    packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
-    return [sys.executable, "-I", "-S", "-c", _BARE.format(module=module), *packages]
-
-
 def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
     paths = resolve_paths(command.confinement, command.folder)
     cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
@@ -166,8 +166,7 @@ def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list
         "report": [lifeline.report_writer],
         "seconds": [command.seconds],
         "limit": [cpu, _FILE_BYTES, _ADDRESS_SPACE, command.memory],
-        "folder": [str(path_for_command(command.folder))],
-        "view": [paths.view_pid],
+        "folder": [str(command.folder.resolve())],
         "spare": [spare],
         "bwrap": [bubblewrap_path() if level == BUBBLEWRAP else ""],
         "read": list(paths.read),
@@ -188,7 +187,7 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     try:
         child = subprocess.Popen(
-            [*bare_interpreter_argv("supervisor"), *words],
+            [*_SUPERVISOR, *words],
             cwd=command.folder,
             env=environment,
             stdin=streams[0],

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
-from remora.sandbox.proc_paths import path_for_command
 from remora.threads import raise_if_cancelled
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -27,7 +26,7 @@ class FileTree:
 
     def __init__(self, tree: Path) -> None:
         self.tree = tree
-        self.seen = path_for_command(tree)
+        self.seen = tree.resolve()
         self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import new_run_id
 from remora.usecases.tool_lookup import tool_named
 from remora.workspaces.copy.changes import diff
-from remora.workspaces.copy.driver_choice import make_driver, require_driver
+from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import take_base
 from remora.workspaces.copy.workspace import Workspace
 
@@ -90,7 +90,6 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
         if any(each.runs_project_code for each in tool.grants)
         else None
     )
-    require_driver(project.config.workspace.driver, project.cache)
     with _workspace(project) as workspace:
         if isinstance(given.get(_TARGET), _TargetName):
             given[_TARGET] = _target(given[_TARGET], workspace)
@@ -234,8 +233,7 @@ def _workspace(project: Project) -> Iterator[Workspace]:
     folder = project.cache / "bases" / f"tool-{new_run_id()}"
     try:
         base = take_base(project.root, files, folder)
-        driver = make_driver(project.config.workspace.driver, base, project.cache)
-        with closing(driver), driver.open() as workspace:
+        with SlotDriver(base, project.cache / "slots").open() as workspace:
             yield workspace
     finally:
         try_remove_tree(folder)

@@ -16,7 +16,6 @@ from remora.operations.test.runner.mutation_check import Proof, prove_together
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import Play, Played, Theatre, a_job, of_job
-from tests.workspaces.conftest import skip_without
 
 SIZES = '''\
 def parse_size(text):
@@ -69,12 +68,10 @@ def checks(played: Played) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("driver", [pytest.param("slot", marks=pytest.mark.slow), "overlay"])
 def test_one_test_is_written_and_proved(
-    theatre: Theatre, agent: Agent, plain_python: ProjectPython, driver: str
+    theatre: Theatre, agent: Agent, plain_python: ProjectPython
 ) -> None:
-    skip_without(driver, theatre.folder)
-    played = theatre.play(a_play(agent, "parse_size", python=plain_python, driver=driver))
+    played = theatre.play(a_play(agent, "parse_size", python=plain_python))
     assert tools(played) == WRITES
     assert checks(played) == [
         ("parses", True), ("test_only_adds", True), ("test_findings", True),

@@ -1,7 +1,6 @@
 """A tree to work on, and the host functions bound to it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,12 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
-from remora.workspaces.copy.driver_choice import make_driver
-from remora.workspaces.copy.snapshot import BaseSnapshot
-from tests.workspaces.conftest import skip_without
 
 
-@pytest.fixture(params=["folder", pytest.param("layer", marks=pytest.mark.slow)])
-def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """An empty folder, and an empty layer: whatever a workspace is, they work on it."""
-    folder = tmp_path / "tree"
-    folder.mkdir()
-    if request.param == "folder":
-        yield folder
-        return
-    skip_without("overlay", tmp_path)
-    base = BaseSnapshot(root=folder, folder=folder, files={}, commit=None, differing={})
-    driver = make_driver("overlay", base, tmp_path / "cache")
-    with closing(driver), driver.open() as workspace:
-        yield workspace.tree
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "tree").mkdir()
+    return tmp_path / "tree"
 
 
 @pytest.fixture

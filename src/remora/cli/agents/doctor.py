@@ -73,11 +73,11 @@ def doctor(options: Options, *, engine: str | None) -> int:
 
 
 def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
-    """Check the configuration, and the driver, interpreter and model that it selects."""
+    """Check the configuration, and the interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
     from remora.bootstrap.project_interpreter import interpreter_for
-    from remora.runs.doctor import DoctorCheck, check_model, check_overlay, check_tests
+    from remora.runs.doctor import DoctorCheck, check_model, check_tests
 
     root = invocation.find_root()
     try:
@@ -96,7 +96,6 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
     known = DoctorCheck(name="config", ok=True, detail="all keys are valid")
     return [
         known,
-        check_overlay(config.workspace.driver, invocation.folders),
         check_tests(find_interpreter, config.python),
         *_database(config),
         *model,

@@ -22,7 +22,7 @@ from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.ruff_base import RuffBase
-from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -68,11 +68,9 @@ class BaseFilesCache:
             known = canonical(dict(rebased))
             if known not in self._made:
                 base = self._restored(rebased, self._folder(len(self._made)))
-                driver = self._project.config.workspace.driver
-                workspaces = make_driver(driver, base, self._project.cache)
                 self._made[known] = BaseFiles(
                     base=base,
-                    workspaces=workspaces,
+                    workspaces=SlotDriver(base, self._project.cache / "slots"),
                     ruff=RuffBase(base.folder, selected_rules_of(self._project.config)),
                     rebased=dict(rebased),
                 )
@@ -106,7 +104,6 @@ class BaseFilesCache:
     def close(self) -> None:
         for base_files in self._made.values():
             base_files.ruff.close()
-            base_files.workspaces.close()
             try_remove_tree(base_files.base.folder)
         self._made.clear()
 

@@ -18,8 +18,8 @@ from remora.runs.planning.run_request import RunRequest
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import SharedWork, ToolTree
+from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
-from remora.workspaces.copy.workspace import WorkspaceDriver
 
 if TYPE_CHECKING:  # importing pydantic takes longer than listing the runs
     from remora.config.schema import ModelConfig
@@ -121,7 +121,7 @@ class BaseFiles:
     """
 
     base: BaseSnapshot
-    workspaces: WorkspaceDriver
+    workspaces: SlotDriver
     ruff: RuffBase
     rebased: Mapping[str, Any] = field(default_factory=dict)
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)

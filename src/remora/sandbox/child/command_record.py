@@ -24,8 +24,7 @@ class CommandRecord:
     """A command and its confinement.
 
     All paths are real paths, except in `links`, which contains the symbolic links that lead to
-    them. `temporary_folder` is removed when the command exits. Paths are valid in the mount
-    namespace of the process `view_pid`, or in the current mount namespace if `view_pid` is 0.
+    them. `temporary_folder` is removed when the command exits.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -39,7 +38,6 @@ class CommandRecord:
         self.folder = values["folder"][0]
         self.temporary_folder = values["spare"][0]
         self.bwrap = values["bwrap"][0]
-        self.view_pid = int(values["view"][0])
         self.read, self.write = values.get("read", []), values.get("write", [])
         self.scratch = values.get("scratch", [])
         self.links = dict(zip(values.get("link", []), values.get("to", []), strict=True))

@@ -26,17 +26,6 @@ def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> No
     _write("/proc/self/gid_map", f"{group} {group} 1")
 
 
-def join_namespaces_of(process: int) -> None:
-    """Join the user and mount namespaces of another process.
-
-    The process must belong to the same user. Raises OSError.
-    """
-    kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
-    for kind in kinds:
-        syscalls.join_namespace(kind)
-        os.close(kind)
-
-
 def enter_other_namespaces() -> None:
     """Enter new mount, network, UTS, IPC and cgroup namespaces.
 

@@ -51,11 +51,11 @@ def start_command(record: CommandRecord) -> StartedChild:
     """Start the command in a child process. Return once it is running or has failed to start."""
     problem_reader, problem_writer = os.pipe()
     exit_code_reader, exit_code_writer = os.pipe()
-    for name, step in _first_steps(record):
+    if record.level == NAMESPACES:
         try:
-            step()
+            namespaces.enter_user_namespace(processes=True)
         except OSError as error:
-            return StartedChild(0, f"{error.errno} {name}", exit_code_reader)
+            return StartedChild(0, f"{error.errno} a user namespace", exit_code_reader)
     child = os.fork()
     if child == 0:
         os.close(problem_reader)
@@ -66,14 +66,6 @@ def start_command(record: CommandRecord) -> StartedChild:
     with os.fdopen(problem_reader, "rb") as pipe:
         problem = pipe.read().decode()
     return StartedChild(child, problem, exit_code_reader)
-
-
-def _first_steps(record: CommandRecord) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the steps before the fork. Each step has a name that is used in error messages."""
-    if record.view_pid:
-        yield "the workspace's namespaces", lambda: namespaces.join_namespaces_of(record.view_pid)
-    if record.level == NAMESPACES:
-        yield "a user namespace", lambda: namespaces.enter_user_namespace(processes=True)
 
 
 def _confine_and_execute(record: CommandRecord, problem_writer: int, exit_code_writer: int) -> None:
@@ -110,9 +102,8 @@ def _steps(
     if record.level == BUBBLEWRAP:
         yield "layers over scratch folders", lambda: bubblewrap.mount_scratch_layers(record)
     yield "limits", lambda: _limit(record)
-    if record.level in {LANDLOCK, NAMESPACES} or (record.view_pid and record.level == LIMITS_ONLY):
-        yield "capabilities", syscalls.drop_capabilities
     if record.level in {LANDLOCK, NAMESPACES}:
+        yield "capabilities", syscalls.drop_capabilities
         yield "no new privileges", lambda: syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         network = record.level == NAMESPACES  # it has its own network namespace
         yield "Landlock", lambda: landlock.restrict(_rules(record), network=network)

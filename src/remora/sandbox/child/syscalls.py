@@ -56,11 +56,6 @@ def unshare(flags: int) -> None:
     _check_result(_LIBC.unshare(flags))
 
 
-def join_namespace(descriptor: int) -> None:
-    """Call setns(2). Raises OSError."""
-    _check_result(_LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
-
-
 def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
     """Call mount(2). Raises OSError."""
     words = [os.fsencode(source), os.fsencode(target), kind and os.fsencode(kind)]

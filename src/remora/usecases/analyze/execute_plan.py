@@ -1,7 +1,6 @@
 """Runs a plan with a model."""
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +18,7 @@ from remora.runs.project import ProjectRecords
 from remora.sandbox.interpreters import environment_digest
 from remora.threads import run_in_thread
 from remora.usecases.analyze.measure_rates import RateMeter
-from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.slot import SlotDriver
 
 
 def model_for(invocation: Invocation, run: PreparedRun) -> Model:
@@ -97,9 +96,8 @@ async def execute_plan(
             observer=meter.watch(prepared, observer),
             clock=clock,
         )
-        driver = make_driver(project.config.workspace.driver, base, project.cache)
-        with closing(driver):
-            await execute(run, BaseFiles(base=base, workspaces=driver, ruff=ruff))
+        workspaces = SlotDriver(base, project.cache / "slots")
+        await execute(run, BaseFiles(base=base, workspaces=workspaces, ruff=ruff))
         await run_in_thread(meter.keep)
 
 

@@ -53,7 +53,6 @@ from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source
 from remora.usecases.hub.observed_values import observed_values
-from remora.workspaces.copy.driver_choice import require_driver
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
@@ -81,7 +80,6 @@ def prepare(
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
     workers = workers_for(project, request.engine, request.concurrency)
-    require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, request.operations or project.operations.defaults)
     # a killed process that planned this run may have left its copy
     base_suffix = "" if run_id is None else f"~{secrets.token_hex(3)}"

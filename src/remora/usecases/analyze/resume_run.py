@@ -28,7 +28,6 @@ from remora.usecases.analyze.recorded_settings import recorded_config, recorded_
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
 from remora.usecases.hub.fact_source import fact_source
 from remora.usecases.hub.observed_values import observed_values
-from remora.workspaces.copy.driver_choice import require_driver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +78,6 @@ def prepare_resume(
     Raises UsageError if an agent has changed or if required tests cannot run, StreamLocked if the
     run is still in progress, and StreamDamaged if a stream is damaged.
     """
-    require_driver(project.config.workspace.driver, project.cache)
     if record.is_written:
         with open_run(project, record) as stream:  # raises if it is locked, naming the writer
             record = stream.record

@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat as st
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -48,18 +48,6 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
         )
 
 
-class CopyState(msgspec.Struct, frozen=True):
-    """State of a private copy.
-
-    `missing` contains the files of the base that the copy does not have. `unsupported` contains
-    entries that cannot be part of a change.
-    """
-
-    files: Mapping[str, ScannedFile]
-    missing: Iterable[str]
-    unsupported: Sequence[str]
-
-
 class TreeScan(msgspec.Struct, frozen=True):
     """Entries of a tree.
 
@@ -74,25 +62,15 @@ class TreeScan(msgspec.Struct, frozen=True):
     closed: list[str]
 
 
-FolderEntries = Iterable[os.DirEntry[str]]
-
-
-def scan_tree(
-    tree: Path,
-    known: Mapping[str, ScannedFile],
-    keep: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
-) -> TreeScan:
-    """Scan a tree without following links, and return its entries.
-
-    `keep` selects which entries of each folder are scanned. Raises OSError.
-    """
+def scan_tree(tree: Path, known: Mapping[str, ScannedFile]) -> TreeScan:
+    """Scan a tree without following links, and return its entries. Raises OSError."""
     at = time.time_ns()
     found = TreeScan({}, [], [], [], [])
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
         with os.scandir(f"{tree}/{prefix}") as entries:
-            for entry in keep(prefix, entries):
+            for entry in entries:
                 path = prefix + entry.name
                 status = entry.stat(follow_symlinks=False)
                 if st.S_ISDIR(status.st_mode):

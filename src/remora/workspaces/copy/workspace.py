@@ -1,46 +1,32 @@
 """Workspace: a private copy of a base that a job can read, change and reset."""
 
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import stat as st
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from remora.errors import HostError
 from remora.files.patterns import IgnoreRules
+from remora.rmtree import remove_tree
 from remora.workspaces.copy.changes import FileState
-from remora.workspaces.copy.scan import CopyState, ScannedFile
+from remora.workspaces.copy.scan import OWNER_RIGHTS, ScannedFile, TreeScan, scan_tree
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
 from remora.workspaces.rooted_files import RootedFiles
-
-
-class WorkspaceCopy(Protocol):
-    """A private copy of a base. Slots and overlay layers implement this protocol."""
-
-    @property
-    def tree(self) -> Path:
-        """Path of the copy. Use `path_for_command` to get the path as seen by commands."""
-
-    def state(self) -> CopyState:
-        """Return the files that may differ from the base. Raises HostError if the copy cannot be
-        read.
-        """
-
-    def reset(self) -> None:
-        """Restore every file of the base. Raises HostError, OSError or DiskError."""
 
 
 class Workspace:
     """A private copy of `base` in `tree`. Only one job at a time uses it.
 
     Tool caches and files that match `.gitignore` do not count as changes, but a reset removes them.
+    A scan hashes only files whose status differs from that in `index`, the last scan.
     """
 
-    def __init__(self, base: BaseSnapshot, copy: WorkspaceCopy) -> None:
+    def __init__(self, base: BaseSnapshot, tree: Path, index: Mapping[str, ScannedFile]) -> None:
         self.base = base
-        self.tree = copy.tree
-        self._copy = copy
-        self._files = RootedFiles(copy.tree)
+        self.tree = tree
+        self.index = index
+        self._files = RootedFiles(tree)
+        self._folders = _folders(base.files)
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
@@ -48,18 +34,18 @@ class Workspace:
 
         Raises HostError if the workspace contains links or special files.
         """
-        state = self._copy.state()
-        if state.unsupported:
+        scan = self._scan()
+        if scan.unsupported:
             raise HostError(
-                f"{state.unsupported[0]}: a change cannot contain a link or special file"
+                f"{scan.unsupported[0]}: a change cannot contain a link or special file"
             )
         found: dict[str, FileState] = {}
-        for path, file in state.files.items():
+        for path, file in scan.files.items():
             known = self.base.files.get(path)
-            changed = not self._is_ignored(path) if known is None else not matches_base(known, file)
+            changed = not self._is_ignored(path) if known is None else not _is_same(known, file)
             if changed:
                 found[path] = FileState(file.sha256, file.mode)
-        for path in state.missing:
+        for path in self.base.files.keys() - scan.files.keys():
             found[path] = FileState(None, self.base.files[path].mode)
         return dict(sorted(found.items()))
 
@@ -69,15 +55,15 @@ class Workspace:
         Ignored files count, too. A setup.py is not a module.
         """
         try:
-            state = self._copy.state()
+            scan = self._scan()
         except HostError:
             return False
-        if state.unsupported or any(True for _ in state.missing):
+        if scan.unsupported or self.base.files.keys() != scan.files.keys():
             return False
         return all(
-            known is not None and (matches_base(known, file) or _is_edited(path, known, file))
-            for path, file in state.files.items()
-            for known in (self.base.files.get(path),)
+            _is_same(known, file) or _is_edited(path, known, file)
+            for path, file in scan.files.items()
+            for known in (self.base.files[path],)
         )
 
     def read(self, path: str) -> bytes | None:
@@ -106,7 +92,48 @@ class Workspace:
                 self._files.put(path, content, mode=mode)
 
     def reset(self) -> None:
-        self._copy.reset()
+        """Restore every file of the base, and remove all other files. Raises HostError, OSError or
+        DiskError.
+        """
+        scan = self._scan()
+        for path in self._folders.intersection(scan.closed):
+            self._restore_rights(path)
+        extra = [path for path in scan.folders if path not in self._folders]
+        extra += [path for path in scan.files if path not in self.base.files]
+        for path in extra + scan.tool_caches + scan.unsupported:
+            self._remove(path)
+        for path, known in self.base.files.items():
+            file = scan.files.get(path)
+            if file is None or not _is_same(known, file):
+                self._files.put(path, self.base.pieces(path), mode=known.mode)
+
+    def _scan(self) -> TreeScan:
+        try:
+            scan = scan_tree(self.tree, self.index)
+        except OSError as error:
+            raise HostError(f"the workspace cannot be read: {error}") from error
+        self.index = scan.files
+        return scan
+
+    def _remove(self, path: str) -> None:
+        """Remove an entry, unless it has been removed together with its folder."""
+        parent = path.rpartition("/")[0]
+        if parent and parent not in self._folders:
+            return
+        with self._files.open_parent(path) as (folder, name):
+            try:
+                os.unlink(name, dir_fd=folder)
+            except (IsADirectoryError, PermissionError):
+                remove_tree(name, dir_fd=folder)
+
+    def _restore_rights(self, path: str) -> None:
+        """Restore the owner's permissions for a folder if a job has removed them."""
+        with self._files.open_parent(path) as (folder, name):
+            handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OWNER_RIGHTS)
+            finally:
+                os.close(handle)
 
     def _prune(self, path: str) -> None:
         """Remove empty folders above a path, so that a new file can have the same name as a
@@ -131,14 +158,14 @@ class Workspace:
         return path.endswith(".pyc") or self._ignored.ignores(path)
 
 
-class WorkspaceDriver(Protocol):
-    """Provides workspaces equal to a base, one for each concurrent worker."""
-
-    def open(self) -> AbstractContextManager[Workspace]:
-        """Return a workspace equal to the base. Raises DiskError if it cannot be created."""
-
-    def close(self) -> None:
-        """Release shared resources. All workspaces must be closed first."""
+def _folders(files: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for folder in {path.rpartition("/")[0] for path in files}:
+        above = folder
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return found
 
 
 def _is_edited(path: str, known: BaseFile, file: ScannedFile) -> bool:
@@ -147,5 +174,5 @@ def _is_edited(path: str, known: BaseFile, file: ScannedFile) -> bool:
     return is_module and known.mode == file.mode
 
 
-def matches_base(known: BaseFile, file: ScannedFile) -> bool:
+def _is_same(known: BaseFile, file: ScannedFile) -> bool:
     return known.sha256 == file.sha256 and known.mode == file.mode

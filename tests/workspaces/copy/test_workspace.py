@@ -1,10 +1,9 @@
-"""Both drivers of workspaces: a private copy of the base, what changed in it, and no trace after it."""
+"""A private copy of the base, and what changed in it."""
 
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,28 +13,17 @@ from remora.sandbox.child.command_record import NAMESPACES
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.isolation import level_problem
-from remora.sandbox.proc_paths import path_for_command
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.workspaces.copy.changes import FileState, changes_between
-from remora.workspaces.copy.driver_choice import make_driver
+from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
-from remora.workspaces.copy.workspace import WorkspaceDriver
-from tests.workspaces.conftest import skip_without, tree
-
-
-@pytest.fixture(params=["slot", "overlay"])
-def name(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    driver: str = request.param
-    skip_without(driver, tmp_path)
-    return driver
+from tests.workspaces.conftest import tree
 
 
 @pytest.fixture
-def driver(name: str, base: BaseSnapshot, tmp_path: Path) -> Iterator[WorkspaceDriver]:
-    made = make_driver(name, base, tmp_path / "cache")
-    yield made
-    made.close()
+def driver(base: BaseSnapshot, tmp_path: Path) -> SlotDriver:
+    return SlotDriver(base, tmp_path / "cache" / "slots")
 
 
 def command(folder: Path, script: str, level: int, within: Confinement | None = None) -> str:
@@ -49,7 +37,7 @@ def command(folder: Path, script: str, level: int, within: Confinement | None = 
     return ended.stdout.decode().strip()
 
 
-def test_a_workspace_is_a_private_copy(driver: WorkspaceDriver, base: BaseSnapshot) -> None:
+def test_a_workspace_is_a_private_copy(driver: SlotDriver, base: BaseSnapshot) -> None:
     with driver.open() as workspace:
         assert tree(workspace.tree) == {
             path: (base.read(path), file.mode) for path, file in base.files.items()
@@ -59,9 +47,7 @@ def test_a_workspace_is_a_private_copy(driver: WorkspaceDriver, base: BaseSnapsh
         assert workspace.tree.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_snapshot_names_what_differs_and_no_junk(
-    driver: WorkspaceDriver, base: BaseSnapshot
-) -> None:
+def test_a_snapshot_names_what_differs_and_no_junk(driver: SlotDriver, base: BaseSnapshot) -> None:
     with driver.open() as workspace:
         (workspace.tree / "pkg/a.py").write_bytes(b"a = 2\n")
         (workspace.tree / "run.sh").unlink()
@@ -86,7 +72,7 @@ def test_a_snapshot_names_what_differs_and_no_junk(
         assert set(tree(workspace.tree)) == set(base.files)
 
 
-def test_a_change_of_the_same_size_at_the_same_time_is_seen(driver: WorkspaceDriver) -> None:
+def test_a_change_of_the_same_size_at_the_same_time_is_seen(driver: SlotDriver) -> None:
     """The file system's clock ticks in milliseconds: status alone would hide such a change."""
     with driver.open() as workspace:
         for count in range(50):
@@ -96,7 +82,7 @@ def test_a_change_of_the_same_size_at_the_same_time_is_seen(driver: WorkspaceDri
             assert workspace.snapshot()["pkg/a.py"] != before
 
 
-def test_a_change_with_a_forged_time_is_seen(driver: WorkspaceDriver) -> None:
+def test_a_change_with_a_forged_time_is_seen(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         file = workspace.tree / "pkg/a.py"
         time.sleep(0.05)
@@ -108,7 +94,7 @@ def test_a_change_with_a_forged_time_is_seen(driver: WorkspaceDriver) -> None:
         assert list(workspace.snapshot()) == ["pkg/a.py"]
 
 
-def test_two_workers_never_share_a_copy(driver: WorkspaceDriver) -> None:
+def test_two_workers_never_share_a_copy(driver: SlotDriver) -> None:
     with driver.open() as one, driver.open() as two:
         assert one.tree != two.tree
         (one.tree / "pkg/a.py").write_bytes(b"one")
@@ -117,7 +103,7 @@ def test_two_workers_never_share_a_copy(driver: WorkspaceDriver) -> None:
         assert again.snapshot() == {}
 
 
-def test_set_files_restores_a_turn(driver: WorkspaceDriver) -> None:
+def test_set_files_restores_a_turn(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         workspace.set_files(
             {"pkg/deep/b.py": (None, 0), "pkg/deep": (b"now a file", 0o600), "n/x": (b"x", 0o755)}
@@ -129,7 +115,7 @@ def test_set_files_restores_a_turn(driver: WorkspaceDriver) -> None:
             workspace.set_files({"../out": (b"x", 0o644)})
 
 
-def test_a_folder_that_is_rebuilt_holds_nothing_of_the_base(driver: WorkspaceDriver) -> None:
+def test_a_folder_that_is_rebuilt_holds_nothing_of_the_base(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         shutil.rmtree(workspace.tree / "pkg")
         (workspace.tree / "pkg/deep").mkdir(parents=True)
@@ -145,7 +131,7 @@ def test_a_folder_that_is_rebuilt_holds_nothing_of_the_base(driver: WorkspaceDri
         assert workspace.read("pkg/a.py") is None
 
 
-def test_a_folder_that_is_moved_is_gone_here_and_new_there(driver: WorkspaceDriver) -> None:
+def test_a_folder_that_is_moved_is_gone_here_and_new_there(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         shutil.move(workspace.tree / "pkg/deep", workspace.tree / "moved")
         snapshot = workspace.snapshot()
@@ -156,7 +142,7 @@ def test_a_folder_that_is_moved_is_gone_here_and_new_there(driver: WorkspaceDriv
 
 
 def test_a_folder_for_a_file_and_a_file_for_a_folder(
-    driver: WorkspaceDriver, base: BaseSnapshot
+    driver: SlotDriver, base: BaseSnapshot
 ) -> None:
     with driver.open() as workspace:
         (workspace.tree / "pkg/a.py").unlink()
@@ -176,7 +162,7 @@ def test_a_folder_for_a_file_and_a_file_for_a_folder(
         assert set(tree(workspace.tree)) == set(base.files)
 
 
-def test_what_was_taken_back_is_not_a_change(driver: WorkspaceDriver) -> None:
+def test_what_was_taken_back_is_not_a_change(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         file = workspace.tree / "pkg/a.py"
         file.write_bytes(b"other\n")
@@ -189,7 +175,7 @@ def test_what_was_taken_back_is_not_a_change(driver: WorkspaceDriver) -> None:
         assert workspace.snapshot() == {}
 
 
-def test_the_modes_are_those_of_the_project(driver: WorkspaceDriver) -> None:
+def test_the_modes_are_those_of_the_project(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         assert (workspace.tree / "run.sh").stat().st_mode & 0o777 == 0o755
         assert (workspace.tree / "pkg/a.py").stat().st_mode & 0o777 == 0o644
@@ -197,7 +183,7 @@ def test_the_modes_are_those_of_the_project(driver: WorkspaceDriver) -> None:
 
 @pytest.mark.parametrize("kind", ["link", "folder link", "another name", "pipe"])
 def test_links_and_special_files_are_refused_and_healed(
-    driver: WorkspaceDriver, kind: str, tmp_path: Path
+    driver: SlotDriver, kind: str, tmp_path: Path
 ) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/kept").write_bytes(b"kept")
@@ -218,19 +204,7 @@ def test_links_and_special_files_are_refused_and_healed(
     assert (tmp_path / "outside/kept").read_bytes() == b"kept"
 
 
-def test_rights_that_a_job_took_away_are_given_back(driver: WorkspaceDriver) -> None:
-    with driver.open() as workspace:
-        for folder, mode in (("pkg/deep", 0o500), ("pkg", 0o555), (".", 0o500)):
-            (workspace.tree / folder).chmod(mode)
-    with driver.open() as workspace:
-        assert workspace.tree.stat().st_mode & 0o777 == 0o700
-        for path in ("pkg", "pkg/deep"):
-            assert (workspace.tree / path).stat().st_mode & 0o700 == 0o700
-
-
-def test_nothing_reaches_the_base_or_the_project(
-    driver: WorkspaceDriver, base: BaseSnapshot
-) -> None:
+def test_nothing_reaches_the_base_or_the_project(driver: SlotDriver, base: BaseSnapshot) -> None:
     before = tree(base.root)
     contents = {path: base.read(path) for path in base.files}
     inodes = {path.stat().st_ino for path in base.root.rglob("*") if path.is_file()}
@@ -255,7 +229,7 @@ def _skip_without(level: int) -> None:
 
 
 @pytest.mark.parametrize("level", range(4))
-def test_a_command_works_in_it_at_every_level(driver: WorkspaceDriver, level: int) -> None:
+def test_a_command_works_in_it_at_every_level(driver: SlotDriver, level: int) -> None:
     _skip_without(level)
     script = """
 import os, shutil
@@ -267,13 +241,13 @@ with open(os.getcwd() + "/new.py", "x"):
 """
     with driver.open() as workspace:
         workspace.set_files({"pkg/a.py": (b"a = 2\n", 0o644)})
-        assert command(workspace.tree, script, level) == str(path_for_command(workspace.tree))
+        assert command(workspace.tree, script, level) == str(workspace.tree)
         assert [*workspace.snapshot()] == ["new.py", "pkg/a.py", "pkg/deep/b.py"]
         assert workspace.read("pkg/a.py") == b"a = 2\nb = 2\n"
 
 
 @pytest.mark.parametrize("level", range(NAMESPACES, 4))
-def test_a_command_can_have_changes_for_itself_alone(driver: WorkspaceDriver, level: int) -> None:
+def test_a_command_can_have_changes_for_itself_alone(driver: SlotDriver, level: int) -> None:
     _skip_without(level)
     python = interpreter_paths(Path(sys.executable), trusted=True)
     script = "open('pkg/a.py', 'a').write('x'); print(open('pkg/a.py').read())"
@@ -284,35 +258,9 @@ def test_a_command_can_have_changes_for_itself_alone(driver: WorkspaceDriver, le
         assert workspace.read("pkg/a.py") == b"a = 2\n"
 
 
-def test_a_command_has_no_rights_that_it_would_not_have_in_a_folder(
-    driver: WorkspaceDriver,
-) -> None:
-    """Without isolation too: where a layer is mounted, somebody may mount."""
-    script = "print([line for line in open('/proc/self/status') if line.startswith('CapBnd')])"
-    with driver.open() as workspace:
-        if path_for_command(workspace.tree) != workspace.tree:
-            assert "CapBnd:\\t0000000000000000" in command(workspace.tree, script, 0)
-
-
-def test_nothing_is_left_when_it_is_closed(name: str, base: BaseSnapshot, tmp_path: Path) -> None:
-    mounts = Path("/proc/self/mountinfo").read_text() if sys.platform == "linux" else ""
-    driver = make_driver(name, base, tmp_path / "cache")
-    with driver.open() as workspace:
-        place = workspace.tree
-        assert mounts == "" or Path("/proc/self/mountinfo").read_text() == mounts
-    driver.close()
-    driver.close()
-    with driver.open() as workspace:
-        assert workspace.snapshot() == {}, "and it can be opened once more"
-    driver.close()
-    if name == "overlay":
-        assert not place.exists()
-        assert not any((tmp_path / "cache").rglob("*/*")), "nothing on the disk"
-
-
 @pytest.mark.slow
 def test_a_folder_that_is_deeper_than_the_stack_is_not_a_hindrance(
-    driver: WorkspaceDriver, base: BaseSnapshot
+    driver: SlotDriver, base: BaseSnapshot
 ) -> None:
     with driver.open() as workspace:
         workspace.set_files({"d/" * 1500 + "x": (b"x", 0o644)})
