@@ -74,7 +74,7 @@ def opened(root: Path) -> Iterator[tuple[HubStore, Indexer]]:
     """Open the store of a project and its indexer."""
     db = root.parent / "cache" / "hub.db"
     with HubStore.open(db, root=root, clock=_now) as store:
-        yield store, Indexer(root, store, Members(root), clock=_now)
+        yield store, Indexer(root, store, Members(root))
 
 
 def _now() -> datetime:

@@ -13,8 +13,7 @@ from pathlib import Path
 import watchfiles
 
 from remora.hub.members.members import Members
-from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Watcher
+from remora.hub.watch.watcher import Watcher, open_watcher
 
 FILES = 885
 SAVES = 60
@@ -28,12 +27,11 @@ def main() -> dict[str, float]:
         _plant(root)
         time.sleep(2.1)  # of what is younger, not even the stamp is believed
         members = Members(root)
-        watcher = open_watcher(root, members, marker=root.parent / "marker")
+        watcher = open_watcher(root, members)
         try:
             watcher.drain()
             ours = _p95(lambda path: _drained(watcher, path), root)
             quiet = _median(watcher.drain)
-            proof = _median(lambda: watcher.settled(1))
         finally:
             watcher.close()
         theirs = _p95_of_watchfiles(root)
@@ -41,7 +39,6 @@ def main() -> dict[str, float]:
     print(f"save -> drained, p95                {ours * 1e3:8.2f} ms")
     print(f"save -> told by watchfiles, p95     {theirs * 1e3:8.2f} ms   {theirs / ours:.0f} x")
     print(f"drain when nothing happened         {quiet * 1e6:8.1f} us")
-    print(f"settled (the marker's way)          {proof * 1e6:8.1f} us")
     print(
         f"sweep of {FILES} files                 {sweep * 1e3:8.2f} ms   {sweep / bare:.2f} x bare"
     )

@@ -1,4 +1,4 @@
-"""docs/reference/hub.md names every field, tier and action, and its script does what it says."""
+"""docs/reference/hub.md names every field and tier, and its script does what it says."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,6 @@ from remora.cli.hub.hub_group import hub
 from remora.code.file_analysis import read_facts
 from remora.code.links import TIERS
 from remora.config.schema import HubConfig
-from remora.hub import update_rules
 from remora.hub.index.user_scripts import UserScripts
 from remora.hub.node import NodeState
 from remora.hub.protocol import TYPES, Code
@@ -22,11 +21,6 @@ PAGE = (Path(__file__).parent.parent.parent / "docs/reference/hub.md").read_text
 def test_the_page_names_every_field_and_tier() -> None:
     names = [*(field.name for field in msgspec.structs.fields(NodeState)), *TIERS]
     assert [name for name in names if f"`{name}`" not in PAGE] == []
-
-
-def test_the_page_names_every_update_action() -> None:
-    actions = [action.__name__ for action in update_rules.UpdateAction.__args__]
-    assert [name for name in actions if f"`{name}`" not in PAGE] == []
 
 
 def test_the_page_names_every_command_and_setting() -> None:

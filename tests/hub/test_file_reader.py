@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.file_reader import open_reader
+from remora.code.file_analysis import read_facts
+from remora.errors import DiskError
+from remora.hub.file_reader import open_reader, read_all
 from remora.hub.file_stamp import Stamp
 
 
@@ -64,3 +66,16 @@ def test_without_openat2_the_same_is_read_and_refused(
         assert reader.read("folder/a.py").data == b"x"
         with pytest.raises(OSError):  # noqa: PT011
             reader.read("way/a.py")
+
+
+def test_the_facts_of_files_by_spelled_path(tmp_path: Path) -> None:
+    source = b"def f():\n    return 1\n"
+    (tmp_path / "a%b.py").write_bytes(source)
+    (tmp_path / "link.py").symlink_to("a%b.py")
+    found = read_all(tmp_path, ["a%b.py", "link.py", "gone.py"])
+    assert found == {"a%25b.py": read_facts("a%b.py", source)}
+
+
+def test_no_root(tmp_path: Path) -> None:
+    with pytest.raises(DiskError):
+        read_all(tmp_path / "gone", [])

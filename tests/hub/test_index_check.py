@@ -150,7 +150,7 @@ def script(seed: int) -> None:
                     store.close()
                     store = HubStore.open(db, root=root, clock=now)
                     members = Members(root)
-                indexer = Indexer(root, store, members, clock=now)
+                indexer = Indexer(root, store, members)
                 look = indexer.look()
                 indexer.refresh((*look.changed, *look.gone), source="file_change")
                 if chance.random() < 0.4:
@@ -193,9 +193,7 @@ def small(tmp_path: Path) -> Iterator[tuple[Path, HubStore]]:
     (root / "a.py").write_text("def f():\n    return 1\n")
     (root / "b.py").write_text("import a\n\ndef g():\n    return a.f()\n")
     with HubStore.open(tmp_path / "cache" / "hub.db", root=root, clock=now) as store:
-        Indexer(root, store, Members(root), clock=now).refresh(
-            ["a.py", "b.py"], source="cold_start"
-        )
+        Indexer(root, store, Members(root)).refresh(["a.py", "b.py"], source="cold_start")
         yield root, store
 
 
@@ -260,7 +258,7 @@ def test_links_of_another_state_are_not_looked_at(small: tuple[Path, HubStore]) 
     link(store)
     store._connection.execute("DELETE FROM dependencies")
     (root / "a.py").write_text("def f():\n    return 2 + g(1)\n")
-    Indexer(root, store, Members(root), clock=now).refresh(["a.py"], source="file_change")
+    Indexer(root, store, Members(root)).refresh(["a.py"], source="file_change")
 
     assert verify(root, Members(root), store.view()).ok
 

@@ -1,19 +1,21 @@
-"""Reader for whole project files up to a size limit. It also returns each file's Stamp."""
+"""Reading and analysis of whole project files up to a size limit."""
 
 import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
+from remora.errors import DiskError
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 from remora.regular_file import open_by_parts
@@ -123,6 +125,35 @@ def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
     finally:
         reader.close()
         os.close(folder)
+
+
+def read_all(
+    root: Path,
+    paths: Iterable[str],
+    *,
+    limit: int = FILE_LIMIT,
+    hashes: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, FileFacts]:
+    """Read and analyze files. Return their facts, keyed by path as spelled in node keys.
+
+    Files of more than `limit` bytes have no nodes. Unreadable files, and those that still have the
+    hash that `hashes` contains for their path, are left out. Raises DiskError if `root` cannot be
+    read.
+    """
+    files: dict[str, FileFacts] = {}
+    try:
+        with open_reader(root, limit) as reader:
+            for path in sorted(paths):
+                try:
+                    content = reader.read(path)
+                except OSError:
+                    continue
+                if content.file_hash != hashes.get(path):
+                    facts = facts_of(path, content)
+                    files[facts.path] = facts
+    except OSError as error:
+        raise DiskError(f"{root}: {error.strerror or error}") from error
+    return files
 
 
 def _open(root: int, path: bytes, flags: int) -> int:

@@ -9,8 +9,8 @@ import msgspec
 from remora.code.callgraph.linker import Linker
 from remora.code.ir.model import encode_lowered
 from remora.code.links import TIERS, Edge
+from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
-from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot, Snapshot
 from remora.ids import MODULE, node_key
 

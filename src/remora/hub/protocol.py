@@ -200,7 +200,7 @@ class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
     files: int | None
     nodes: int | None
     generation: int | None
-    watcher: Literal["inotify", "watchfiles", "sweep", "off"]
+    watcher: Literal["inotify", "sweep", "off"]
     last_sweep: str | None
     """RFC 3339 time of the last sweep."""
     http: str | None

@@ -14,7 +14,7 @@ from remora.errors import DiskError
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
-from remora.hub.store.database_check import is_foreign
+from remora.hub.store.hub_database import is_foreign
 from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.hub.store.reader import open_snapshot
 from remora.ids import unescape_path

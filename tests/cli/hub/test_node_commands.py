@@ -528,7 +528,7 @@ def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
     ]
 
 
-BESIDE = ["lock", "daemon", "token", "addresses", "log", "log.1", "marker"]
+BESIDE = ["lock", "daemon", "token", "addresses", "log", "log.1"]
 
 
 @pytest.mark.parametrize("command", [("index",), ("start",)])

@@ -77,7 +77,7 @@ class House:
         places.db.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         store = HubStore.open(places.db, root=self.root, clock=now)
         try:
-            indexer = Indexer(self.root, store, Members(self.root), clock=now)
+            indexer = Indexer(self.root, store, Members(self.root))
             look = indexer.look()
             indexer.refresh((*look.changed, *look.gone), source="manual")
         finally:

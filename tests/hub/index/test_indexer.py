@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from remora.hub.index.indexer import ChangedPaths, Indexer
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
-from remora.hub.update_rules import KnownFile
 
 
 def now() -> datetime:
@@ -26,17 +24,12 @@ def now() -> datetime:
 
 
 class Project:
-    """A folder, its index, and what was analyzed."""
+    """A folder and its index."""
 
     def __init__(self, root: Path, db: Path) -> None:
         self.root = root
-        self.analyzed: list[tuple[str, KnownFile]] = []
         self.store = HubStore.open(db, root=root, clock=now)
-        self.indexer = Indexer(root, self.store, Members(root), analyze=self.analyze, clock=now)
-
-    def analyze(self, path: str, source: bytes, known: KnownFile) -> FileFacts:
-        self.analyzed.append((path, known))
-        return read_facts(path, source)
+        self.indexer = Indexer(root, self.store, Members(root))
 
     def write(self, path: str, text: str | bytes, *, age: float = 10) -> Path:
         """A file that was written `age` seconds ago (as far as its mtime says)."""
@@ -80,21 +73,19 @@ def test_a_new_project_is_read_whole_and_then_not_again(project: Project) -> Non
     assert project.names() == ["a.py:__module__", "a.py:f", "pkg/b.py:__module__", "pkg/b.py:g"]
     assert project.indexer.look() == ChangedPaths((), ())
     assert project.indexer.refresh(look.changed, source="file_change").changed == ()
-    assert [path for path, _ in project.analyzed] == ["a.py", "pkg/b.py"]
     project.check()
 
 
-def test_an_edit_is_found_and_the_analysis_told_what_was_known(project: Project) -> None:
-    project.write("a.py", "def f(): ...\n")
+def test_nodes_that_only_moved_changed_but_were_not_edited(project: Project) -> None:
+    project.write("a.py", "def f(): ...\n\ndef g(): ...\n")
     project.catch_up()
-    project.write("a.py", "def f():\n    return 1\n")
+    project.write("a.py", "def f():\n    return 1\n\ndef g(): ...\n\ndef h(): ...\n")
 
     assert project.indexer.look().changed == ("a.py",)
-    assert set(project.catch_up()) == {"node:a.py:__module__", "node:a.py:f"}
+    done = project.indexer.refresh(["a.py"], source="file_change")
 
-    _, known = project.analyzed[-1]
-    assert known.file_hash == sha256(b"def f(): ...\n").hexdigest()
-    assert [node.qualname for node in known.nodes] == ["__module__", "f"]
+    assert set(done.changed) == {f"node:a.py:{name}" for name in ("__module__", "f", "g", "h")}
+    assert set(done.edited) == {f"node:a.py:{name}" for name in ("__module__", "f", "h")}
 
 
 def test_a_rewrite_of_the_same_size_and_mtime_is_found(project: Project) -> None:
@@ -150,7 +141,6 @@ def test_touched_files_are_read_and_nothing_is_written(project: Project) -> None
 
     assert done.changed == ()
     assert project.store._connection.total_changes == changes
-    assert len(project.analyzed) == 20
 
 
 def test_files_that_are_gone_or_ignored_are_removed(project: Project) -> None:
@@ -192,7 +182,7 @@ def test_a_link_is_not_followed(project: Project, tmp_path: Path) -> None:
 
     done = project.indexer.refresh(["a.py", "folder/outside.py"], source="file_change")
 
-    assert done == (project.store.generation, (), (), (), False)
+    assert done == (project.store.generation, (), (), (), (), False)
     assert project.names() == []
 
 
@@ -318,9 +308,7 @@ class Scripts:
 
 def test_extras_are_stored_and_rebuilt_when_their_scripts_change(project: Project) -> None:
     scripts = Scripts()
-    project.indexer = Indexer(
-        project.root, project.store, Members(project.root), extras=scripts, clock=now
-    )
+    project.indexer = Indexer(project.root, project.store, Members(project.root), scripts)
     project.write("a.py", "def f(): ...\n")
 
     def extra() -> dict[str, Any]:

@@ -19,9 +19,9 @@ HOME = folders(Path("/home/u"))
 
 def test_everything_lies_in_the_users_folders() -> None:
     places = hub_paths(HOME, Path("/src/shop"))
-    beside = [places.lock, places.addresses, places.token, places.log, places.marker]
+    beside = [places.lock, places.addresses, places.token, places.log]
     assert {path.parent for path in beside} == {places.db.parent}
-    assert len({places.db, *beside}) == 6
+    assert len({places.db, *beside}) == 5
     assert places.db.is_relative_to(HOME.cache)
     assert places.socket.is_relative_to(HOME.runtime)
 

@@ -62,7 +62,3 @@ def test_an_unknown_node_without_suggestions_is_named(answers: NodeQueries) -> N
     with pytest.raises(NotFound, match="`search` finds nodes by name"):
         handle(Callers(node="node:a.py:gone"), answers, suggest=False)
     assert handle(GetContext(nodes=("node:a.py:gone",)), answers, suggest=False) == {}
-
-
-def test_every_type_of_request_is_handled() -> None:
-    assert {*responses._NODES, *responses._CONTROL} == set(protocol.TYPES.values())

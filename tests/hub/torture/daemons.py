@@ -15,11 +15,12 @@ from tests.hub.client.conftest import House, ask, housed
 PATIENCE_S = 40.0
 _BEGIN = """
 import sys
-from functools import partial
 import remora.usecases.hub.run_daemon as wiring
 from remora.cli.main import main
+from remora.hub.watch.watcher import SweepingWatcher
 
-wiring.open_watcher = partial(wiring.open_watcher, kind=sys.argv.pop(1))
+if sys.argv.pop(1) == "sweep":
+    wiring.open_watcher = lambda *_: SweepingWatcher()
 sys.exit(main())
 """
 

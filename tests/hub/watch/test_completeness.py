@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remora.hub.members.members import Members
-from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Changes, Watcher
+from remora.hub.watch.inotify import Changes
+from remora.hub.watch.watcher import Watcher, open_watcher
 
 NAMES = ["a.py", "b.py", "d/a.py", "d/e/b.py", os.fsdecode(b"d/\xe9\n%.py")]
 
@@ -22,7 +22,7 @@ def followed() -> Iterator[tuple[Path, Watcher]]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve() / "project"
         (root / "d/e").mkdir(parents=True)
-        watcher = open_watcher(root, Members(root), marker=root.parent / "marker")
+        watcher = open_watcher(root, Members(root))
         watcher.drain()
         yield root, watcher
         watcher.close()

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.hub.members.members import Members
-from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Watcher
+from remora.hub.watch.watcher import Watcher, open_watcher
 
 _AT_FDCWD = -100
 _EXCHANGE = ctypes.c_uint(2)
@@ -26,7 +25,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def watcher(root: Path) -> Iterator[Watcher]:
-    made = open_watcher(root, Members(root), marker=root.parent / "marker", kind="inotify")
+    made = open_watcher(root, Members(root))
     made.drain()
     yield made
     made.close()

@@ -14,8 +14,7 @@ import pytest
 from remora.files.project_files import project_files
 from remora.hub.file_stamp import Stamp, is_racy
 from remora.hub.members.members import Members
-from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Watcher
+from remora.hub.watch.watcher import SweepingWatcher, Watcher, open_watcher
 from tests.hub.watch.edits import Edits, git
 
 
@@ -32,7 +31,6 @@ class Follower:
 
     def follow(self) -> None:
         self.questions += 1
-        assert self.watcher.settled(20) or not self.watcher.healthy
         seen = self.watcher.drain()
         if seen.complete and self.watcher.healthy and not self._doubt:
             there = self.members.belonging(seen.paths)
@@ -90,7 +88,7 @@ def fuzz(folder: Path, seed: int, edits: int, *, kind: str, with_git: bool) -> F
     root, outside = plant(folder, with_git=with_git)
     chance = random.Random(seed)
     members = Members(root)
-    watcher = open_watcher(root, members, marker=folder / "marker", kind=kind)
+    watcher = SweepingWatcher() if kind == "sweep" else open_watcher(root, members)
     try:
         follower = Follower(root, members, watcher)
         some = Edits(root, outside, chance, with_git=with_git)
@@ -125,7 +123,7 @@ def beside(folder: Path, seed: int, rounds: int, *, with_git: bool) -> Follower:
     """Follow while another process edits; compare whenever it pauses."""
     root, outside = plant(folder, with_git=with_git)
     members = Members(root)
-    watcher = open_watcher(root, members, marker=folder / "marker")
+    watcher = open_watcher(root, members)
     words = [str(root), str(outside), str(seed), "git" if with_git else ""]
     editor = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(EDITOR), *words],

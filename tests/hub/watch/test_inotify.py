@@ -11,8 +11,8 @@ import pytest
 
 from remora.hub.members.members import Members
 from remora.hub.members.tree_walk import Before, WalkResult
-from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Changes, Watcher
+from remora.hub.watch.inotify import Changes
+from remora.hub.watch.watcher import Watcher, open_watcher
 
 
 def git(root: Path, *words: str) -> None:
@@ -56,7 +56,7 @@ def members(root: Path) -> Members:
 
 @pytest.fixture
 def watcher(root: Path, members: Members, tmp_path: Path) -> Iterator[Watcher]:
-    opened = open_watcher(root, members, marker=tmp_path / "marker")
+    opened = open_watcher(root, members)
     assert opened.kind == "inotify", opened.note
     assert not opened.drain().complete  # what was before is for the caller to sweep
     yield opened
@@ -76,12 +76,10 @@ def held(watcher: Watcher) -> int:
 
 def test_no_change_gives_no_event(watcher: Watcher) -> None:
     assert watcher.drain() == only()
-    assert watcher.settled(20)
-    assert watcher.drain() == only()
 
 
-def test_one_watch_for_each_folder_that_is_not_ignored_and_the_marker(watcher: Watcher) -> None:
-    assert held(watcher) == len({"", "src", "src/deep", "src/deep/er", "docs"}) + 1
+def test_one_watch_for_each_folder_that_is_not_ignored(watcher: Watcher) -> None:
+    assert held(watcher) == len({"", "src", "src/deep", "src/deep/er", "docs"})
 
 
 def vim(root: Path) -> None:
@@ -162,7 +160,7 @@ class TestFolders:
         assert seen == only("new/deep/a.py", "new/deep/er/b.py")
         put(root, "new/deep/er/b.py")
         assert watcher.drain().paths == {"new/deep/er/b.py"}
-        assert held(watcher) == 9
+        assert held(watcher) == 8
 
     def test_a_moved_folder_is_followed(self, watcher: Watcher, root: Path) -> None:
         (root / "src/deep").rename(root / "docs/deep")
@@ -196,7 +194,7 @@ class TestFolders:
         watcher.drain()
         put(root, "x/src/b.py", "src/other.py", "x/a.py")
         assert watcher.drain() == only("x/src/b.py", "src/other.py", "x/a.py")
-        assert held(watcher) == 8
+        assert held(watcher) == 7
 
     def test_a_file_that_was_seen_and_removed_before_its_folder_is_watched(
         self, watcher: Watcher, members: Members, root: Path
@@ -223,7 +221,7 @@ class TestFolders:
         """The queue has the removal of the old folder after the watch of the new one was added."""
         put(root, "p/d/a.py")
         members = EditedMembers(root)
-        watcher = open_watcher(root, members, marker=tmp_path / "marker")
+        watcher = open_watcher(root, members)
         watcher.drain()
 
         def rebuild() -> None:
@@ -345,7 +343,7 @@ class TestOtherNames:
 
     def test_two_names_within(self, root: Path, tmp_path: Path) -> None:
         (root / "docs/h.py").hardlink_to(root / "a.py")
-        watcher = open_watcher(root, Members(root), marker=tmp_path / "marker")
+        watcher = open_watcher(root, Members(root))
         try:
             watcher.drain()
             put(root, "docs/h.py", text="x = 22\n")
@@ -362,11 +360,10 @@ class TestLosses:
         assert not watcher.healthy
         assert watcher.kind == "sweep"
         assert "was removed or replaced" in watcher.note
-        assert not watcher.settled(20)
         assert watcher.fileno() == there
         put(root, "a.py")
         assert not watcher.healthy  # it is another folder
-        other = open_watcher(root, Members(root), marker=tmp_path / "marker")
+        other = open_watcher(root, Members(root))
         assert other.healthy
         other.close()
 
@@ -387,19 +384,6 @@ class TestLosses:
         assert there is not None
         assert not select.select([there], [], [], 0)[0]
 
-    def test_the_markers_folder_is_removed(self, watcher: Watcher, tmp_path: Path) -> None:
-        before = held(watcher)
-        for _ in range(3):
-            shutil.rmtree(tmp_path / "marker")
-            assert watcher.settled(20)
-        assert watcher.drain() == only()
-        assert held(watcher) == before
-
-    def test_no_marker_no_proof(self, watcher: Watcher, tmp_path: Path) -> None:
-        shutil.rmtree(tmp_path / "marker")
-        (tmp_path / "marker").write_text("")
-        assert not watcher.settled(20)
-
     def test_the_queue_overflows(self, watcher: Watcher, root: Path) -> None:
         limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         put(root, "src/z.py")
@@ -412,8 +396,7 @@ class TestLosses:
         assert watcher.drain() == only("late/x/y.py")
 
     def test_after_close(self, root: Path, tmp_path: Path) -> None:
-        watcher = open_watcher(root, Members(root), marker=tmp_path / "marker")
+        watcher = open_watcher(root, Members(root))
         watcher.close()
         watcher.close()
         assert not watcher.drain().complete
-        assert not watcher.settled(20)

@@ -256,7 +256,7 @@ def test_what_tests_were_observed_to_run_stays_without_any_source_text(shop: Des
     )
     (shop.project.root / "told.py").write_text('def told(word="the_secret_default"): ...\n')
     with HubStore.open(places.db, root=shop.project.root, clock=utc_now) as store:
-        indexer = Indexer(shop.project.root, store, Members(shop.project.root), clock=utc_now)
+        indexer = Indexer(shop.project.root, store, Members(shop.project.root))
         indexer.refresh(indexer.look().changed, source="manual")
         store.record_observed(seen)
     assert b"the_secret_default" in places.db.read_bytes()

@@ -193,7 +193,6 @@ def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
 
 _WATCHERS = {
     "inotify": "inotify: the kernel reports every change",
-    "watchfiles": "watchfiles: all files are checked on each request",  # of an older daemon
     "sweep": "none: all files are checked on each request",
     "off": "off",
 }

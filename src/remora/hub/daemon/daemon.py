@@ -16,18 +16,18 @@ from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.daemon.request_handler import RequestHandler
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
-from remora.hub.index.indexer import Indexer
+from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.observe.observation_queue import drain, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import StatusResult
-from remora.hub.query.queries import NodeQueries
 from remora.hub.server.socket_listener import Listener
 from remora.hub.server.unix_server import UnixConnections
+from remora.hub.store.batch import Applied
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.owner_lock import OwnerLock
-from remora.hub.watch.watcher_protocol import Watcher
+from remora.hub.watch.watcher import Watcher
 
 if TYPE_CHECKING:
     from remora.hub.server.http_routes import HubHttp
@@ -46,11 +46,6 @@ class DaemonParts(NamedTuple):
     store: HubStore
     indexer: Indexer
     open_watcher: Callable[[], Watcher]
-    newest_changes: Callable[[], Callable[[NodeQueries], tuple[str, ...]]]
-    """Function that is called after each change.
-
-    It returns another function, which finds the other nodes that the change affects.
-    """
 
 
 class DaemonSettings(NamedTuple):
@@ -136,18 +131,18 @@ class Daemon:
             places.root, memory_mb=self._settings.memory_mb, restarted=self._settings.restarted
         )
 
-    def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
+    def _changed(self, done: Refreshed | Applied) -> None:
         """Announce a new generation.
 
-        `changed` may be empty, for example if only a file hash changed.
+        It may have no changed nodes, for example if only a file hash changed.
         """
-        if generation == self._status.generation:
+        if done.generation == self._status.generation:
             return
-        self._status.generation = generation
+        self._status.generation = done.generation
         self._link_scheduler.changed()
-        reached = self._parts.newest_changes()
         if self._handler.subscribers:
-            self._events.put_nowait(self._handler.announce(generation, changed, reached))
+            edited = done.edited if self._updater.ready else ()
+            self._events.put_nowait(self._handler.announce(done.generation, done.changed, edited))
 
     async def _announce(self) -> None:
         while True:
@@ -160,8 +155,7 @@ class Daemon:
         """
 
         def record(observation: Observation) -> None:
-            done = self._parts.store.record_observed(observation)
-            self._changed(done.generation, done.changed)
+            self._changed(self._parts.store.record_observed(observation))
 
         if self._updater.storing.locked():
             return

@@ -6,34 +6,46 @@ It waits until all changes made before a request have been read, and then answer
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Raw
 
 from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
 from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
+from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import (
+    PROTOCOL,
     TYPES,
     Callees,
     Callers,
     ChangedSince,
+    Health,
+    Invalidate,
     Refused,
     Request,
+    Status,
+    Subscribe,
     answer_line,
     encoded,
     event_line,
 )
 from remora.hub.query.queries import NodeQueries
-from remora.hub.query.responses import handle, is_immediate, is_whole
-from remora.ids import unescape_path
+from remora.hub.query.responses import handle, is_whole
+from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
 
 PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
 SCAN_PATIENCE_S = 60.0
 """Seconds that a request waits for the initial scan."""
+MAX_EDITED = 30
+"""Maximum edited nodes to search from. A larger change affects nearly everything anyway."""
+MAX_AFFECTED = 200
+AFFECTED_S = 0.05
+"""Seconds for finding affected nodes, because other requests wait. Later results are dropped."""
 _SCANNING = "the initial scan is not complete"
 _KEYS_PER_EVENT = 2000  # keeps an event line well below a subscriber's limit of unread bytes
 _MAX_CACHED = 8 << 20  # bytes of cached answers and their requests
@@ -44,25 +56,16 @@ _REQUEST_FIELDS = {
 }
 
 
-class StoredState(Protocol):
-    """The part of the stored state that is needed to answer requests."""
-
-    @property
-    def generation(self) -> int:
-        """The latest generation."""
-
-    def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
-        """Return the keys that changed after a generation, and whether the list is complete."""
-
-    def status(self) -> Any:
-        """Return the status that `hub status` prints."""
-
-
 class RequestHandler:
     """Implements `Handler`. Calls `damaged` if the database is found to be damaged."""
 
     def __init__(
-        self, places: HubPaths, known: StoredState, updater: Updater, *, damaged: Callable[[], None]
+        self,
+        places: HubPaths,
+        known: DaemonStatus,
+        updater: Updater,
+        *,
+        damaged: Callable[[], None],
     ) -> None:
         self._root = places.root
         self._stored = known
@@ -94,15 +97,12 @@ class RequestHandler:
         self._at_hand.close()
 
     async def announce(
-        self,
-        generation: int,
-        changed: Sequence[str],
-        reached: Callable[[NodeQueries], Sequence[str]],
+        self, generation: int, changed: Sequence[str], edited: Sequence[str]
     ) -> None:
-        """Send the keys of changed and affected nodes to all subscribers."""
+        """Send the keys of changed nodes, and of nodes affected by edits, to all subscribers."""
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
-            further = await self._threads.ask(reached)
+            further = await self._threads.ask(partial(affected_nodes, edited))
         for keys in _portions(dict.fromkeys((*changed, *further))):
             line = event_line(generation, keys)
             for send in list(self._subscribers):
@@ -113,8 +113,16 @@ class RequestHandler:
 
         Raises Refused if the request cannot be answered.
         """
-        if is_immediate(request):
-            return self._line(request, handle(request, self))
+        match request:
+            case Health():
+                return self._line(request, {"status": "ok", "protocol": PROTOCOL})
+            case Status():
+                return self._line(request, self._stored.status())
+            case Invalidate():
+                self._invalidate(request.path)
+                return self._line(request, None)
+            case Subscribe():
+                return self._line(request, None)
         self.last_asked = time.monotonic()
         if not self._updater.ready:
             if isinstance(request, ChangedSince):  # clients poll with it until the scan is complete
@@ -174,7 +182,7 @@ class RequestHandler:
         fresh = await self._updater.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
             if isinstance(request, ChangedSince):
-                return self._line(request, handle(request, self))
+                return self._line(request, self._stored.changed_since(request.generation))
 
             def ask(answers: NodeQueries) -> tuple[int, Raw, bool]:
                 result = handle(request, answers.with_freshness(fresh=fresh), suggest=False)
@@ -190,18 +198,7 @@ class RequestHandler:
     def _line(self, request: Request, result: Any) -> bytes:
         return answer_line(request, self._stored.generation, result)
 
-    def status(self) -> Any:
-        return self._stored.status()
-
-    def changed_since(self, generation: int) -> dict[str, Any]:
-        changed, complete = self._stored.changed_since(generation)
-        return {
-            "generation": self._stored.generation,
-            "changed": list(changed),
-            "complete": complete,
-        }
-
-    def invalidate(self, path: str) -> None:
+    def _invalidate(self, path: str) -> None:
         """Schedule a read of a file, or a sweep if the path is a folder.
 
         Raises Refused if the path is outside the root.
@@ -237,6 +234,28 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
         raise Refused("busy", error.message) from error
     except RemoraError as error:
         raise Refused("busy", error.message) from error
+
+
+def affected_nodes(edited: Iterable[str], now: NodeQueries) -> list[str]:
+    """Return the keys of the callers and tests of edited nodes, within limits."""
+    until = time.monotonic() + AFFECTED_S
+    found: dict[str, None] = {}
+    functions = (key for key in edited if split_node_key(key)[1] != MODULE)
+    for key in islice(functions, MAX_EDITED):
+        if time.monotonic() > until or len(found) > MAX_AFFECTED:
+            break
+        if now.view.node(key) is not None:
+            callers = [link["key"] for link in now.callers(key)["callers"] or ()]
+            tests = [_key_of(link["id"]) for link in now.tests(key)["tests"] or ()]
+            there = (test for test in tests if now.view.node(test) is not None)
+            found.update(dict.fromkeys((*callers, *there)))
+    return list(found)[:MAX_AFFECTED]
+
+
+def _key_of(test: str) -> str:
+    """Return the node key for a pytest id: `a.py::B::test_c[1]` gives `node:a.py:B.test_c`."""
+    path, *names = test.partition("[")[0].split("::")
+    return node_key(escape_path(path), ".".join(names))
 
 
 def _portions(keys: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -1,8 +1,8 @@
 """Status of the daemon and of its store."""
 
 import os
-from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from remora.hub.daemon.updater import Updater
 from remora.hub.process.hub_paths import HubPaths, display_path
@@ -21,9 +21,10 @@ class DaemonStatus:
         self.updater: Updater
         self.http: str | None = None
 
-    def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
+    def changed_since(self, generation: int) -> dict[str, Any]:
+        """Return the keys that changed after a generation, and whether the list is complete."""
         changed, complete = self._store.changed_since(generation)
-        return tuple(changed), complete
+        return {"generation": self.generation, "changed": changed, "complete": complete}
 
     def status(self) -> StatusResult:
         sweep = self.updater.last_sweep

@@ -14,9 +14,9 @@ from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
 from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.file_reader import Content, open_reader
-from remora.hub.index.indexer import Indexer, Refreshed, read_directly
+from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.node import UpdateSource
-from remora.hub.watch.watcher_protocol import Watcher
+from remora.hub.watch.watcher import Watcher
 
 DEFER_OVER = 64 * 1024
 """Size in bytes above which the child process analyses a file: it would exceed a slice."""
@@ -26,9 +26,8 @@ _LONG_SLICE_S = (
 )
 _MAX_AT_ONCE = 512
 _MANY = 64
-"""Number of waiting files above which scripts are skipped: same result in half the time."""
+"""Number of waiting files above which slices are longer."""
 _TURNS = 8  # event loop turns between two slices; a message from the child takes several
-_SETTLE_S = 0.02
 _RETRY_S = 1.0
 _CALM_S = 0.005
 _TROUBLED_PATIENCE_S = 0.05
@@ -38,7 +37,7 @@ _log = logging.getLogger("remora.hub")
 class Updater:
     """Updates the store in small steps.
 
-    After each step, it calls `report` with the generation and the changed keys.
+    After each step, it calls `report` with what was stored.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class Updater:
         watcher: Watcher,
         analysis: AnalysisPool,
         *,
-        report: Callable[[int, tuple[str, ...]], None],
+        report: Callable[[Refreshed], None],
         ahead: ReadAhead | None = None,
     ) -> None:
         self.pending = ChangeQueue()
@@ -79,12 +78,10 @@ class Updater:
 
     def see(self) -> None:
         """Queue all changes made so far, without reading the files."""
-        watcher = self.watcher
-        # inotify queues an event before the changing call returns; other watchers must prove it
-        settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)
-        changes = watcher.drain()
+        # the kernel queues an event before the changing call returns
+        changes = self.watcher.drain()
         self.pending.add(self._removed_first(changes.paths))
-        if not (settled and changes.complete and watcher.healthy):
+        if not (changes.complete and self.watcher.healthy):
             self.pending.want_sweep()
         if self.pending:
             self._wake.set()
@@ -213,7 +210,6 @@ class Updater:
                 taken,
                 source=self._source,
                 defer_over=DEFER_OVER,
-                analyze=read_directly if self._many else None,
                 prepared=None if self._ahead is None else self._ahead.take,
             )
         except BaseException as error:
@@ -281,7 +277,7 @@ class Updater:
             _log.warning("the database was rebuilt: reading all files again")
             self.pending.forget_known_state()
             self._wake.set()
-        self._report(done.generation, done.changed)
+        self._report(done)
 
     def _has_moved(self) -> None:
         moved, self._moved = self._moved, asyncio.Event()

@@ -4,11 +4,9 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_reader import Content, Reader, facts_of, open_reader
@@ -18,7 +16,6 @@ from remora.hub.node import UpdateSource
 from remora.hub.store.batch import Batch, FileUpdate, pack_update
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.hub_store import HubStore
-from remora.hub.update_rules import Analyze, KnownFile
 from remora.ids import escape_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -62,20 +59,17 @@ class FileError(NamedTuple):
 class Refreshed(NamedTuple):
     """Outcome of a refresh.
 
-    `changed` contains node keys. `deferred` contains the raw paths of files that were too large to
-    read now. If `rebuilt` is True, all other files must be stored again.
+    `changed` contains node keys, and `edited` those of present nodes that did not only move to
+    other lines. `deferred` contains the raw paths of files that were too large to read now. If
+    `rebuilt` is True, all other files must be stored again.
     """
 
     generation: int
     changed: tuple[str, ...]
+    edited: tuple[str, ...] = ()
     errors: tuple[FileError, ...] = ()
     deferred: tuple[str, ...] = ()
     rebuilt: bool = False
-
-
-def read_directly(path: str, source: bytes, known: KnownFile) -> FileFacts:  # noqa: ARG001
-    """Analyze a file without using its stored state. This is the simplest `Analyze`."""
-    return read_facts(path, source)
 
 
 class NoScriptValues:
@@ -96,17 +90,12 @@ class Indexer:
         root: Path,
         store: HubStore,
         members: Members,
-        *,
-        analyze: Analyze = read_directly,
         extras: ScriptValues | None = None,
-        clock: Callable[[], datetime],
     ) -> None:
         self._root = root
         self._store = store
         self._members = members
-        self._analyze = analyze
         self._extras = extras or NoScriptValues()
-        self._clock = clock
 
     @property
     def file_limit(self) -> int:
@@ -139,34 +128,28 @@ class Indexer:
         *,
         source: UpdateSource,
         defer_over: int | None = None,
-        analyze: Analyze | None = None,
         prepared: Prepared | None = None,
     ) -> Refreshed:
         """Read the files at the given raw paths and store their changes.
 
         Files that cannot be read, or that do not belong to the project, are removed from the store.
         Files of more than `defer_over` bytes are returned in `deferred`, to be stored with `supply`
-        later. `analyze` overrides the default analysis. `prepared` returns files that have been
-        analyzed already.
+        later. `prepared` returns files that have been analyzed already.
         """
         requested = set(paths)
         there = self._members.belonging(requested)
         work = self._work(source)
-        read = analyze or self._analyze
         with self._open() as reader, _collecting_nothing():
             work.remove(requested - there)
             for path in sorted(there):
                 if (content := work.read(reader, path)) is None:
                     continue
-                if content.skipped:
-                    work.take(path, content, facts_of(path, content))
-                elif prepared and (done := prepared(path, content.file_hash)) is not None:
+                if prepared and (done := prepared(path, content.file_hash)) is not None:
                     work.take(path, content, *done)
                 elif defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
-                    known = KnownFile() if read is read_directly else self._store.known(path)
-                    work.take(path, content, read(path, content.data, known))
+                    work.take(path, content, facts_of(path, content))
             return work.finish()
 
     def supply(
@@ -220,6 +203,7 @@ class _Work:
         self._size = 0
         self._errors: list[FileError] = []
         self._changed: set[str] = set()
+        self._edited: list[str] = []
         self._rebuilt = False
 
     def remove(self, paths: Iterable[str]) -> None:
@@ -265,6 +249,7 @@ class _Work:
         return Refreshed(
             generation=self._store.generation,
             changed=tuple(sorted(self._changed)),
+            edited=tuple(self._edited),
             errors=tuple(self._errors),
             deferred=tuple(self.deferred),
             rebuilt=self._rebuilt,
@@ -276,6 +261,7 @@ class _Work:
             Batch(updates=tuple(self._updates), gone=removed, source=self._source)
         )
         self._changed.update(applied.changed)
+        self._edited += applied.edited
         self._rebuilt |= applied.rebuilt
         self._updates, self._removed, self._size = [], [], 0
 

@@ -29,8 +29,6 @@ class HubPaths(NamedTuple):
     """Addresses of the daemon, for commands that have only the path of the database."""
     token: Path
     log: Path
-    marker: Path
-    """Private folder for the watcher's marker. It contains nothing else."""
 
 
 def hub_paths(
@@ -53,7 +51,6 @@ def hub_paths(
         addresses=_with_suffix(base, ".addresses"),
         token=_with_suffix(base, ".token"),
         log=_with_suffix(base, ".log"),
-        marker=_with_suffix(base, ".marker"),
     )
 
 

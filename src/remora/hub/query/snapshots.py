@@ -199,13 +199,16 @@ class OverlaidSnapshot:
         return self._paths
 
     def lowered(self, path: str) -> LoweredFile | None:
+        self.check_time()
         return (self._new if path in self._changed else self.base).lowered(path)
 
     def mentioning(self, name: str) -> Collection[str]:
+        self.check_time()
         unchanged = (path for path in self.base.mentioning(name) if path not in self._changed)
         return tuple(sorted(chain(unchanged, self._new.mentioning(name))))
 
     def node(self, key: str) -> StoredNode | None:
+        self.check_time()
         if split_node_key(key)[0] not in self._changed:
             return self.base.node(key)
         node = self._new.node(key)

@@ -9,11 +9,11 @@ from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.pytest_model.related_tests import DEPTH
 from remora.hub.file_limits import FileRules
+from remora.hub.file_reader import read_all
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.node import ObservedValues
 from remora.hub.observed_links import observed_tests, observed_values
-from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.hub.store.stored_links import StoredLinks

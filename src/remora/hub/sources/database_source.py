@@ -1,13 +1,12 @@
 """Answers from the database, which is read-only here. Changed files are analyzed again."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
-from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, NotFound
 from remora.hub.file_reader import Reader, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
@@ -15,7 +14,7 @@ from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle
-from remora.hub.query.snapshots import OverlaidSnapshot, StoredNode
+from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
 from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.hub.store.file_rows import FileRow
@@ -35,25 +34,6 @@ class _Skipped(Enum):
     TOO_LONG = "too long"
 
 
-class _TimedView(OverlaidSnapshot):
-    """A view whose methods raise OutOfTimeError after its deadline.
-
-    The deadline is needed because following a link may require reading all files.
-    """
-
-    def lowered(self, path: str) -> LoweredFile | None:
-        self.check_time()
-        return super().lowered(path)
-
-    def mentioning(self, name: str) -> Collection[str]:
-        self.check_time()
-        return super().mentioning(name)
-
-    def node(self, key: str) -> StoredNode | None:
-        self.check_time()
-        return super().node(key)
-
-
 class DatabaseSource:
     """Answers requests using the database and the changed files.
 
@@ -67,7 +47,7 @@ class DatabaseSource:
         self._view: StoredSnapshot | None = None
         self._analyzed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
-        self._cached: tuple[object, _TimedView, NodeQueries] | None = None
+        self._cached: tuple[object, OverlaidSnapshot, NodeQueries] | None = None
 
     def prepare(self) -> None:
         """Open the database and read the stored rows of all files. Raises DiskError."""
@@ -191,7 +171,7 @@ class DatabaseSource:
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
         if self._cached is None or self._cached[0] != state:
-            timed = _TimedView(view, changed, lambda: view.continued(changed, time.time()))
+            timed = OverlaidSnapshot(view, changed, lambda: view.continued(changed, time.time()))
             self._cached = state, timed, NodeQueries(timed)
         _, timed, answers = self._cached
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)

@@ -1,14 +1,15 @@
-"""Batches of file updates, and the outcome of storing a batch."""
+"""Batches of file updates, and their differences from the stored state."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.code.file_facts import FileFacts
+from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.model import LoweredFile, encode_lowered
 from remora.hub.file_stamp import Stamp
 from remora.hub.node import UpdateSource
+from remora.hub.query.snapshots import StoredNode, moved_at_most
 
 
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +59,103 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """Generation after a batch, and the sorted keys of all nodes whose facts changed.
 
-    If `rebuilt` is True, the database now contains only this batch, and all other files must be
+    `edited` contains those of present nodes that did not only move to other lines. If `rebuilt` is True, the database now contains only this batch, and all other files must be
     stored again.
     """
 
     generation: int
     changed: tuple[str, ...]
+    edited: tuple[str, ...] = ()
     rebuilt: bool = False
+
+
+class StoredFile(NamedTuple):
+    """Stored state of a file. `id` is None if the file is not stored.
+
+    Nodes are in source order, and `lowered` is the encoded IR.
+    """
+
+    id: int | None
+    file_hash: str
+    partial: bool
+    detail: str
+    extras: str
+    nodes: Mapping[str, StoredNode]
+    names: frozenset[str]
+    lowered: bytes | None
+
+
+UNKNOWN = StoredFile(None, "", False, "", "", nodes={}, names=frozenset(), lowered=None)
+
+
+class FileDifference(NamedTuple):
+    """A changed file. `update` is None if the file was removed."""
+
+    path: str
+    before: StoredFile
+    update: FileUpdate | None
+
+    @property
+    def nodes(self) -> tuple[NodeFacts, ...]:
+        return () if self.update is None else self.update.facts.nodes
+
+    def changed(self) -> Iterator[str]:
+        """Yield the keys of nodes that were added or removed, or whose facts changed."""
+        now: dict[str, NodeFacts] = {node.key: node for node in self.nodes}
+        for key, stored in self.before.nodes.items():
+            if stored.facts != now.get(key) or self._differs(stored):
+                yield key
+        yield from now.keys() - self.before.nodes.keys()
+
+    def is_same(self, key: str, node: NodeFacts) -> bool:
+        """Return True if the facts of a node are unchanged, except for its line numbers."""
+        stored = self.before.nodes.get(key)
+        return (
+            stored is not None and moved_at_most(stored.facts, node) and not self._differs(stored)
+        )
+
+    def edited(self) -> Iterator[str]:
+        """Yield the keys of nodes that are new, or changed in more than their line numbers."""
+        return (node.key for node in self.nodes if not self.is_same(node.key, node))
+
+    def standing(self) -> frozenset[str]:
+        """Return the keys of nodes for which only the hash of the file changed."""
+        pairs = zip(self.before.nodes.values(), self.nodes, strict=False)
+        return frozenset(
+            node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)
+        )
+
+    def extra_of(self, node: NodeFacts) -> dict[str, Any]:
+        return {} if self.update is None else self.update.extra.get(node.key, {})
+
+    def _differs(self, stored: StoredNode) -> bool:
+        if (update := self.update) is None:
+            return True
+        extra = update.extra.get(stored.facts.key, {})
+        return stored.partial != update.facts.partial or stored.extra != extra
+
+
+def find_differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
+    """Return the differences that must be written.
+
+    `before` maps the paths of stored files to their stored state.
+    """
+    found = [
+        FileDifference(update.facts.path, before.get(update.facts.path, UNKNOWN), update)
+        for update in batch.updates
+    ]
+    removed = [FileDifference(path, before[path], None) for path in batch.gone if path in before]
+    return [each for each in found if _is_news(each)] + removed
+
+
+def _is_news(difference: FileDifference) -> bool:
+    before, update = difference.before, difference.update
+    if before.id is None or update is None:
+        return True
+    facts = update.facts
+    return (
+        (before.file_hash, before.partial, before.detail, before.extras)
+        != (facts.file_hash, facts.partial, facts.detail, update.extras)
+        or len(before.nodes) != len(facts.nodes)
+        or next(difference.changed(), None) is not None
+    )

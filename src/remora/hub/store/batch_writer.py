@@ -9,7 +9,7 @@ import msgspec
 
 from remora.code.file_facts import FileFacts
 from remora.hub.node import UpdateSource
-from remora.hub.store.batch_diff import FileDifference
+from remora.hub.store.batch import FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, StoredValues, node_values, stamp_values
 from remora.hub.store.uids import Identities, RecentNodes
 

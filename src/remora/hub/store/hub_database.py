@@ -16,12 +16,15 @@ from urllib.parse import quote
 
 from remora.errors import DiskError, HubDamaged
 from remora.files.disposable_sqlite import DEFENSIVE, is_refusal
+from remora.hub.store.owner_lock import is_lock, lock_of
 from remora.hub.store.tables import PAGE, blank, first_page, is_current
 
 SUFFIXES = ("", "-wal", "-shm")
 LOG_LIMIT = 8 * 1024 * 1024
 """Maximum bytes of the write-ahead log that stay allocated between transactions."""
 _WAIT_S = 2.0
+_OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
+"""Tables in a Hub database of any version."""
 _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
 
@@ -82,6 +85,29 @@ def open_reading(path: Path) -> sqlite3.Connection | None:
         pass
     connection.close()
     return None
+
+
+def is_foreign(path: Path) -> bool:
+    """Return True if the file at `path` is not a Hub database of any version.
+
+    A missing or empty file is not foreign. Nothing is written.
+    """
+    try:
+        if path.is_file() and path.stat().st_size == 0:
+            return False
+        tables = _tables(path)
+    except FileNotFoundError:
+        return False
+    except (OSError, sqlite3.Error):
+        return os.path.lexists(path) and not is_lock(lock_of(path))
+    return not tables >= _OUR_TABLES
+
+
+def _tables(path: Path) -> set[str]:
+    path.lstat()
+    # immutable: creates no log or lock next to another program's database
+    with closing(_connect(path, "ro&immutable=1")) as connection:
+        return {found for (found,) in connection.execute("SELECT name FROM sqlite_master")}
 
 
 def reset(connection: sqlite3.Connection, generation: int) -> None:

@@ -6,26 +6,30 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
+import msgspec
+
+from remora.code.ir.model import decode_names
 from remora.errors import DiskError, HubDamaged
 from remora.files.disposable_sqlite import transaction
 from remora.hub.file_stamp import Stamp
 from remora.hub.observed_links import Observation
-from remora.hub.store.batch import Applied, Batch, FileUpdate
-from remora.hub.store.batch_diff import find_differences
+from remora.hub.store.batch import Applied, Batch, FileUpdate, StoredFile, find_differences
 from remora.hub.store.batch_writer import BatchWriter, log_changes
 from remora.hub.store.file_rows import FileRow, stamp_values
 from remora.hub.store.hub_database import sqlite_errors
 from remora.hub.store.link_writer import LinkWriter
 from remora.hub.store.observed_rows import compare_observation, delete_orphaned
-from remora.hub.store.previous_rows import PreviousRows
 from remora.hub.store.reader import SharedState, StoredSnapshot
 from remora.hub.store.uids import RecentNodes, forget_old
 from remora.hub.store.writer_session import Clock, WriterSession
-from remora.hub.update_rules import KnownFile
 from remora.ids import escape_path, unescape_path
 
 _STAMPS_AT_ONCE = 256
 
+_FILE = (
+    "SELECT id, file_hash, partial, detail, extras, lowered "
+    "FROM file_index JOIN file_facts ON file = id WHERE path = ?"
+)
 _SET_GENERATION = "UPDATE meta SET value = ? WHERE name = 'generation'"
 
 
@@ -95,18 +99,6 @@ class HubStore:
             self.rebuild()
             with sqlite_errors(self._db):
                 return self._applied(batch, rebuilt=True)
-
-    def known(self, path: str) -> KnownFile:
-        """Return the stored state of the file at a raw path, for comparison with new facts."""
-        if (row := self._rows.get(path)) is None:
-            return KnownFile()
-        try:
-            with sqlite_errors(self._db):
-                before = self._before.of(escape_path(path))
-        except HubDamaged:  # repaired by the `apply` that follows
-            return KnownFile()
-        nodes = tuple(node.facts for node in before.nodes.values())
-        return KnownFile(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
 
     def check(self) -> bool:
         """Read the whole database and return True if it is valid.
@@ -217,7 +209,6 @@ class HubStore:
         self._connection = self._session.connection
         self._shared, self._recent = SharedState(self._damage), RecentNodes()
         view = self.view()
-        self._before = PreviousRows(self._connection, view)
         self._generation = view.generation
         self._rows = dict(view.files())
         self._unwritten.clear()
@@ -238,7 +229,7 @@ class HubStore:
 
     def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
         paths = (*(update.facts.path for update in batch.updates), *batch.gone)
-        before = {path: self._before.of(path) for path in paths if self._is_stored(path)}
+        before = {path: self._stored_file(path) for path in paths if self._is_stored(path)}
         changed = find_differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
@@ -247,7 +238,6 @@ class HubStore:
             )
             for each in changed:
                 self._unwritten.pop(unescape_path(each.path), None)
-            self._before.forget()
             with transaction(self._connection):
                 keys = writing.write(self._generation + 1)
                 written = self._write_stamps()
@@ -256,7 +246,21 @@ class HubStore:
             for path in written:
                 self._unwritten.pop(path)
         self._remember(batch, {each.path for each in changed})
-        return Applied(generation=self._generation, changed=keys, rebuilt=rebuilt)
+        edited = tuple(key for each in changed for key in each.edited())
+        return Applied(generation=self._generation, changed=keys, edited=edited, rebuilt=rebuilt)
+
+    def _stored_file(self, path: str) -> StoredFile:
+        """Return the rows of a stored file. Raises HubDamaged if they are not readable."""
+        lost = HubDamaged(f"the Hub's database has no readable row for {path}")
+        if (row := self._connection.execute(_FILE, (path,)).fetchone()) is None:
+            raise lost
+        id_, file_hash, partial, detail, extras, lowered = row
+        try:
+            names = frozenset(decode_names(lowered))
+        except msgspec.MsgspecError as error:
+            raise lost from error
+        nodes = {str(node.facts.key): node for node in self.view().nodes(path)}
+        return StoredFile(id_, file_hash, bool(partial), detail, extras, nodes, names, lowered)
 
     def _is_stored(self, path: str) -> bool:
         return unescape_path(path) in self._rows

@@ -24,8 +24,7 @@ from remora.hub.observed_links import (
     ObservedTest,
 )
 from remora.hub.query.snapshots import Continued, StoredNode
-from remora.hub.store.batch import FileUpdate
-from remora.hub.store.batch_diff import UNKNOWN, FileDifference
+from remora.hub.store.batch import UNKNOWN, FileDifference, FileUpdate
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from remora.hub.query.snapshots import Continued
-from remora.hub.store.batch_diff import FileDifference
+from remora.hub.store.batch import FileDifference
 from remora.hub.store.node_identity import Identity, NewNode, follow
 
 _RECENT_S = 60

@@ -1,9 +1,9 @@
 """Watcher for Linux, with an inotify watch for each folder that is not ignored."""
 
 import os
-import select
 import time
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from remora.errors import OutsideError
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
@@ -13,11 +13,23 @@ from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
 from remora.hub.watch.mount_types import MountTable
 from remora.hub.watch.watch_table import WatchedFolders, WatchesExhausted
-from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind
 
-_NAME = "marker"
 _APPEARED = inotify_syscalls.CREATE | inotify_syscalls.MOVED_TO | inotify_syscalls.ATTRIB
 _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_syscalls.UNMOUNT
+
+Kind = Literal["inotify", "sweep"]
+
+
+class Changes(NamedTuple):
+    """Paths reported as changed, created or removed since the last call of `drain`."""
+
+    paths: frozenset[str]
+    """Raw paths that end in `.py`. A path may not exist or may not belong to the project."""
+    complete: bool
+    """False if there may be other changes, which only a sweep can find."""
+
+
+UNKNOWN_CHANGES = Changes(frozenset(), complete=False)
 
 
 class ChangesHidden(Exception):
@@ -31,7 +43,7 @@ class InotifyWatcher:
     watches, and ChangesHidden if some changes cannot be seen.
     """
 
-    def __init__(self, root: Path, members: Members, marker: Path) -> None:
+    def __init__(self, root: Path, members: Members) -> None:
         self._root = str(root)
         self._members = members
         self._note = ""
@@ -40,14 +52,12 @@ class InotifyWatcher:
         self._new: set[str] = set()
         self._stamps: dict[str, Stamp | None] = {}
         self._version = -1
-        self._marked = False
         self._mounts: MountTable | None = None
         self._kernel = Inotify()
         try:
             self._mounts = _table_of_mounts()
             self._identity = self._look_at_root()
             self._folders = WatchedFolders(self._kernel, self._root)
-            self._marker = _Sentinel(marker, self._kernel)
             self._watch_all()
         except BaseException:
             self.close()
@@ -92,22 +102,6 @@ class InotifyWatcher:
         self._complete = True
         return changes
 
-    def settled(self, timeout: float) -> bool:
-        deadline = time.monotonic() + timeout
-        self._read_events()
-        self._marked = False
-        if self._note or not self._marker.touch():
-            return False
-        poll = select.poll()
-        poll.register(self._kernel.fileno(), select.POLLIN)
-        self._read_events()
-        while self.healthy and not self._marked:
-            seconds = deadline - time.monotonic()
-            if seconds <= 0 or not poll.poll(seconds * 1000):
-                return False
-            self._read_events()
-        return self.healthy and self._marked
-
     def _look_at_root(self) -> tuple[int, int]:
         about = os.stat(self._root)  # noqa: PTH116 (called before each answer)
         return about.st_dev, about.st_ino
@@ -130,10 +124,6 @@ class InotifyWatcher:
         watch, mask, name = event
         if mask & inotify_syscalls.OVERFLOW:
             self._mark_incomplete()
-        if watch == self._marker.watch and mask & inotify_syscalls.IGNORED:
-            self._marker.lost()
-        elif watch == self._marker.watch:
-            self._marked = True
         if (folder := self._folders.path(watch)) is None:
             return
         if name:
@@ -260,45 +250,3 @@ def _table_of_mounts() -> MountTable | None:
         return MountTable()
     except OSError:  # no /proc
         return None
-
-
-class _Sentinel:
-    """A watched private folder that contains a file to touch.
-
-    Once a change to this file is reported, all earlier changes have been reported.
-    """
-
-    def __init__(self, folder: Path, kernel: Inotify) -> None:
-        self._folder = folder
-        self._file = str(folder / _NAME)
-        self._kernel = kernel
-        self.watch = -1
-        """Number of the folder's inotify watch."""
-        self._prepare()
-
-    def touch(self) -> bool:
-        """Touch the file to queue an event after all earlier events. Returns False on failure."""
-        try:
-            os.utime(self._file)
-        except OSError:
-            return self._prepare()
-        return True
-
-    def lost(self) -> None:
-        """Record that the folder was removed and is no longer watched."""
-        self.watch = -1
-
-    def _prepare(self) -> bool:
-        """Create the folder and the file if they are missing, watch the folder, and touch the file.
-
-        Returns False on failure.
-        """
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.watch = self._kernel.watch(str(self._folder))
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(self._file, flags, 0o600))
-            os.utime(self._file)
-        except OSError:
-            return False
-        return True

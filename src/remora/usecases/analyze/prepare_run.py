@@ -51,8 +51,7 @@ from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.remote_workers import workers_for
-from remora.usecases.hub.fact_source import fact_source
-from remora.usecases.hub.observed_values import observed_values
+from remora.usecases.hub.fact_source import fact_source, observed_values
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 

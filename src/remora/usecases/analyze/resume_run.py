@@ -26,8 +26,7 @@ from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
-from remora.usecases.hub.fact_source import fact_source
-from remora.usecases.hub.observed_values import observed_values
+from remora.usecases.hub.fact_source import fact_source, observed_values
 
 
 @dataclass(frozen=True, kw_only=True)

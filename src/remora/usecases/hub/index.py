@@ -15,7 +15,6 @@ from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
 from remora.hub.file_reader import open_reader
-from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
 from remora.hub.index_check import IndexCheck, verify
 from remora.hub.members.members import Members
@@ -201,7 +200,7 @@ def _members(invocation: Invocation, places: HubPaths) -> Members:
 def _refreshed(
     invocation: Invocation, places: HubPaths, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
-    indexer = indexer_of(places, store, _members(invocation, places), ScriptedAnalysis())
+    indexer = indexer_of(places, store, _members(invocation, places))
     changed: set[str] = set()
     errors: dict[str, str] = {}
     with _large_files(places.root, indexer, environment(invocation.environ)) as large:

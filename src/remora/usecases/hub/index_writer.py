@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from remora.errors import HubLocked
-from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import Indexer
 from remora.hub.index.user_scripts import UserScripts
 from remora.hub.members.members import Members
@@ -57,13 +56,9 @@ def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore |
     return found
 
 
-def indexer_of(
-    places: HubPaths, store: HubStore, members: Members, analysis: ScriptedAnalysis
-) -> Indexer:
+def indexer_of(places: HubPaths, store: HubStore, members: Members) -> Indexer:
     """Return an indexer that also runs the project's scripts."""
-    return Indexer(
-        places.root, store, members, analyze=analysis, extras=UserScripts(places.root), clock=_now
-    )
+    return Indexer(places.root, store, members, UserScripts(places.root))
 
 
 def _now() -> datetime:

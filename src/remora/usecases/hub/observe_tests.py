@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.project_interpreter import interpreter_for
 from remora.errors import HubLocked, RemoraError
+from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observe.observed_run import (
@@ -18,7 +19,6 @@ from remora.hub.observed_links import Observation
 from remora.hub.process.control import ask
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import Invalidate
-from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.runs.project import Project
 from remora.sandbox.isolation import best_level, require_level

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -20,15 +19,12 @@ from remora.errors import HubLocked
 from remora.hub.daemon.daemon import Daemon, DaemonParts, DaemonSettings
 from remora.hub.daemon.link_scheduler import QUIET_S
 from remora.hub.daemon.query_threads import THREAD_NAME
-from remora.hub.index import script_runner
-from remora.hub.index.affected_nodes import affected_nodes
-from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import StatusResult
 from remora.hub.store.owner_lock import OwnerLock
-from remora.hub.watch.factory import open_watcher
+from remora.hub.watch.watcher import open_watcher
 from remora.usecases.hub.index_writer import indexer_of, store_when_free
 from remora.usecases.hub.start_daemon import READY
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
@@ -86,13 +82,10 @@ def _end_unfinished() -> None:
 def _opened(places: HubPaths, config: Config) -> DaemonParts:
     members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
     store = store_when_free(places)
-    script_runner.load_all()
-    analysis = ScriptedAnalysis()
     return DaemonParts(
         store=store,
-        indexer=indexer_of(places, store, members, analysis),
-        open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
-        newest_changes=lambda: partial(affected_nodes, analysis.taken()),
+        indexer=indexer_of(places, store, members),
+        open_watcher=lambda: open_watcher(places.root, members),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from remora.code.callgraph.linker import Linker
 from remora.code.pytest_model.related_tests import RelatedTests
-from remora.hub.query.fresh_read import read_all
+from remora.hub.file_reader import read_all
 from remora.hub.query.snapshots import MemorySnapshot
 
 

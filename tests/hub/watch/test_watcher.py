@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from remora.hub.members.members import Members
-from remora.hub.watch.factory import open_watcher
 from remora.hub.watch.mount_types import MountTable
+from remora.hub.watch.watcher import open_watcher
 
 
 def put(root: Path, *paths: str) -> None:
@@ -25,30 +25,20 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("kind", ["sweep", "off"])
-def test_without_inotify_nothing_is_watched(kind: str, root: Path, tmp_path: Path) -> None:
-    watcher = open_watcher(root, Members(root), marker=tmp_path / "m", kind=kind)
-    assert (watcher.kind, watcher.healthy, watcher.note) == (kind, False, "")
-    assert not watcher.drain().complete
-    assert not watcher.settled(20)
-    assert watcher.fileno() is None
-    watcher.close()
-
-
 def test_a_root_that_is_not_there(tmp_path: Path) -> None:
     root = tmp_path / "absent"
-    watcher = open_watcher(root, Members(root), marker=tmp_path / "m")
+    watcher = open_watcher(root, Members(root))
     assert (watcher.kind, watcher.healthy) == ("sweep", False)
     assert "No such file" in watcher.note
 
 
-def test_without_inotify_it_sweeps_and_says_so(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("remora.hub.watch.factory.has_inotify", lambda: False)
-    watcher = open_watcher(root, Members(root), marker=tmp_path / "m")
+def test_without_inotify_it_sweeps_and_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remora.hub.watch.watcher.has_inotify", lambda: False)
+    watcher = open_watcher(root, Members(root))
     assert (watcher.kind, watcher.healthy) == ("sweep", False)
     assert watcher.note.startswith("this system has no inotify")
+    assert not watcher.drain().complete
+    assert watcher.fileno() is None
 
 
 EXHAUSTED = """
@@ -59,20 +49,20 @@ EXHAUSTED = """
     Path("/proc/sys/user/max_inotify_watches").write_text(sys.argv[2])
 
     from remora.hub.members.members import Members
-    from remora.hub.watch.factory import open_watcher
+    from remora.hub.watch.watcher import open_watcher
 
     root = Path(sys.argv[1])
-    watcher = open_watcher(root, Members(root), marker=root.parent / "m")
+    watcher = open_watcher(root, Members(root))
     print(watcher.kind, watcher.healthy, watcher.note)
     for number in range(20):
         (root / f"more{number}").mkdir()
         (root / f"more{number}/a.py").write_text("")
-    print(watcher.drain(), watcher.settled(20))
+    print(watcher.drain())
     print(watcher.kind, watcher.healthy, watcher.note)
 """
 
 
-@pytest.mark.parametrize(("most", "first"), [(2, "sweep"), (10, "inotify")])
+@pytest.mark.parametrize(("most", "first"), [(1, "sweep"), (10, "inotify")])
 def test_exhausted_watches(most: int, first: str, root: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(EXHAUSTED), str(root), str(most)],
@@ -84,7 +74,7 @@ def test_exhausted_watches(most: int, first: str, root: Path) -> None:
         pytest.skip("no user namespace to be had")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{first} {first == 'inotify'}"), done.stderr
-    assert lines[1] == "Changes(paths=frozenset(), complete=False) False"
+    assert lines[1] == "Changes(paths=frozenset(), complete=False)"
     assert lines[2].startswith("sweep False the limit of inotify watches is reached")
     assert "fs.inotify.max_user_watches" in lines[2]
 
