@@ -16,7 +16,7 @@ from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
 from remora.cli.app.options import global_options
 from remora.cli.app.root_group import TopGroup
 from remora.cli.hub.observe import observe
-from remora.cli.review.review_command import review
+from remora.cli.review.verdict_commands import review
 from remora.cli.trace.export import export
 from remora.exports.formats import Format
 from remora.hub.observe.observed_run import SECONDS

@@ -201,19 +201,6 @@ def test_input_that_is_closed_is_empty(
     assert done.returncode == code
 
 
-def test_too_little_memory_is_no_bug(poor: Remora, project: Path) -> None:
-    for kilobytes in (40_000, 60_000, 90_000, 96_000, 100_000):
-        line = f'ulimit -v {kilobytes}; exec "$@"'
-        done = subprocess.run(
-            ["sh", "-c", line, "sh", *command(("check",))],
-            cwd=project, env=poor.environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode
-        assert "memory" in done.stderr
-        for wrong in ("this is a bug", "reinstall", "Traceback"):
-            assert wrong not in done.stderr
-
-
 @pytest.mark.parametrize("words", [("--help",), ("runs",), ("runs", "--json"), ("schema", "event")])
 @pytest.mark.parametrize(
     ("where", "code"), [(">&-", 0), ("2>&-", 0), (">/dev/full", 3), (">&- 2>&-", 0)]

@@ -16,7 +16,6 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Ran
-from tests.cli.test_terminal import on_terminal
 
 KEY = re.compile(r"trace:(?P<run>[^:]+):steps:(?P<node>node:.+):(?P<turn>\d+)")
 
@@ -292,17 +291,3 @@ class TestQuestions:
         for words in ("show", "diff"):
             assert ran.remora(words, cwd=copy) == ran.remora(words, cwd=ran.root)
         assert ran.remora("trace", "list", "--tool", "edit_line", cwd=copy).code == 0
-
-
-class TestTerminal:
-    def test_a_wide_one_has_packet_and_output_side_by_side(self, ran: Ran, agent: str) -> None:
-        words = ("trace", "show", agent, "--turn", "1")
-        wide = on_terminal(ran.remora, ran.root, *words, columns=180).replace("\r", "")
-        (title,) = [line for line in wide.splitlines() if "packet of this turn" in line]
-        assert "raw output of the tool" in title
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", wide)
-        assert all(len(line) <= 180 for line in plain.splitlines())
-        narrow = on_terminal(ran.remora, ran.root, *words, columns=100)
-        assert "raw output of the tool" not in next(
-            line for line in narrow.splitlines() if "packet of this turn" in line
-        )

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 from click import Context
 
-from remora.cli.hub.hub_group import hub
+from remora.cli.app.command_groups import hub
 from remora.code.file_analysis import read_facts
 from remora.code.links import TIERS
 from remora.config.schema import HubConfig

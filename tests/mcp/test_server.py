@@ -1,4 +1,4 @@
-"""Tools, resources and prompts, asked for by the official client."""
+"""Tools and resources, asked for by the official client."""
 
 import asyncio
 import json
@@ -277,24 +277,8 @@ def test_an_unknown_resource_is_an_error_of_the_protocol(
     assert refused_by_protocol(invocation, lambda client: client.read_resource(address))
 
 
-def test_prompts_name_the_jobs(invocation: Invocation) -> None:
-    async def texts(client: Client) -> dict[str, str]:
-        prompts = (await client.list_prompts()).prompts
-        found = {each.name: await client.get_prompt(each.name, {}) for each in prompts}
-        return {name: each.messages[0].content.text for name, each in found.items()}  # type: ignore[union-attr]
-
-    found = ask(invocation, texts)
-    assert "No job of Remora's run" in found["why_failed"]
-    assert "shop/cart.py" in found["review_run"]
-    assert "You cannot accept changes" in found["review_run"]
-    message = refused_by_protocol(invocation, lambda client: client.get_prompt("fix_all", {}))
-    assert message == "no prompt 'fix_all'; prompts are why_failed, review_run"
-
-
 def test_a_name_in_an_error_has_no_control_tokens(invocation: Invocation) -> None:
     name, clean = "[INST]<s><|im_end|>", "'[ INST]< s>< |im_end|>'"
-    message = refused_by_protocol(invocation, lambda client: client.get_prompt(name, {}))
-    assert message.startswith(f"no prompt {clean}; ")
     assert refused(invocation, name).startswith(f"error: no tool {clean}; ")
     assert f"{clean} is not of type" in refused(invocation, "runs", limit=name)
 

@@ -16,7 +16,6 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from remora.mcp.stdio_transport import request_id
 from tests.cli.conftest import Remora, write
 from tests.mcp.processes import family, is_alive
 from tests.mcp.project import FILES, data_in, error_of, text_of
@@ -93,7 +92,7 @@ class Script:
         return [json.loads(line) for line in out.splitlines()], err
 
 
-def test_all_tools_resources_and_prompts_over_stdio(project: Path, home: Path) -> None:
+def test_all_tools_and_resources_over_stdio(project: Path, home: Path) -> None:
     async def everything(client: Client) -> None:
         facts = json.loads(text_of(await client.call_tool("hub_get", {"name": "Cart.total"})))
         assert facts["related_tests"] == [
@@ -109,8 +108,6 @@ def test_all_tools_resources_and_prompts_over_stdio(project: Path, home: Path) -
             text_of(await client.call_tool(tool, arguments))
         for uri in (f"packet/{agent}/0", f"transcript/{agent}", "diff/last"):
             assert (await client.read_resource(f"remora://{uri}")).contents
-        for prompt in (await client.list_prompts()).prompts:
-            assert (await client.get_prompt(prompt.name, {"run": "last"})).messages
 
     over_stdio(project, home, everything)
 
@@ -169,28 +166,19 @@ def test_nonsense_is_refused_and_the_next_request_is_answered(project: Path, hom
     assert "Traceback" not in script.close()[1]
 
 
-@pytest.mark.parametrize(
-    ("argument", "code"),
-    [
-        (r'"\udcff"', -32700),
-        (r'{"name": "\ud800\u0041"}', -32700),
-        ("9" * 6_000, -32700),
-        ("[" * 2_000 + "]" * 2_000, -32700),
-        ("[" * 100_000 + "]" * 100_000, -32700),
-        (r'{"id": 7, "x": ["\"id\": 8, \udcff"]}', -32700),
-        ("nothing", -32700),
-    ],
-    ids=["surrogate", "pair", "number", "nested", "nested deeply", "other IDs", "word"],
-)
-def test_a_request_that_is_not_json_is_refused_by_its_id(
-    project: Path, home: Path, argument: str, code: int
-) -> None:
+def test_a_request_that_is_refused_is_answered_by_its_id(project: Path, home: Path) -> None:
     script = Script(project, home)
     script.shake_hands()
-    params = f'{{"name": "hub_get", "arguments": {argument}}}'
-    script.send(f'{{"jsonrpc": "2.0", "method": "tools/call", "params": {params}, "id": "me"}}')
-    answer = script.read()
-    assert (answer["id"], answer["error"]["code"]) == ("me", code)
+    for argument, its in (
+        (r'"\udcff"', "me"),
+        (r'{"name": "\ud800\u0041"}', "me"),
+        ("[" * 100_000 + "]" * 100_000, None),
+        ("nothing", None),
+    ):
+        params = f'{{"name": "hub_get", "arguments": {argument}}}'
+        script.send(f'{{"jsonrpc": "2.0", "method": "tools/call", "params": {params}, "id": "me"}}')
+        answer = script.read()
+        assert (answer["id"], answer["error"]["code"]) == (its, -32700)
     last = script.call("runs")
     assert script.read()["id"] == last
     assert script.close()[0] == []
@@ -207,26 +195,6 @@ def test_a_request_whose_id_is_not_allowed_is_refused(project: Path, home: Path)
     last = script.call("runs")
     assert script.read()["id"] == last
     assert script.close()[0] == []
-
-
-@pytest.mark.parametrize(
-    ("line", "number"),
-    [
-        ('{"id": 1, "id": 2}', 1),
-        ('{"id": "a"}', "a"),
-        ('{"params": {"id": 1}, "id" : 2}', 2),
-        ('[{"id": 1}]', None),
-        (r'{"id": "\udcff"}', None),
-        ('{"id": ' + "9" * 5_000 + "}", None),
-        ('{"id": true}', None),
-        ('{"id": {"id": 1}}', None),
-        ("[" * 1_000_000, None),
-        ('"' * 1_000_001, None),
-        ("", None),
-    ],
-)
-def test_the_id_of_a_line_that_is_not_json(line: str, number: int | str | None) -> None:
-    assert request_id(line) == number
 
 
 def test_a_cancelled_call_does_not_disturb_others(project: Path, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""The review on the page: verdicts by hunk, edits and undo change the real files, forms are checked."""
+"""The review on the page: verdicts by hunk and undo change the real files, forms are checked."""
 
 import html
 import re
@@ -8,14 +8,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from hypothesis import given
-from hypothesis import strategies as st
 from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 
 from remora.memory.events import Review, payload
 from remora.trace.read.reader import read_events
-from remora.web.visible_text import editable, from_editable
 from tests.browser import opened_page
 from tests.cli.conftest import Remora, git, user_without_weights, write
 from tests.web.recorded import client_of
@@ -33,7 +30,6 @@ def read(path):
 
 x = f'plain'
 '''
-HIDDEN_NAME = "a\u200b.py"
 SETTINGS = '[tool.ruff.lint]\nselect = ["F"]\n'
 
 
@@ -96,29 +92,6 @@ def send(pages: TestClient, project: Path, verb: str, **more: Any) -> str:
     return found[1]
 
 
-class Edit:
-    """The page on which a change set is edited, as a browser reads and sends it."""
-
-    def __init__(self, pages: TestClient, project: Path) -> None:
-        agent = re.findall(r'name="agent" value="([^"]*)"', pages.get(address_of(project)).text)[0]
-        self.pages, self.address = pages, f"{address_of(project)}/{agent}/edit"
-        self.read(pages.get(self.address).text)
-
-    def read(self, text: str) -> None:
-        areas = re.findall(r'name="(content-\d+)"[^>]*>\n(.*?)</textarea>', text, re.DOTALL)
-        self.texts = {name: re.sub("\r\n?|\n", "\r\n", html.unescape(each)) for name, each in areas}
-        self.fields = dict(re.findall(r'name="(token|by|next|edit)" value="([^"]*)"', text))
-
-    def send(self, **more: str) -> str:
-        """Send the form. Return the message about it."""
-        answer = self.pages.post(self.address, data={**self.fields, **self.texts, **more})
-        found = re.search(r'role="(?:status|alert)">(.+?)</p>', answer.text, re.DOTALL)
-        assert found is not None, answer.text
-        if answer.status_code == 422:
-            self.read(answer.text)
-        return html.unescape(found[1])
-
-
 def verdicts(project: Path) -> list[Review]:
     (run,) = project.glob(".agentfs/runs/*.jsonl")
     return [each for each in map(payload, read_events(run)) if isinstance(each, Review)]
@@ -146,94 +119,6 @@ def test_the_whole_change_set_is_accepted_or_rejected(pages: TestClient, project
     assert send(pages, project, "accept", hunk=["1", "2"]).startswith("1 change set accepted")
     assert "import os" not in (project / "settings.py").read_text()
     assert [each.feedback for each in verdicts(project)] == ["not now", None, None]
-
-
-def test_an_edited_version_is_verified_before_it_is_written(
-    pages: TestClient, project: Path
-) -> None:
-    edit = Edit(pages, project)
-    wrong = edit.texts["content-0"] + "import json\r\n"
-    edit.texts = {"content-0": wrong}
-    assert "not written: settings.py" in edit.send()
-    assert (project / "settings.py").read_text() == BEFORE
-    assert verdicts(project) == []
-    assert edit.texts == {"content-0": wrong}, "the text can be mended and sent again"
-    edit.texts = {"content-0": '"""Reads."""\r\n\r\nplain = 1\r\n'}
-    assert edit.send().startswith("1 change set accepted")
-    assert (project / "settings.py").read_bytes() == b'"""Reads."""\n\nplain = 1\n'
-
-
-@pytest.mark.slow
-def test_what_the_user_saves_during_an_edit_is_kept(pages: TestClient, project: Path) -> None:
-    file = project / "settings.py"
-    edit = Edit(pages, project)
-    file.write_text(BEFORE + "\n\ny = 2\n")
-    edit.texts["content-0"] = edit.texts["content-0"].replace("Reads", "Shows")
-    assert edit.send().startswith("1 change set accepted")
-    text = file.read_text()
-    assert "Shows settings" in text
-    assert "import os" not in text
-    assert text.endswith("y = 2\n")
-
-
-def test_an_edit_of_a_line_that_the_user_changed_too_is_refused(
-    pages: TestClient, project: Path
-) -> None:
-    file = project / "settings.py"
-    edit = Edit(pages, project)
-    file.write_text(BEFORE.replace("Reads", "Loads"))
-    edit.texts["content-0"] = edit.texts["content-0"].replace("Reads", "Shows")
-    mine = dict(edit.texts)
-    assert "settings.py" in edit.send()
-    assert file.read_text() == BEFORE.replace("Reads", "Loads")
-    assert edit.texts == mine
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_only_what_was_edited_changes(tmp_path: Path, user: Remora, ends: str) -> None:
-    source = '\ufeff"""Reads."""\nimport os\n\n\f\nX = "a"  # \u200b\u202e &amp; </textarea>\n'
-    root = write(tmp_path / "project", {HIDDEN_NAME: "", "pyproject.toml": SETTINGS})
-    (root / HIDDEN_NAME).write_bytes(source.replace("\n", ends).encode())
-    lint(root, user)
-    with client_of(root, user.home) as pages:
-        edit = Edit(pages, root)
-        edit.texts["content-0"] = edit.texts["content-0"].replace('"a"', '"b"')
-        assert edit.send().startswith("1 change set accepted")
-    expected = source.replace("import os\n", "").replace('"a"', '"b"').replace("\n", ends)
-    assert (root / HIDDEN_NAME).read_bytes() == expected.encode()
-
-
-def test_files_that_a_text_area_would_change_are_not_edited_on_the_page(
-    tmp_path: Path, user: Remora
-) -> None:
-    root = write(tmp_path / "project", {"a.py": b"import os\nX = 1\r\nY = 2\n"})
-    lint(write(root, {"pyproject.toml": SETTINGS}), user)
-    with client_of(root, user.home) as pages:
-        edit = Edit(pages, root)
-        assert edit.texts == {}
-        text = pages.get(edit.address).text
-        assert "a.py cannot be edited here" in text
-        assert "Verify and accept" not in text
-
-
-def test_files_that_are_too_large_for_a_form_are_not_edited_on_the_page(
-    pages: TestClient, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    edit = Edit(pages, project)
-    monkeypatch.setattr("remora.web.edit_page._MAX_BYTES", 1)
-    answer = pages.get(edit.address)
-    assert answer.status_code == 400
-    assert "<code>remora review</code>" in answer.text
-
-
-def test_an_edit_of_nothing_or_of_everything_is_refused(pages: TestClient, project: Path) -> None:
-    edit = Edit(pages, project)
-    assert "nothing was edited" in edit.send()
-    assert "is empty" in edit.send(**{"content-0": " \r\n"})
-    assert "has no file 8" in edit.send(**{"content-7": "x"})
-    assert "too old" in edit.send(edit="unknown")
-    assert verdicts(project) == []
-    assert (project / "settings.py").read_text() == BEFORE
 
 
 def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> None:
@@ -353,8 +238,6 @@ def test_keys_decide_only_on_what_has_the_focus(browser: Browser, two: Path, use
         page.reload()
         expect(boxes).to_be_focused()
         assert "import os" in (two / "a.py").read_text()
-        page.keyboard.press("e")
-        expect(page.locator("textarea")).to_have_value('"""a."""\n')
         assert Axe().run(page).violations_count == 0
 
 
@@ -370,104 +253,3 @@ def test_enter_without_scripts_decides_nothing(browser: Browser, two: Path, user
         expect(page.locator(".message")).to_contain_text("no button was pressed")
         expect(page.locator(".change-set")).to_have_count(2)
         assert verdicts(two) == []
-
-
-UNSEEN = "\ufeff\u200b\u202e\u2066\x0c\x85\u2028\U000e0041"
-TRICKY = (
-    '\ufeff"""Reads."""\nimport os\n\nX = "a"  # \u200b\u202e\u2066\x0c\x85\u2028\U000e0041 é 🦀\n'
-)
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_hidden_characters_are_named_in_the_text_area(
-    tmp_path: Path, user: Remora, ends: str
-) -> None:
-    root = write(tmp_path / "project", {"a.py": "", "pyproject.toml": SETTINGS})
-    (root / "a.py").write_bytes(TRICKY.replace("\n", ends).encode())
-    lint(root, user)
-    with client_of(root, user.home) as pages:
-        edit = Edit(pages, root)
-        page = pages.get(edit.address).text
-        assert not any(character in page for character in UNSEEN)
-        assert "«U+FEFF»" in edit.texts["content-0"]
-        assert "«U+200B»«U+202E»«U+2066»«U+000C»«U+0085»«U+2028»«U+E0041»" in page
-        assert "They are kept if their names stay" in page
-        edit.texts["content-0"] = edit.texts["content-0"].replace('"a"', "(\u202e")
-        assert "not written" in edit.send()
-        assert "(«U+202E»" in edit.texts["content-0"]
-        edit.texts["content-0"] = edit.texts["content-0"].replace("(«U+202E»", '"b"')
-        assert edit.send().startswith("1 change set accepted")
-    expected = TRICKY.replace("import os\n", "").replace('"a"', '"b"').replace("\n", ends)
-    assert (root / "a.py").read_bytes() == expected.encode()
-
-
-def test_a_hidden_character_is_removed_with_its_name(tmp_path: Path, user: Remora) -> None:
-    root = write(tmp_path / "project", {"a.py": TRICKY, "pyproject.toml": SETTINGS})
-    lint(root, user)
-    with client_of(root, user.home) as pages:
-        edit = Edit(pages, root)
-        edit.texts["content-0"] = edit.texts["content-0"].replace("«U+202E»", "")
-        assert edit.send().startswith("1 change set accepted")
-    assert (root / "a.py").read_text("utf-8") == TRICKY.replace("import os\n", "").replace(
-        "\u202e", ""
-    )
-
-
-def test_a_name_stays_text_in_a_file_without_hidden_characters(
-    tmp_path: Path, user: Remora
-) -> None:
-    """Also a character that was typed: what the page shows is what is written."""
-    root = write(tmp_path / "project", {"a.py": 'import os\n\nX = "«U+200B»"\nY = "b"\n'})
-    lint(write(root, {"pyproject.toml": SETTINGS}), user)
-    with client_of(root, user.home) as pages:
-        edit = Edit(pages, root)
-        edit.texts["content-0"] = edit.texts["content-0"].replace('"b"', '"«U+202E»\u202e')
-        assert "not written" in edit.send()
-        edit.texts["content-0"] += '"'
-        edit.texts["content-0"] = edit.texts["content-0"].replace('\r\n"', '"\r\n')
-        assert edit.send().startswith("1 change set accepted")
-    text = (root / "a.py").read_text("utf-8").strip()
-    assert text == 'X = "«U+200B»"\nY = "«U+202E»«U+202E»"'
-
-
-def test_a_file_that_has_hidden_characters_and_names_of_them_is_not_edited_on_the_page(
-    tmp_path: Path, user: Remora
-) -> None:
-    root = write(tmp_path / "project", {"a.py": 'import os\n\nX = "«U+202E»\u200b"\n'})
-    lint(write(root, {"pyproject.toml": SETTINGS}), user)
-    with client_of(root, user.home) as pages:
-        edit = Edit(pages, root)
-        assert edit.texts == {}
-        assert "a.py cannot be edited here" in pages.get(edit.address).text
-
-
-@given(text=st.text(st.one_of(st.sampled_from([*UNSEEN, *"«»U+0D82EFA"]), st.characters())))
-def test_what_a_text_area_does_not_change_is_kept(text: str) -> None:
-    """Or the file is refused: no text becomes another one."""
-    shown = editable(text)
-    assert not any(character in shown for character in UNSEEN)
-    assert editable(from_editable(shown)) == shown
-
-
-@pytest.mark.slow
-def test_a_browser_keeps_the_bytes_of_a_file_with_hidden_characters(
-    browser: Browser, tmp_path: Path, user: Remora
-) -> None:
-    root = write(tmp_path / "project", {"a.py": TRICKY, "pyproject.toml": SETTINGS})
-    lint(root, user)
-    with served(root, user) as link, opened_page(browser) as page:
-        page.goto(link)
-        page.wait_for_url("**/")
-        page.goto(link.partition("/start")[0] + address_of(root))
-        expect(page.locator(".change-set")).to_be_focused()
-        page.keyboard.press("e")
-        area = page.locator("textarea")
-        expect(area).to_be_visible()
-        text = area.input_value()
-        assert "«U+202E»" in text
-        assert not any(character in text for character in UNSEEN)
-        area.fill(text.replace('"a"', '"b"'))
-        page.get_by_role("button", name="Verify and accept").click()
-        expect(page.locator(".message")).to_contain_text("1 change set accepted")
-    expected = TRICKY.replace("import os\n", "").replace('"a"', '"b"')
-    assert (root / "a.py").read_bytes() == expected.encode()

@@ -93,17 +93,6 @@ class RecordAnswers:
         lines = list_run_lines(open_records(self._invocation).trace)
         return [line for line in lines if is_id(line.run_id)][: -_NEWEST - 1 : -1]
 
-    def jobs(self, run: str) -> tuple[str, list[dict[str, Any]]]:
-        """Return the ID of a run, and the documents of its jobs.
-
-        Raises NotFound if the name of the run's file is not an ID, but a text of the project.
-        """
-        project = open_project(self._invocation)
-        view = _view(project, run)
-        if not is_id(view.run_id):
-            raise NotFound(f"{view.run_id!r} is not a run of Remora")
-        return view.run_id, [project.redact.clean(job) for job in JobDocuments(view.jobs)]
-
 
 def _view(project: ProjectRecords, run: str) -> RunView:
     return read_run(project, run_named(project.trace, run), details=False)

@@ -1,4 +1,4 @@
-"""The MCP server: tools, resources and prompts on the protocol's official implementation."""
+"""The MCP server: tools and resources on the protocol's official implementation."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,7 +16,6 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.mcp.analysis import analyze
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
-from remora.mcp.prompts import PROMPTS, prompt_text
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.resources import KINDS, listed_runs, read_resource
 from remora.mcp.tool_list import (
@@ -149,27 +148,6 @@ class Handlers:
         contents = types.TextResourceContents(uri=params.uri, text=marked(text), mime_type=kind)
         return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(self, *_: Any) -> types.ListPromptsResult:
-        run = types.PromptArgument(name="run", description="run ID [default: the newest run]")
-        prompts = [
-            types.Prompt(name=each.name, description=each.description, arguments=[run])
-            for each in PROMPTS
-        ]
-        return types.ListPromptsResult(prompts=prompts)
-
-    async def get_prompt(
-        self, _context: Any, params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
-        if params.name not in {each.name for each in PROMPTS}:
-            known, name = ", ".join(each.name for each in PROMPTS), clip(params.name, _MAX_VALUE)
-            refusal = _neutral(f"no prompt {name!r}; prompts are {known}")
-            raise MCPError(types.INVALID_PARAMS, refusal)
-        text = await self._requested(
-            prompt_text, params.name, params.arguments or {}, self._records
-        )
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(messages=[message])
-
     async def _requested(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a function in a thread. What it raises becomes an error of the protocol."""
         try:
@@ -198,8 +176,6 @@ def create_server(handlers: Handlers) -> Server[Any]:
         on_list_resources=handlers.list_resources,
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
     )
 
 

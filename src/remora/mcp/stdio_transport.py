@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import stat
 import sys
 import threading
@@ -25,7 +24,6 @@ MAX_LINE_BYTES = 1 << 24
 """Maximum bytes of a message. A longer one is refused like one that is not JSON."""
 _MAX_ID = 1 << 53
 """IDs from here on are not the same number in every client."""
-_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|[^\s\[\]{}:,"]++', re.DOTALL)
 _LOOK_S = 1.0
 _END_S = STOP_S + 0.5
 """Seconds that unfinished work has after the client is gone, such as a run that is interrupted."""
@@ -128,25 +126,14 @@ def _refusal(line: str) -> str | None:
         if first["type"] == "json_invalid":
             code = types.PARSE_ERROR
     about = {"code": code, "message": problem}
-    return json.dumps({"jsonrpc": "2.0", "id": request_id(line), "error": about}) + "\n"
+    return json.dumps({"jsonrpc": "2.0", "id": _request_id(line), "error": about}) + "\n"
 
 
-def request_id(line: str) -> int | str | None:
-    """Return the ID in a line that JSON parsers may refuse, such as for its nesting, or None."""
-    depth, before, last = 0, "", ""
-    for found in _PARTS.finditer(line):
-        part = found[0]
-        if depth == 1 and (before, last) == ('"id"', ":"):
-            return _id_of(part)
-        depth += (part in "{[") - (part in "}]")
-        before, last = last, part
-    return None
-
-
-def _id_of(token: str) -> int | str | None:
+def _request_id(line: str) -> int | str | None:
+    """Return the ID in a line that the protocol refuses, such as for a surrogate, or None."""
     try:
-        value = json.loads(token)
-    except ValueError:
+        value = json.loads(line)["id"]
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if isinstance(value, str):
         return value if is_utf8(value) else None

@@ -31,7 +31,6 @@ from remora.web.agent_page import (
 )
 from remora.web.agent_records import Records
 from remora.web.compare_page import compare_page
-from remora.web.edit_page import accept_edit, edit_page
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
@@ -75,7 +74,6 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/compare": compare_page,
 }
 """Pages and parts of pages by path. Each is computed in a thread."""
-_EDIT = "/runs/{run}/review/{agent}/edit"
 
 
 def create_app(
@@ -90,8 +88,6 @@ def create_app(
             *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
             Route("/runs/{run}/review", partial(review_page, records, session), methods=["GET"]),
             Route("/runs/{run}/review", partial(decide, records, session), methods=["POST"]),
-            Route(_EDIT, partial(edit_page, records, session), methods=["GET"]),
-            Route(_EDIT, partial(accept_edit, records, session), methods=["POST"]),
             Route("/nodes", partial(nodes_page, records, hub)),
             Route("/nodes/{node:path}", partial(node_page, records, hub)),
             Route("/live/agents/{agent}", partial(live_agent, records)),

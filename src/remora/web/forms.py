@@ -10,7 +10,7 @@ from remora.errors import UsageError
 from remora.web.html_responses import error_page
 from remora.web.session import Session
 
-MAX_FORM = 8_000_000
+_MAX_FORM = 1_000_000
 """Bytes of a form."""
 _DIGITS = 9
 Form = Mapping[str, Sequence[str]]
@@ -22,8 +22,8 @@ async def read_form(session: Session, request: Request) -> Form | Response:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > MAX_FORM:
-            return error_page(413, "The form is too large", "Edit the files with `remora review`.")
+        if len(body) > _MAX_FORM:
+            return error_page(413, "The form is too large", "Use `remora review`.")
     form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     if not session.is_own_form(one(form, "token")):
         return error_page(403, "This form is not from this page", "Load the review again.")

@@ -109,17 +109,17 @@ async def decide(records: Records, session: Session, request: Request) -> Respon
     except RemoraError as error:
         message = f"Nothing was decided: {error.with_hint}"
     else:
-        message = verdict_text(done)
+        message = _verdict_text(done)
         place = place if done.conflicts else one(form, "next")
-    return back_to_review(session, run, form, message, place)
+    return _back_to_review(session, run, form, message, place)
 
 
-def open_for_verdicts(records: Records) -> Project:
+def _open_for_verdicts(records: Records) -> Project:
     """Return the project of the page, in which verdicts are recorded as those of the page."""
     return replace(open_project(records.invocation), surface="web")
 
 
-def back_to_review(
+def _back_to_review(
     session: Session, run: str, form: Form, message: str, agent: str
 ) -> RedirectResponse:
     """Return to the review with a message, at the change set of an agent."""
@@ -127,7 +127,7 @@ def back_to_review(
     return RedirectResponse(f"/runs/{quote(run)}/review?{query}#{quote(agent, safe='')}", 303)
 
 
-def verdict_text(done: Verdicts) -> str:
+def _verdict_text(done: Verdicts) -> str:
     """Return what a verdict did, in one paragraph."""
     names = ", ".join(map(display_name, (done.accepted or done.rejected or done.reopened)[:3]))
     part = [text for job in done.view.jobs if job.node_id in done.accepted and (text := _part(job))]
@@ -152,7 +152,7 @@ def _decide(records: Records, run: str, form: Form) -> Verdicts:
     act = _VERBS.get(verb)
     if act is None:
         raise UsageError(f"{verb!r} is not a verdict", hint="load the review again")
-    return act(open_for_verdicts(records), run, form)
+    return act(_open_for_verdicts(records), run, form)
 
 
 def _accept(project: Project, run: str, form: Form) -> Verdicts:

@@ -1,7 +1,6 @@
 """Access to the page: links that work once, the cookie that they set, and the token of forms."""
 
 import hmac
-from collections.abc import Sequence
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
@@ -11,10 +10,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remora.web.html_responses import error_page
-from remora.workspaces.apply.transaction import FilePatch
 
 START = "/start/"
-_MOST_LINKS = _MOST_MESSAGES = _MOST_EDITS = 32
+_MOST_LINKS = _MOST_MESSAGES = 32
 
 _OWN_REQUESTS = ("none", "same-origin")
 """Values of `Sec-Fetch-Site` if a user entered an address, and if our page sent the request.
@@ -41,7 +39,6 @@ class Session:
         self.form_token = hmac.new(self.secret.encode(), b"form", sha256).hexdigest()
         self._links: list[str] = []
         self._messages: dict[str, str] = {}
-        self._edits: dict[str, tuple[str, Sequence[FilePatch]]] = {}
         self._lock = Lock()
 
     def new_link(self) -> str:
@@ -69,19 +66,6 @@ class Session:
         """Return a message, once."""
         with self._lock:
             return self._messages.pop(name, "")
-
-    def keep_edit(self, agent: str, files: Sequence[FilePatch]) -> str:
-        """Keep the files that a user edits. Return the name by which `edit_of` finds them."""
-        name = token_urlsafe(8)
-        with self._lock:
-            self._edits = dict([*self._edits.items(), (name, (agent, files))][-_MOST_EDITS:])
-        return name
-
-    def edit_of(self, agent: str, name: str) -> Sequence[FilePatch] | None:
-        """Return the files of an agent as they were when their edit began, unless it is too old."""
-        with self._lock:
-            whose, files = self._edits.get(name, ("", ()))
-        return files if whose == agent else None
 
     def is_open(self, headers: Headers) -> bool:
         """Return True if a request has the cookie of this server."""

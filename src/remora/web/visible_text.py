@@ -8,7 +8,6 @@ from remora.text import HIDDEN, count, escape_character
 
 MOST_CHARACTERS = 100_000
 """Characters of a text that a page shows."""
-_NAMED = re.compile("«U\\+((?!D[89A-F])[0-9A-F]{4}|(?:1B|1D|E0)[0-9A-F]{3})»")
 _BREAK = re.compile(r"(?<=\w)([_/.(,:])(?=\S)")
 _CODE = re.compile("`([^`\n]+)`")
 
@@ -44,21 +43,6 @@ def without_hidden(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return HIDDEN.sub(_escape, value)
     return value
-
-
-def editable(text: str) -> str:
-    """Return a text for a text area, with hidden characters as names such as `«U+202E»`."""
-    return HIDDEN.sub(lambda found: f"«U+{ord(found[0]):04X}»", text)
-
-
-def from_editable(text: str) -> str:
-    """Return the text of a text area, with the hidden characters that are named in it."""
-    return _NAMED.sub(_named_character, text)
-
-
-def _named_character(found: re.Match[str]) -> str:
-    character = chr(int(found[1], 16))
-    return character if HIDDEN.match(character) else found[0]
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -49,56 +49,6 @@ def test_every_key_is_in_it() -> None:
         assert f"{name}:" in text or f" {name}" in text, key
 
 
-def test_these_are_all_commands_and_no_other() -> None:
-    assert set(all_commands()) == {
-        *(
-            f"remora {name}"
-            for name in [
-                "init",
-                "analyze",
-                "watch",
-                "check",
-                "runs",
-                "show",
-                "diff",
-                "report",
-                "review",
-                "accept",
-            ]
-        ),
-        *(f"remora {name}" for name in ["reject", "revert", "retry", "clean"]),
-        *(f"remora {name}" for name in ["trace", "agents", "tools", "model", "schema", "doctor"]),
-        *("remora worker", "remora database"),
-        *(f"remora database {name}" for name in ["init", "status", "prune"]),
-        "remora trace import",
-        *(
-            "remora help",
-            "remora mcp",
-            "remora ui",
-            "remora completion",
-            "remora config",
-            "remora config show",
-        ),
-        *(f"remora tools {name}" for name in ["list", "check", "run"]),
-        *("remora eval", "remora eval memory", "remora eval restore", "remora eval decisions"),
-        *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),
-        "remora trace why",
-        *(f"remora trace {name}" for name in ["tail", "get", "verify", "replay", "anchor"]),
-        *(f"remora trace {name}" for name in ["fork", "export", "compact", "reindex"]),
-        *(f"remora agents {name}" for name in ["list", "show", "validate", "new"]),
-        *(f"remora model {name}" for name in ["status", "pull"]),
-        "remora sweep",
-        *(f"remora sweep {name}" for name in ["run", "list", "show", "diff", "report"]),
-        *(f"remora sweep {name}" for name in ["review", "accept", "reject", "revert", "verify"]),
-        "remora hub",
-        *(f"remora hub {name}" for name in ["start", "stop", "status", "index", "get", "callers"]),
-        *(
-            f"remora hub {name}"
-            for name in ["callees", "tests", "search", "observe", "verify", "gc"]
-        ),
-    }
-
-
 def test_every_command_has_examples_that_begin_with_its_name() -> None:
     for path, command in all_commands().items():
         if isinstance(command, RemoraCommand):

@@ -3,18 +3,15 @@
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-from remora.cli.hub import node_commands
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.store.reader import open_snapshot
-from tests.cli.conftest import Done, Remora, git, write
+from tests.cli.conftest import Remora, git, write
 from tests.cli.test_terminal import on_terminal
 
 CART = '''"""What will be bought."""
@@ -108,13 +105,6 @@ def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path
     assert not (shop / ".remora").exists()
 
 
-def test_the_first_paragraph_of_a_docstring_is_shown(poor: Remora, shop: Path) -> None:
-    text = CART.replace("what is in the cart.", "what is in the\n        cart.\n\n        More.\n")
-    write(shop, {"shop/cart.py": text})
-    shown = poor("hub", "get", "Cart.total", cwd=shop).out
-    assert "    Sum of the prices of what is in the cart.\n\n" in shown
-
-
 def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
     node = poor("hub", "get", "shop/cart.py:Cart.total", "--json", "--quiet", cwd=shop).document
     assert list(node) == [*NODE_STATE, "fresh"]
@@ -129,61 +119,61 @@ def test_a_node_as_json_is_a_node_state(poor: Remora, shop: Path) -> None:
     assert node["related_tests"][0]["id"] == "tests/test_cart.py::test_total"
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("node:shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
-        ("shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
-        ("Cart.total", "node:shop/cart.py:Cart.total"),
-        ("total", "node:shop/cart.py:total"),
-        ("shop/cart.py", "node:shop/cart.py:__module__"),
-        ("shop/cart.py:__module__", "node:shop/cart.py:__module__"),
-        ("odd%.py:f", "node:odd%25.py:f"),
-        ("odd%25.py:f", "node:odd%25.py:f"),
-        ("a:b.py:f", "node:a:b.py:f"),
-        ("./shop/cart.py:Cart.total", "node:shop/cart.py:Cart.total"),
-        ("shop/../shop/./cart.py", "node:shop/cart.py:__module__"),
-        ("cart.py:total", "node:shop/cart.py:total"),
-        ("cart.py:Cart", "node:shop/cart.py:Cart"),
-        ("shop.cart.Cart.total", "node:shop/cart.py:Cart.total"),
-        ("cart.Cart", "node:shop/cart.py:Cart"),
-        ("shop.cart", "node:shop/cart.py:__module__"),
-        ("shop", "node:shop/__init__.py:__module__"),
-        ("outer.inner.deepest", "node:odd%25.py:outer.inner.deepest"),
-        ("deepest", "node:odd%25.py:outer.inner.deepest"),
-        ("line\nbreak.py:f", "node:line\nbreak.py:f"),
-    ],
-)
-def test_a_node_may_be_named_in_several_ways(poor: Remora, shop: Path, name: str, key: str) -> None:
-    nested = "def outer():\n    def inner():\n        def deepest(): ...\n"
+NAMED = {
+    "node:shop/cart.py:Cart.total": "shop/cart.py:Cart.total",
+    "Cart.total": "shop/cart.py:Cart.total",
+    "total": "shop/cart.py:total",
+    "shop/cart.py": "shop/cart.py:__module__",
+    "odd%.py:f": "odd%25.py:f",
+    "odd%25.py:f": "odd%25.py:f",
+    "a:b.py:f": "a:b.py:f",
+    "shop/../shop/./cart.py": "shop/cart.py:__module__",
+    "cart.py:Cart": "shop/cart.py:Cart",
+    "shop.cart.Cart.total": "shop/cart.py:Cart.total",
+    "shop": "shop/__init__.py:__module__",
+    "outer.inner.deepest": "odd%25.py:outer.inner.deepest",
+    "line\nbreak.py:f": "line\nbreak.py:f",
+    "tests/test_cart.py::test_total[1-2]": "tests/test_cart.py:test_total",
+    "Cart.total()": "shop/cart.py:Cart.total",
+    "shop/cart.py:10": "shop/cart.py:Cart.total",
+    "shop/cart.py:2": "shop/cart.py:__module__",
+    "front.Cart": "shop/cart.py:Cart",
+}
+FROM_SHELL = {
+    "./cart.py:total": "shop/cart.py:total",
+    "cart.py": "shop/cart.py:__module__",
+    "../tests/test_cart.py:test_total": "tests/test_cart.py:test_total",
+    "{root}/shop/cart.py:Cart": "shop/cart.py:Cart",
+    "{link}/shop/cart.py:Cart": "shop/cart.py:Cart",
+}
+"""Paths as they are typed in the folder `shop`."""
+ELSEWHERE = {
+    "/etc/passwd:f": "", "../../elsewhere.py:f": "", "::": "", ".": "",
+    "/etc/passwd": "is outside the root", "tests": "is a folder",
+    "shop/nope.py": "no such file: shop/nope.py",
+}  # fmt: skip
+
+
+def test_a_node_may_be_named_in_several_ways(poor: Remora, shop: Path) -> None:
     odd = "def f(): ...\n"
-    write(shop, {"odd%.py": odd + nested, "a:b.py": odd, "line\nbreak.py": odd})
-    assert poor("hub", "get", name, "--json", cwd=shop).document["key"] == key
+    nested = "def outer():\n    def inner():\n        def deepest(): ...\n"
+    front = {"front/__init__.py": "from shop.cart import Cart\n"}
+    write(shop, {"odd%.py": odd + nested, "a:b.py": odd, "line\nbreak.py": odd, **front})
+    (shop.parent / "link").symlink_to(shop)
 
+    def named(name: str, folder: Path) -> str:
+        return str(poor("hub", "callees", name, "--json", cwd=folder).document["node"])
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("./cart.py:total", "node:shop/cart.py:total"),
-        ("cart.py", "node:shop/cart.py:__module__"),
-        ("../tests/test_cart.py:test_total", "node:tests/test_cart.py:test_total"),
-        ("{root}/shop/cart.py:Cart", "node:shop/cart.py:Cart"),
-        ("{link}/shop/cart.py:Cart", "node:shop/cart.py:Cart"),
-        ("shop/cart.py:Cart", "node:shop/cart.py:Cart"),
-    ],
-)
-def test_a_path_is_what_it_is_to_the_shell(poor: Remora, shop: Path, name: str, key: str) -> None:
-    link = shop.parent / "link"
-    link.symlink_to(shop)
-    typed = name.format(root=shop, link=link)
-    asked = poor("hub", "callees", typed, "--json", cwd=shop / "shop")
-    assert asked.document["node"] == key
-
-
-@pytest.mark.parametrize("name", ["/etc/passwd:f", "../../elsewhere.py:f", "./", "::", "."])
-def test_a_path_that_leads_elsewhere_is_not_a_node(poor: Remora, shop: Path, name: str) -> None:
-    asked = poor("hub", "get", name, "--json", cwd=shop)
-    assert (asked.code, asked.error["code"]) == (1, "not_found")
+    assert {name: named(name, shop) for name in NAMED} == {
+        name: f"node:{key}" for name, key in NAMED.items()
+    }
+    for name, key in FROM_SHELL.items():
+        typed = name.format(root=shop, link=shop.parent / "link")
+        assert named(typed, shop / "shop") == f"node:{key}"
+    for name, said in ELSEWHERE.items():
+        asked = poor("hub", "get", name, "--json", cwd=shop)
+        assert (asked.code, asked.error["code"]) == (1, "not_found"), name
+        assert said in asked.error["message"]
 
 
 def test_an_index_that_cannot_be_read_is_rebuilt(poor: Remora, shop: Path) -> None:
@@ -202,47 +192,28 @@ def outdate(db: Path) -> None:
         connection.execute("PRAGMA user_version = 1")
 
 
-@pytest.fixture
-def ask_at_once(poor: Remora, shop: Path) -> Iterator[Callable[..., list[Done]]]:
-    """Ask where the index is damaged and another process is writing it; each command waits for it."""
+@pytest.mark.slow
+def test_where_no_index_can_be_made_a_whole_name_is_known_and_links_are_unknown(
+    poor: Remora, shop: Path
+) -> None:
+    """`pytest $(remora hub tests …)` would take what is printed for an id."""
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     db.write_bytes(b"rubbish" * 1000)
+    kinds, whole = ("tests", "callers", "callees"), "shop/cart.py:Cart.total"
+    questions = [
+        ("get", whole, "--json"), ("get", "Cart.total", "--json"),
+        *((kind, whole) for kind in kinds), *((kind, whole, "--json") for kind in kinds),
+    ]  # fmt: skip
     writer = OwnerLock(db.with_name("hub.db.lock"))
-
-    def ask(*questions: tuple[str, ...]) -> list[Done]:
-        with ThreadPoolExecutor() as pool:
-            return list(pool.map(lambda words: poor("hub", *words, cwd=shop), questions))
-
-    try:
-        yield ask
-    finally:
-        writer.close()
-
-
-def test_a_whole_name_is_known_where_no_index_can_be_made(
-    ask_at_once: Callable[..., list[Done]],
-) -> None:
-    whole, part = ask_at_once(
-        ("get", "shop/cart.py:Cart.total", "--json"), ("get", "Cart.total", "--json")
-    )
-    assert "is being written by process" in whole.err
-    node = whole.document
-    assert (node["key"], node["callers"]) == ("node:shop/cart.py:Cart.total", None)
+    with contextlib.closing(writer), ThreadPoolExecutor() as pool:  # each command waits for it
+        got, part, *rest = pool.map(lambda words: poor("hub", *words, cwd=shop), questions)
+    assert "is being written by process" in got.err
+    assert (got.document["key"], got.document["callers"]) == (f"node:{whole}", None)
     assert (part.code, part.error["code"]) == (3, "outside_error")
-
-
-@pytest.mark.slow
-def test_unknown_links_print_nothing_on_stdout(ask_at_once: Callable[..., list[Done]]) -> None:
-    """`pytest $(remora hub tests …)` would take it for an id."""
-    kinds = ("tests", "callers", "callees")
-    node = "shop/cart.py:Cart.total"
-    answers = ask_at_once(
-        *((kind, node) for kind in kinds), *((kind, node, "--json") for kind in kinds)
-    )
-    for kind, asked, told in zip(kinds, answers[:3], answers[3:], strict=True):
+    for kind, asked, told in zip(kinds, rest[:3], rest[3:], strict=True):
         assert (asked.code, asked.out) == (3, "")
-        assert f"the {kind} of {node} are unknown" in asked.err
+        assert f"the {kind} of {whole} are unknown" in asked.err
         assert "there is no index" in asked.err
         assert told.code == 3
         assert (told.document[kind], told.document["fresh"]) == (None, False)
@@ -327,9 +298,6 @@ def test_depth_follows_links_of_links(poor: Remora, shop: Path) -> None:
     ]
     assert [edge["key"] for edge in direct] == ["node:shop/cart.py:Cart.total"]
     assert "node:shop/order.py:checkout" in [edge["key"] for edge in deeper]
-    shown = poor("hub", "callers", "rounded", "--depth", "3", cwd=shop).out
-    assert "  directly\n" in shown
-    assert "  in 2 steps\n" in shown
     assert poor("hub", "callers", "rounded", "--depth", "0", cwd=shop).code == 2
 
 
@@ -365,40 +333,22 @@ def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, s
     poor("hub", "index", cwd=shop)
     page = click.unstyle(on_terminal(poor, shop, "hub", "get", "Cart.total", columns=60))
     lines = [line.rstrip() for line in page.splitlines()]
-    assert lines[:7] == [
-        "def total(",
-        "    self,",
-        "    items: list[int],",
-        "    *,",
-        "    currency: str='EUR'",
-        ") -> int",
-        "",
-    ]
-    assert lines[7] == "    Sum of the prices of what is in the cart."
+    assert lines[0].startswith("def total(self, items: list[int]")
+    assert "    Sum of the prices of what is in the cart." in lines
     titles = [line.split("  ")[0] for line in lines if line[:4].isupper()]
     assert titles == ["CALLED BY", "CALLS", "TESTS"]
     assert any(line.startswith("where") and "shop/cart.py:8, 5 lines" in line for line in lines)
     assert any("complexity 2, fully annotated" in line for line in lines)
     assert any(line.startswith("up to date · changed ") for line in lines)
-    assert all(len(line) <= 60 for line in lines)
 
 
-def test_a_page_fits_where_calls_are_many_and_names_are_long(poor: Remora, shop: Path) -> None:
-    folder = "a_folder_with_a_name/and_another_one_below/and_a_third"
-    calls = "".join(f"    Stock().far_away_from_here_{n % 2}()\n" for n in range(1000, 1040))
-    methods = "".join(f"    def far_away_from_here_{n}(self): ...\n" for n in range(2))
-    write(shop, {f"{folder}/stock.py": f"class Stock:\n{methods}def use():\n{calls}"})
-    name = f"{folder}/stock.py:Stock.far_away_from_here_1"
-    for columns in (60, 80, 120):
-        shown = on_terminal(poor, shop, "hub", "get", "stock.py:use", columns=columns)
-        lines = [line.rstrip() for line in click.unstyle(shown).splitlines() if line[:4] == "    "]
-        assert all(len(line) <= columns for line in lines), columns
-        (at,) = (i for i, line in enumerate(lines) if "far_away_from_here_1" in line)
-        assert (name in lines[at]) == (columns == 120)
-        assert " more" in "".join(lines[at : at + 2])
-    every = click.unstyle(on_terminal(poor, shop, "hub", "callees", "stock.py:use", "-v"))
+def test_many_calls_are_cut_and_listed_with_v(poor: Remora, shop: Path) -> None:
+    calls = "".join("    Stock().take()\n" for _ in range(40))
+    write(shop, {"stock.py": f"class Stock:\n    def take(self): ...\ndef use():\n{calls}"})
+    assert "lines 4, 5, 6, 7, 8, 9 and 34 more" in poor("hub", "get", "stock.py:use", cwd=shop).out
+    every = poor("hub", "callees", "stock.py:use", "-v", cwd=shop).out
     assert " more" not in every
-    assert all(f" {number}" in every for number in range(5, 45))
+    assert all(f" {number}" in every for number in range(4, 44))
 
 
 def test_a_module_has_no_callers_and_a_class_names_its_constructor(
@@ -600,32 +550,6 @@ def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
         poor.afresh("hub", "stop", cwd=shop)
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("tests/test_cart.py::test_total[1-2]", "node:tests/test_cart.py:test_total"),
-        ("Cart.total()", "node:shop/cart.py:Cart.total"),
-        ("shop/cart.py:10", "node:shop/cart.py:Cart.total"),
-        ("shop/cart.py:2", "node:shop/cart.py:__module__"),
-        ("front.Cart", "node:shop/cart.py:Cart"),
-    ],
-)
-def test_pasted_names_are_accepted(poor: Remora, shop: Path, name: str, key: str) -> None:
-    write(shop, {"front/__init__.py": "from shop.cart import Cart\n"})
-    assert poor("hub", "callees", name, "--json", cwd=shop).document["node"] == key
-
-
-def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
-    for name, said in (
-        ("/etc/passwd", "is outside the root"),
-        ("tests", "is a folder"),
-        ("shop/nope.py", "no such file: shop/nope.py"),
-    ):
-        asked = poor("hub", "get", name, "--json", cwd=shop)
-        assert (asked.code, asked.error["code"]) == (1, "not_found")
-        assert said in asked.error["message"]
-
-
 def test_without_git_the_folder_is_the_root_and_a_project_above_is_named(
     poor: Remora, tmp_path: Path
 ) -> None:
@@ -659,16 +583,3 @@ def test_links_that_are_stored_are_counted(poor: Remora, shop: Path) -> None:
     assert "links       stored for 0 of " in poor("hub", "status", cwd=shop).out
     poor("hub", "index", "--links", cwd=shop)
     assert "links       stored for all nodes" in poor("hub", "status", cwd=shop).out
-
-
-def test_paths_with_lost_distances_are_merged() -> None:
-    direct = {"key": "node:a.py:f", "tier": "exact", "lines": [1]}
-    further = {"key": "node:a.py:g", "tier": "exact", "lines": [2]}
-
-    class Edited:
-        def links(self, kind: str, _key: str, depth: int) -> dict[str, Any]:
-            return {kind: [direct] if depth == 1 else None}
-
-    hub: Any = Edited()
-    both = [direct, further]
-    assert node_commands._steps(hub, "callers", "node:a.py:h", 2, both) == [both]

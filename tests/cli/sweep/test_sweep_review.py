@@ -113,40 +113,31 @@ def test_a_record_of_an_agent_that_cannot_be_read_is_a_failure(remora: Remora, s
 
 
 @pytest.mark.slow
-def test_a_review_by_rule_goes_across_the_repositories(remora: Remora, swept: Path) -> None:
+def test_a_review_shows_one_repository_after_the_other(remora: Remora, swept: Path) -> None:
     with review(remora, swept, "--by", "rule") as terminal:
         shown = terminal.sees(ASK)
+        assert "══ shop: 2 change sets ══" in shown
         assert "── F401 ──" in shown
+        assert "[1/2]" in shown
+        terminal.press("y")
+        assert "── F541 ──" in terminal.sees(ASK)
+        terminal.press("y")
+        shown = terminal.sees(ASK)
+        assert "══ web: 2 change sets ══" in shown
+        assert "[1/2]" in shown
+        terminal.press("u")  # the last verdict is of the repository before
+        shown = terminal.sees(ASK)
         assert "══ shop: 1 change set ══" in shown
-        assert "[1/4]" in shown
-        terminal.press("y")
-        shown = terminal.sees(ASK)
-        assert "══ web: 1 change set ══" in shown
-        assert "[2/4]" in shown
-        terminal.press("y")
-        shown = terminal.sees(ASK)
-        assert "── F541 ──" in shown
-        assert "[3/4]" in shown
+        assert "[2/2]" in shown
+        terminal.press("k")
+        assert "══ web: 2 change sets ══" in terminal.sees(ASK)
         terminal.press("q")
         code, rest = terminal.ends()
     assert code == 0
-    assert "2 accepted" in rest
-    assert "2 change sets still pending" in rest
+    assert "1 accepted" in rest
+    assert "3 change sets still pending" in rest
     assert "remora sweep review repos.yaml" in rest
-
-
-@pytest.mark.slow
-def test_a_review_by_file_says_which_repository_it_shows(remora: Remora, swept: Path) -> None:
-    with review(remora, swept) as terminal:
-        shown = terminal.sees(ASK)
-        assert "══ shop (1 of 2 repositories): 2 change sets ══" in shown
-        assert "[1/2]" in shown
-        terminal.press("k")
-        terminal.sees(ASK)
-        terminal.press("k")
-        assert "══ web (2 of 2 repositories): 2 change sets ══" in terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
+    assert pending(remora, swept) == {"shop": 1, "web": 2}
 
 
 @pytest.mark.slow
@@ -160,51 +151,3 @@ def test_a_review_of_an_owner_shows_nothing_else(remora: Remora, swept: Path) ->
         code, rest = terminal.ends()
     assert (code, "1 rejected" in rest, "pending" in rest) == (0, True, False)
     assert pending(remora, swept) == {"shop": 1, "web": 2}
-
-
-@pytest.mark.slow
-def test_undo_goes_back_to_the_repository_before(remora: Remora, swept: Path) -> None:
-    with review(remora, swept) as terminal:
-        terminal.sees(ASK)
-        for _ in range(2):
-            terminal.press("y")
-            terminal.sees(ASK)
-        terminal.press("u")
-        shown = terminal.sees(ASK)
-        assert "══ shop (1 of 2 repositories): 1 change set ══" in shown
-        assert "[2/2]" in shown
-        terminal.press("k")
-        shown = terminal.sees(ASK)
-        assert "══ web (2 of 2 repositories): 2 change sets ══" in shown
-        assert "[1/2]" in shown
-        terminal.press("q")
-        code, rest = terminal.ends()
-    assert (code, "1 accepted" in rest) == (0, True)
-    assert pending(remora, swept) == {"shop": 1, "web": 2}
-
-
-@pytest.mark.slow
-def test_undo_goes_back_to_the_rule_before_and_is_offered_at_the_end(
-    remora: Remora, swept: Path
-) -> None:
-    with review(remora, swept, "--by", "rule") as terminal:
-        terminal.sees(ASK)
-        for _ in range(2):
-            terminal.press("y")
-            terminal.sees(ASK)
-        terminal.press("u")
-        shown = terminal.sees(ASK)
-        assert "── F401 ──" in shown
-        assert "══ web: 1 change set ══" in shown
-        assert "[2/4]" in shown
-        terminal.press("y")
-        assert "── F541 ──" in terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees("Nothing is left to decide")
-        terminal.press("u")
-        assert "[4/4]" in terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-    assert pending(remora, swept) == {"shop": 0, "web": 1}

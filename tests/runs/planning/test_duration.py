@@ -6,7 +6,7 @@ import pytest
 from remora.agents.job import Job
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.base import Operation, Operations
-from remora.runs.planning.duration import job_seconds
+from remora.runs.planning.duration import seconds_without_server
 from remora.runs.planning.plan import Plan
 
 OPERATIONS = Operations(
@@ -28,7 +28,7 @@ def plan(operation: str, amount: int) -> Plan:
 
 
 def test_an_operation_takes_time_for_each_job_and_for_each_unit_of_work() -> None:
-    assert job_seconds(plan("fixing", 10), OPERATIONS, "none") == {"a-1": 7.0}
+    assert seconds_without_server(plan("fixing", 10), OPERATIONS, "none") == {"a-1": 7.0}
 
 
 def test_the_first_job_does_the_work_that_all_jobs_share() -> None:
@@ -37,20 +37,11 @@ def test_the_first_job_does_the_work_that_all_jobs_share() -> None:
     (first,) = plan("types", 0).jobs
     second = msgspec.structs.replace(first, agent_id="a-2", path="b.py")
     both = Plan(jobs=(first, second), amounts={"a-1": 10, "a-2": 4})
-    assert job_seconds(both, Operations([shared]), "none") == {"a-1": 12.0, "a-2": 1.0}
+    assert seconds_without_server(both, Operations([shared]), "none") == {"a-1": 12.0, "a-2": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("provider", "expected"), [("none", 0.2), ("embedded", 1.0), ("openai", None)]
-)
+@pytest.mark.parametrize(("provider", "expected"), [("none", 0.2), ("embedded", 1.0)])
 def test_the_time_of_a_projects_own_agent_depends_on_the_model(
-    provider: str, expected: float | None
+    provider: str, expected: float
 ) -> None:
-    found = job_seconds(plan("own", 1), OPERATIONS, provider)
-    assert found == (None if expected is None else {"a-1": expected})
-
-
-def test_a_server_only_matters_for_operations_that_ask_it() -> None:
-    assert job_seconds(plan("fixing", 0), OPERATIONS, "openai") == {"a-1": 2.0}
-    assert job_seconds(plan("docstring", 1), OPERATIONS, "openai") is None
-    assert job_seconds(plan("lint", 1), BUILT_IN, "openai") is None
+    assert seconds_without_server(plan("own", 1), OPERATIONS, provider) == {"a-1": expected}

@@ -1,4 +1,4 @@
-"""The `agents show`, `agents validate` and `agents new` commands."""
+"""The `agents list`, `show`, `validate` and `new` commands."""
 
 import shlex
 from collections.abc import Iterator
@@ -17,6 +17,35 @@ from remora.text import escape_line
 if TYPE_CHECKING:
     from remora.agents.definition.agent import Agent
     from remora.runs.planning.agent_definitions import CheckedDefinition
+
+_HEAD = ("OPERATION", "AGENT", "FROM", "DESCRIPTION")
+
+
+@command("list", examples=("remora agents list", "remora agents list --json"))
+def list_(options: Options) -> int:
+    """List the agents, built-in ones first.
+
+    Exit with 2 if a definition is invalid. Scripts are not checked; use `remora agents validate`
+    for that.
+    """
+    from remora.agents.definition.agent_listing import list_agents
+
+    invocation = invocation_of(options)
+    listed, wrong = list_agents(invocation.find_root(), invocation.operations)
+    document = {"agents": listed, "errors": [error.message for error in wrong]}
+    rows = [
+        [
+            agent["operation"],
+            agent["name"],
+            "built in" if agent["builtin"] else "project",
+            agent["description"],
+        ]
+        for agent in listed
+    ]
+    emit(options, document, table(_HEAD, rows))
+    for error in wrong:
+        print_error(error.code, error.message, error.hint, as_json=False)
+    return 2 if wrong else 0
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from errno import ENOMEM
-from resource import RLIMIT_AS, getrlimit  # now, because later there may be no memory for it
 
 import click
 
@@ -17,8 +16,6 @@ from remora.errors import RemoraError
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
 _REINSTALL_HINT = "a required package cannot be imported: reinstall Remora with its dependencies"
 _MEMORY_HINT = "free memory, or raise the limit (see `ulimit -v`), and try again"
-_LITTLE_MEMORY = 1 << 30  # bytes; a command needs about 100 MB of address space for each thread
-_NO_MEMORY = f"error: out of memory\n  {_MEMORY_HINT}\n".encode()
 _BUG_HINT = "this is a bug in Remora; please report it, with the traceback from -v"
 
 
@@ -29,14 +26,7 @@ def start(args: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):  # escape what the terminal cannot encode
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        code = run(args)
-    except Exception as error:  # while an error was printed, or with -v
-        if _is_verbose(args) or not _lacks_memory(error):
-            raise
-        with suppress(OSError):
-            os.write(2, _NO_MEMORY)
-        return 3
+    code = run(args)
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -114,24 +104,11 @@ def _show_tracebacks() -> None:
 
 
 def _bug(args: Sequence[str], error: Exception) -> int:
-    if _lacks_memory(error):
+    if isinstance(error, MemoryError):
         return _print_error(args, 3, "out_of_memory", str(error) or "out of memory", _MEMORY_HINT)
     if isinstance(error, ImportError):  # a dependency may be missing
         return _print_error(args, 3, "broken_installation", str(error), _REINSTALL_HINT)
     return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)
-
-
-def _lacks_memory(error: Exception) -> bool:
-    """Return True for lack of memory, or if this process may use little, so that a library may not
-    have been loaded, a thread not started, or Python itself have failed.
-    """
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, MemoryError):
-            return True
-        cause = cause.__context__
-    is_small = 0 <= getrlimit(RLIMIT_AS)[0] < _LITTLE_MEMORY
-    return is_small and type(error) in (ImportError, RuntimeError, SystemError)
 
 
 def _disk_error(args: Sequence[str], error: OSError) -> int:

@@ -12,8 +12,8 @@ from remora.cli.app.options import RemoraGroup
 class LazyGroup(RemoraGroup):
     """A command group that imports each command on first use.
 
-    `lazy` maps the name of each command to its `MODULE:ATTRIBUTE` and its line in the list of
-    commands. `meant` maps common wrong names to the command to use instead.
+    `lazy` maps the name of each command to its `MODULE:ATTRIBUTE` in `remora.cli` and its line in
+    the list of commands. `meant` maps common wrong names to the command to use instead.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class LazyGroup(RemoraGroup):
         if cmd_name not in self.lazy:
             return None
         module, _, attribute = self.lazy[cmd_name][0].partition(":")
-        found: click.Command = getattr(import_module(module), attribute)
+        found: click.Command = getattr(import_module(f"remora.cli.{module}"), attribute)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)

@@ -1,4 +1,4 @@
-"""The root command group, with its front page and version."""
+"""The root command group, with its front page and version, and the `help` command."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import click
 
 from remora.cli.app.command_list import COMMANDS, SUGGESTIONS, front_page
 from remora.cli.app.lazy_group import LazyGroup
-from remora.cli.app.options import options_of
+from remora.cli.app.options import Options, command, options_of
 from remora.version import __version__
 
 
@@ -38,3 +38,12 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     as_json = options_of(ctx).json
     click.echo(dumps({"version": __version__}) if as_json else f"remora {__version__}")
     ctx.exit()
+
+
+@command("help", examples=("remora help", "remora help analyze", "remora help trace show"))
+@click.argument("names", metavar="[COMMAND]...", nargs=-1)
+def help_(options: Options, names: tuple[str, ...]) -> int:
+    """Show the help of a command."""
+    del options
+    TopGroup().main([*names, "--help"], "remora", standalone_mode=False)
+    return 0

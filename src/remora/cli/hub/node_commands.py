@@ -143,7 +143,6 @@ def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     is_class = node.node_type == "class"
     return NodeNotes(
         unknown=hub.unknown_because() if lacks else "",
-        summary=hub.summary(node),
         constructor=hub.constructor(node.key) if is_class else None,
     )
 
@@ -160,7 +159,7 @@ def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: i
         if options.json:
             emit(options, answer, ())
             return 0
-        for line in _lines(hub, kind, meant.key, depth, answer[kind], verbose=options.verbose):
+        for line in _lines(kind, meant.key, answer[kind], verbose=options.verbose):
             click.echo(line)
         if not answer["fresh"]:
             note(options, "not up to date: some changed files have not been read yet")
@@ -199,60 +198,28 @@ def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
         note(options, f"{first} is the first of {times} definitions; the last is {last}")
 
 
-def _lines(
-    hub: "HubQuery", kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
-) -> Iterable[str]:
+def _lines(kind: str, key: str, links: list[dict[str, Any]], *, verbose: bool) -> Iterable[str]:
     if kind != "tests":
-        steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
-        return _shown(key, kind, steps, verbose=verbose)
+        return _shown(key, kind, links, verbose=verbose)
     if terminal_width() is None:
         return [escape_line(link["id"]) for link in links]
-    return _shown(key, kind, [links], verbose=verbose)
+    return _shown(key, kind, links, verbose=verbose)
 
 
-def _steps(
-    hub: "HubQuery", kind: str, key: str, depth: int, links: list[dict[str, Any]]
-) -> list[list[dict[str, Any]]]:
-    """Return the links that each step adds, up to the first step that adds none.
-
-    If files change during the queries, return a single step with all `links`.
-    """
-    steps: list[list[dict[str, Any]]] = []
-    known: set[str] = set()
-    for step in range(1, depth + 1):
-        found = hub.links(kind, key, step)[kind]
-        if found is None:  # files have changed since the last full search
-            return [links]
-        added = [link for link in found if link["key"] not in known]
-        if not added:
-            break
-        known.update(link["key"] for link in added)
-        steps.append(added)
-    return steps
-
-
-def _shown(
-    key: str, kind: str, steps: list[list[dict[str, Any]]], *, verbose: bool
-) -> Iterator[str]:
+def _shown(key: str, kind: str, links: list[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
     import msgspec
 
     from remora.cli.hub.node_view import legend, link_lines
     from remora.hub.protocol import Edge, Related
 
     name = escape_line(key.removeprefix("node:"))
-    found: list[list[Link]] = msgspec.convert(
-        steps, list[list[Related]] if kind == "tests" else list[list[Edge]]
-    )
-    number = sum(map(len, found))
-    if not number:
+    found: list[Link] = msgspec.convert(links, list[Related] if kind == "tests" else list[Edge])
+    if not found:
         yield f"{name}: no known {kind}"
         return
-    yield click.style(f"{name}: {count(number, kind.removesuffix('s'))}", bold=True)
-    for step, links in enumerate(found, 1):
-        if len(found) > 1:
-            yield "  directly" if step == 1 else f"  in {step} steps"
-        yield from link_lines(links, terminal_width(), verbose=verbose)
-    for line in wrap_text(legend([link for links in found for link in links]), terminal_width()):
+    yield click.style(f"{name}: {count(len(found), kind.removesuffix('s'))}", bold=True)
+    yield from link_lines(found, verbose=verbose)
+    for line in wrap_text(legend(found), terminal_width()):
         yield click.style(line, fg="bright_black")
 
 

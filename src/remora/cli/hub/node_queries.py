@@ -1,7 +1,6 @@
-"""Hub queries for commands, with a long timeout, and the first paragraphs of docstrings."""
+"""Hub queries for commands, with a long timeout."""
 
 import asyncio
-import re
 from collections.abc import Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -20,9 +19,6 @@ from remora.hub.protocol import AnsweredNode
 from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
-_MAX_LENGTH = 300
-_SENTENCE_END = re.compile(r"[.!?:][)\"'`]*(?= |$)")
-_NEXT_BLOCK = re.compile(r"\s*(?:$|[:@]\w|>>>|\.\. |[-=~*]{3,}|[A-Z]\w+:\s*$)")
 _Result = TypeVar("_Result")
 
 
@@ -62,10 +58,6 @@ class HubQuery:
         """Return the key of a class's `__init__`, or None if the class does not have one."""
         return self._runner.run(self._client.constructor(key))
 
-    def summary(self, node: AnsweredNode) -> str:
-        """Return the first paragraph of a node's docstring, or an empty string."""
-        return _docstring_summary(self._places.root, node)
-
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return the result of a search, in the format of the protocol."""
         return self._answered(self._client.search(query, limit))
@@ -91,50 +83,3 @@ def _progress(options: Options) -> AbstractContextManager[Progress]:
     from remora.cli.hub.index import progress_bar  # imports the analysis
 
     return progress_bar(options)
-
-
-def _docstring_summary(root: Path, node: AnsweredNode) -> str:
-    """Return the first paragraph of a node's docstring, of which the Hub stores the first line.
-
-    A long paragraph is cut after a sentence. If the file cannot be read or has changed, return the
-    first line, with an ellipsis if it is not a whole sentence.
-    """
-    first = node.docstring or ""
-    paragraph = _paragraph(_docstring(root, node)) if first else ""
-    if not paragraph.startswith(first.strip()):
-        paragraph = first
-    ends = [each.end() for each in _SENTENCE_END.finditer(paragraph)]
-    if paragraph == first:
-        return first if not first or len(first) in ends else f"{first} …"
-    if len(paragraph) <= _MAX_LENGTH:
-        return paragraph
-    cut = max((end for end in ends if end <= _MAX_LENGTH), default=0)
-    return paragraph[:cut] if cut else f"{paragraph[:_MAX_LENGTH].rpartition(' ')[0]} …"
-
-
-def _paragraph(text: str | None) -> str:
-    lines: list[str] = []
-    for line in (text or "").strip().splitlines():
-        if lines and _NEXT_BLOCK.match(line):
-            break
-        lines.append(line.strip())
-    return " ".join(lines)
-
-
-def _docstring(root: Path, node: AnsweredNode) -> str | None:
-    from remora.code.syntax.definitions import find_definitions
-    from remora.code.syntax.signature import docstring_text
-    from remora.code.syntax.source import Unreadable, read_source
-    from remora.errors import HostError
-    from remora.workspaces.rooted_files import RootedFiles
-
-    try:
-        source = read_source(node.file_path, RootedFiles(root).read_bytes(node.file_path))
-    except HostError:
-        return None
-    if isinstance(source, Unreadable):
-        return None
-    if node.node_type == "module":
-        return docstring_text(source.tree.body)
-    found = (each for each in find_definitions(source.tree, node.file_path) if each.key == node.key)
-    return next((docstring_text(each.node.body) for each in found), None)

@@ -94,7 +94,7 @@ def packet_lines(project: ProjectRecords, job: JobView) -> Iterator[str]:
             turn = event.turn
     reader = PacketReader(project.trace, indexed=False)
     document = turn_document(reader, project.trace.blobs, job.agent_id, turn)
-    yield from turn_lines(document, terminal_width())
+    yield from turn_lines(document)
 
 
 def _result_text(event: Event) -> str:

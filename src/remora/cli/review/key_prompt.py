@@ -21,6 +21,9 @@ def ask_key(question: str) -> str:
             key = click.getchar()
         except EOFError:
             return QUIT
+        except KeyboardInterrupt:
+            click.echo()
+            raise
         if key != _SUSPEND:
             return QUIT if key in _END_OF_INPUT else key
         click.echo()

@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import partial
 
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import note
+from remora.cli.app.output import note, print_error
 from remora.cli.app.project_context import next_command, project_of
-from remora.cli.review.review_history import ReviewHistory
-from remora.cli.review.review_sequence import ReviewPart, decide_parts
+from remora.cli.review.key_prompt import ask_key
 from remora.cli.review.review_session import Review
 from remora.errors import RemoraError
 from remora.ids import display_name
@@ -31,8 +29,7 @@ def review_run(
     has_failed = note_unread(options, view)
     review = Review(options, project, view, grouping(project, by, owners), trust_run)
     again = next_command(options, project.root, "review", run_id, *review_options(by, owners))
-    _decide([review], review.history, again)
-    return 1 if has_failed or review.conflicts else 0
+    return decide_reviews([review], again) or int(has_failed)
 
 
 def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> int:
@@ -42,7 +39,6 @@ def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> in
     """
     project = project_of(options)
     group_of = grouping(project, by, owners)
-    history = ReviewHistory()
     reviews: list[Review] = []
     has_failed = False
     for line in list_run_lines(project.trace):
@@ -55,10 +51,9 @@ def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> in
             has_failed = True
             continue
         has_failed |= note_unread(options, view)
-        reviews.append(Review(options, project, view, group_of, False, history))
+        reviews.append(Review(options, project, view, group_of, False))
     again = next_command(options, project.root, "review", "--watched", *review_options(by, owners))
-    _decide(reviews, history, again)
-    return 1 if has_failed or any(each.conflicts for each in reviews) else 0
+    return decide_reviews(reviews, again) or int(has_failed)
 
 
 def note_unread(options: Options, view: RunView, repository: str = "") -> bool:
@@ -68,25 +63,41 @@ def note_unread(options: Options, view: RunView, repository: str = "") -> bool:
     return bool(view.damaged)
 
 
-def _decide(reviews: Sequence[Review], history: ReviewHistory, again: str) -> None:
-    """Go through reviews of one project, and sum them up."""
+def decide_reviews(reviews: Sequence[Review], again: str) -> int:
+    """Go through reviews until the user quits, and sum them up. Return 1 after a conflict.
+
+    The command `again` continues them. An undo leads back to an earlier review, also at the end.
+    """
+    place = 0
     try:
-        decide_parts(
-            [ReviewPart(review, partial(_begin, review, reviews)) for review in reviews], history
-        )
+        while place < len(reviews):
+            review = reviews[place]
+            review.decide_all()
+            if review.has_quit:
+                break
+            place += not review.goes_back
+            decided = [n for n, each in enumerate(reviews[: place + 1]) if each.steps]
+            if review.goes_back and not decided:
+                click.echo("  nothing to undo: this review has not decided anything yet")
+            elif review.goes_back or (place == len(reviews) and decided and _wants_undo()):
+                place = decided[-1] if _take_back(reviews[decided[-1]]) else place
     finally:
-        sum_up(
-            sum((each.done for each in reviews), Counter[str]()),
-            sum(each.conflicts for each in reviews),
-            sum(len(each.pending()) for each in reviews),
-            again,
-        )
+        _sum_up(reviews, again)
+    return int(any(each.conflicts for each in reviews))
 
 
-def _begin(review: Review, reviews: Sequence[Review]) -> None:
-    review.group = None
-    review.before = sum(each.decided for each in reviews)
-    review.after = sum(len(each.ahead()) for each in reviews if each is not review)
+def _wants_undo() -> bool:
+    key = ask_key("Nothing is left to decide. [u]ndo [q]uit ").lower()
+    click.echo("undo" if key == "u" else "")
+    return key == "u"
+
+
+def _take_back(review: Review) -> bool:
+    try:
+        return review.take_back()
+    except RemoraError as error:
+        print_error(error.code, error.message, error.hint, as_json=False)
+        return False
 
 
 def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
@@ -95,8 +106,11 @@ def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
     return [*grouped, *(word for owner in owners for word in ("--owner", owner))]
 
 
-def sum_up(done: Counter[str], conflicts: int, left: int, again: str) -> None:
+def _sum_up(reviews: Sequence[Review], again: str) -> None:
     """Print what was decided, and the command `again` if change sets are still pending."""
+    done = sum((each.done for each in reviews), Counter[str]())
+    conflicts = sum(each.conflicts for each in reviews)
+    left = sum(len(each.pending()) for each in reviews)
     verdicts = ", ".join(f"{n} {what}" for what, n in done.items() if n)
     verdicts += f"; {count(conflicts, 'conflict')}" if conflicts else ""
     click.echo(verdicts or "no verdicts")

@@ -2,25 +2,20 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from remora.cli.app.address_consent import ask_for_addresses
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import (
-    print_error,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import print_error, terminal_width, wrap_text
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
 from remora.cli.review.choose_hunks import choose_hunks, show_whole
 from remora.cli.review.edit_files import edit_files
 from remora.cli.review.key_prompt import QUIT, ask_key
-from remora.cli.review.review_history import ReviewHistory, ReviewStep
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
@@ -43,16 +38,21 @@ _EDIT_IS_KEPT = "  your edit is kept: [e] continues it"
 _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
+class _Step(NamedTuple):
+    """A verdict or a skip that can be undone, and the IDs of its agents."""
+
+    kind: str
+    agents: list[str]
+
+
 @dataclass(eq=False)
 class Review:
-    """The state of a review.
+    """The state of the review of a run.
 
-    `view` is the run after the last verdict. `history` may be shared with reviews of other runs.
-    `done` contains the number of verdicts of each kind. `passed` contains the IDs of the agents
-    that were skipped. `edits` contains the files of edits that were not accepted, by agent. `group`
-    is the group whose heading was printed last, and `only` the group that is being reviewed, or
-    None for all. `has_quit` is true if the user quit. `before` and `after` are the numbers of
-    change sets that were decided before, also in other runs, and that follow in other runs.
+    `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
+    `passed` contains the IDs of the agents that were skipped. `edits` contains the files of edits
+    that were not accepted, by agent. `has_quit` is true if the user quit, and `goes_back` if the
+    user undoes a verdict of an earlier run. `name` is that of the repository in a sweep.
     """
 
     options: Options
@@ -60,67 +60,57 @@ class Review:
     view: RunView
     group_of: Grouping
     trusted: bool
-    history: ReviewHistory = field(default_factory=ReviewHistory)
+    name: str = ""
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
     edits: dict[str, list[FilePatch]] = field(default_factory=dict)
-    group: str | None = None
-    only: str | None = None
+    steps: list[_Step] = field(default_factory=list)
     conflicts: int = 0
     has_quit: bool = False
-    before: int = 0
-    after: int = 0
+    goes_back: bool = False
 
-    def pending(self, only: str | None = None) -> list[tuple[str, JobView]]:
-        """Return the pending change sets with their groups, or those of one group."""
-        found = pending_changes(self.view, self.group_of)
-        return [pair for pair in found if only is None or pair[0] == only]
+    def pending(self) -> list[tuple[str, JobView]]:
+        """Return the pending change sets with their groups."""
+        return pending_changes(self.view, self.group_of)
 
-    def decide_all(self, only: str | None = None) -> None:
-        """Review change sets, or those of one group, until none is pending or the user quits.
-
-        Returns earlier if the user undoes a verdict of another review or group.
-        """
-        self.only = only
-        first = self.before + 1 - self.decided
+    def decide_all(self) -> None:
+        """Review change sets until none is pending, or the user quits or goes back."""
+        shown, self.goes_back = None, False
+        if self.name and (left := self._ahead()):
+            heading = f"══ {self.name}: {count(len(left), 'change set')} ══"
+            click.echo(click.style(escape_line(heading), bold=True))
         try:
-            while left := self.ahead(only):
+            while left := self._ahead():
                 group, job = left[0]
-                if group != self.group:
-                    self.group = group
-                    _print_line(click.style(escape_line(f"── {group} ──"), fg="cyan"))
-                number = first + self.decided
-                if not self._decide(job, f"{number}/{number + len(left) - 1 + self.after}"):
+                if group != shown:
+                    shown = group
+                    click.echo(click.style(escape_line(f"── {group} ──"), fg="cyan"))
+                number = 1 + self.done.total() + len(self.passed)
+                if not self._decide(job, f"{number}/{number + len(left) - 1}"):
                     self.has_quit = True
+                if self.has_quit or self.goes_back:
                     return
-                if self.history.undone is not None:
-                    return
-        except (click.Abort, KeyboardInterrupt):
-            _print_line("")
+        except click.Abort:
+            click.echo()
             raise
 
-    @property
-    def decided(self) -> int:
-        """The number of change sets that were decided or skipped."""
-        return self.done.total() + len(self.passed)
-
-    def ahead(self, only: str | None = None) -> list[tuple[str, JobView]]:
-        """Return what `pending` returns, without the change sets that were skipped."""
-        return [pair for pair in self.pending(only) if pair[1].agent_id not in self.passed]
+    def _ahead(self) -> list[tuple[str, JobView]]:
+        """Return the pending change sets that were not skipped."""
+        return [pair for pair in self.pending() if pair[1].agent_id not in self.passed]
 
     def _decide(self, job: JobView, place: str) -> bool:
         """Show a change set, and ask until it is decided or skipped. Return False to quit."""
         try:
             # keep the heading near the question
             most = 2 * shutil.get_terminal_size().lines
-            self._show(change_set_lines(self.project, job, place, most=most))
+            _show(change_set_lines(self.project, job, place, most=most))
         except RemoraError as error:
             _print_error(error)
         while True:
             key = ask_key(_QUESTION)
             key = key if key in _KEYS else key.lower()
             word, action = _KEYS.get(key, ("", Review.help))
-            _print_line(word)
+            click.echo(word)
             if key == QUIT:
                 return False
             try:
@@ -132,7 +122,7 @@ class Review:
                 if not self._is_pending(job):
                     return True
                 if job.agent_id in self.edits:
-                    _print_line(_EDIT_IS_KEPT)
+                    click.echo(_EDIT_IS_KEPT)
 
     def _refresh(self) -> None:
         record = read_own_record(self.project, self.view.run_id, trusted=self.trusted)
@@ -142,24 +132,20 @@ class Review:
         return any(job.agent_id == other.agent_id for _, other in self.pending())
 
     def undo(self, _: JobView) -> bool:
-        """Withdraw the last verdict of the review. Return True if a change set is pending again."""
-        if not self.history.steps:
-            _print_line("  nothing to undo: this review has not decided anything yet")
-            return False
-        step = self.history.undo()
-        if step is not None and (step.review is not self or step.only != self.only):
-            self.history.undone = step
-        return step is not None
+        """Withdraw the last verdict. Return True if it is of an earlier run, or is withdrawn."""
+        self.goes_back = not self.steps
+        return self.goes_back or self.take_back()
 
-    def take_back(self, step: ReviewStep) -> bool:
-        """Undo the last step of the history, which is of this run. Return False if it stays."""
+    def take_back(self) -> bool:
+        """Withdraw the last verdict of this run. Return True if a change set is pending again."""
+        step = self.steps[-1]
         if step.kind == _SKIPPED:
             self.passed.difference_update(step.agents)
         else:
             try:
                 done = review_parts.undo(self.view, *step.agents, **self._where)
             except NotFound:  # another process has undone it
-                self.history.steps.pop()
+                self.steps.pop()
                 raise
             self.view = done.view
             self.done[step.kind] -= len(done.reopened)
@@ -168,19 +154,18 @@ class Review:
                 _print_error(done.error)
             if done.conflicts or done.error is not None:
                 return False
-        self.history.steps.pop()
+        self.steps.pop()
         return True
 
     def _show_notes(self, done: Verdicts) -> None:
         for text in done.notes:
-            self._show(wrap_text(escape_line(f"  {text}"), terminal_width(), "  "))
+            _show(_wrapped(f"  {text}"))
 
     def _show_conflicts(
         self, conflicts: Iterable[Mapping[str, Any]], what: str = "conflict; nothing was written"
     ) -> None:
         for each in conflicts:
-            text = escape_line(f"  {what}: {each['path']}: {each['detail']}")
-            self._show(wrap_text(text, terminal_width(), "  "))
+            _show(_wrapped(f"  {what}: {each['path']}: {each['detail']}"))
 
     def accept(self, job: JobView) -> bool:
         done = api.accept(self.view, job.agent_id, **self._where)
@@ -197,7 +182,7 @@ class Review:
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:
             self.done[kind] += len(agents)
-            self.history.steps.append(ReviewStep(self, self.only, kind, agents))
+            self.steps.append(_Step(kind, agents))
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
@@ -220,20 +205,20 @@ class Review:
         self.done["tried again"] += 1
         for after in self.view.jobs:
             if after.agent_id in (wanted.only or ()):
-                self._show(wrap_text(escape_line(_tried(after)), terminal_width()))
+                _show(_wrapped(_tried(after)))
         return True
 
     def split(self, job: JobView) -> bool:
         """Ask which hunks to accept, and accept them."""
         hunks = review_parts.hunks(self.view, job.agent_id, **self._where)
         if len(hunks) < 2:
-            _print_line("  this change has one hunk: [y] accepts it, [n] rejects it")
+            click.echo("  this change has one hunk: [y] accepts it, [n] rejects it")
             return False
         chosen = choose_hunks(hunks)
         if chosen is None:
             return False
         if not chosen:
-            _print_line("  no hunk was chosen, so nothing is decided: [n] rejects the change")
+            click.echo("  no hunk was chosen, so nothing is decided: [n] rejects the change")
             return False
         return self._written(
             job, review_parts.accept_hunks(self.view, job.agent_id, chosen, **self._where)
@@ -246,14 +231,14 @@ class Review:
         edited = edit_files(before, invocation_of(self.options).environ)
         if [each.theirs for each in edited] == [each.theirs for each in proposed]:
             self.edits.pop(job.agent_id, None)
-            _print_line("  not edited, so nothing is decided: [y] accepts the change as it is")
+            click.echo("  not edited, so nothing is decided: [y] accepts the change as it is")
             return False
         self.edits[job.agent_id] = edited
         if self._written(
             job, review_parts.accept_edited(self.view, job.agent_id, edited, **self._where)
         ):
             return True
-        _print_line(_EDIT_IS_KEPT)
+        click.echo(_EDIT_IS_KEPT)
         return False
 
     def _written(self, job: JobView, done: Verdicts) -> bool:
@@ -268,21 +253,13 @@ class Review:
 
     def accept_alike(self, job: JobView) -> bool:
         """Accept a change set and all others that correct the same with the same operation."""
-        alike = [job, *(other for _, other in self.ahead() if is_alike(job, other))]
+        alike = [job, *(other for _, other in self._ahead() if is_alike(job, other))]
         if len(alike) == 1:
-            _print_line("  no other change set corrects the same: [y] accepts this one")
+            click.echo("  no other change set corrects the same: [y] accepts this one")
             return False
         files = len({split_node_key(each.node_id)[0] for each in alike})
-        self._show(
-            wrap_text(
-                escape_line(
-                    f"  {count(len(alike), 'change set')} of {job.operation} in "
-                    f"{count(files, 'file')}: {rules_text(job)}"
-                ),
-                terminal_width(),
-                "  ",
-            )
-        )
+        number = f"{count(len(alike), 'change set')} of {job.operation} in {count(files, 'file')}"
+        _show(_wrapped(f"  {number}: {rules_text(job)}"))
         if not click.confirm("  accept all of them?"):
             return False
         agents = [each.agent_id for each in alike]
@@ -319,15 +296,15 @@ class Review:
 
     def skip(self, job: JobView) -> bool:
         self.passed.add(job.agent_id)
-        self.history.steps.append(ReviewStep(self, self.only, _SKIPPED, [job.agent_id]))
+        self.steps.append(_Step(_SKIPPED, [job.agent_id]))
         return True
 
     def why(self, job: JobView) -> bool:
-        self._show(action_lines(self.project, job))
+        _show(action_lines(self.project, job))
         return False
 
     def packet(self, job: JobView) -> bool:
-        self._show(packet_lines(self.project, job))
+        _show(packet_lines(self.project, job))
         return False
 
     def diff(self, job: JobView) -> bool:
@@ -335,12 +312,8 @@ class Review:
         return False
 
     def help(self, _: JobView) -> bool:
-        self._show(f"  {key}  {about}" for key, about in _HELP.items())
+        _show(f"  {key}  {about}" for key, about in _HELP.items())
         return False
-
-    def _show(self, lines: Iterator[str] | list[str]) -> None:
-        for line in lines:
-            _print_line(line)
 
 
 _Action = Callable[[Review, JobView], bool]
@@ -381,8 +354,13 @@ def _tried(job: JobView) -> str:
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"
 
 
-def _print_line(line: str) -> None:
-    click.echo(line)
+def _show(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap_text(escape_line(text), terminal_width(), "  ")
 
 
 def _print_error(error: RemoraError) -> None:

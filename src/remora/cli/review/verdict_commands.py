@@ -1,6 +1,7 @@
-"""The `accept`, `reject` and `revert` commands and their options."""
+"""The `review`, `accept`, `reject` and `revert` commands and their options."""
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,10 @@ import click
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.errors import UsageError
+from remora.ids import LAST
 
 if TYPE_CHECKING:
+    from remora.runs.review.pending import GroupBy
     from remora.usecases.api_arguments import Chosen
 
 trust_option = click.option(
@@ -181,3 +184,49 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     from remora.cli.review import verdicts
 
     return verdicts.revert(options, run, nodes, trust_run=trust_run)
+
+
+@command(
+    "review",
+    examples=(
+        "remora review",
+        "remora review last --by rule",
+        "remora review --watched",
+    ),
+)
+@click.argument("run", type=RUN, default=LAST)
+@by_option
+@owner_option
+@click.option(
+    "--watched", is_flag=True, help="Review the proposals of `remora watch`, of all its runs."
+)
+@trust_option
+def review(
+    options: Options,
+    run: str,
+    by: "GroupBy",
+    owners: tuple[str, ...],
+    *,
+    watched: bool,
+    trust_run: bool,
+) -> int:
+    """Review pending changes one by one in a terminal, with one key per verdict.
+
+    Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
+    run ID, a unique prefix of an ID, or `last` (default). The exit code is 1 after a conflict, or if
+    a record cannot be read.
+    """
+    if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "review requires a terminal",
+            hint=f"use `remora diff {run}`, then `remora accept {run}` with --all or with nodes",
+        )
+    if watched:
+        from remora.cli.review.review_run import review_watched
+
+        if run != LAST or trust_run:
+            raise UsageError("--watched cannot be combined with RUN or --trust-run")
+        return review_watched(options, by, owners)
+    from remora.cli.review.review_run import review_run
+
+    return review_run(options, run, by, owners, trust_run=trust_run)

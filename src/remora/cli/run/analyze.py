@@ -34,8 +34,7 @@ def analyze(options: Options, run: RunOptions, *, json_lines: bool) -> int:
     except --model, --allow-address, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.cli.app.json_lines import LinePrinter
-    from remora.cli.run.resume import resume_run
-    from remora.cli.run.start_run import start_run
+    from remora.cli.run.start_run import resume_run, start_run
 
     if json_lines and (options.json or run.resume is not None):
         raise UsageError("--json-lines cannot be combined with --json or --resume")

@@ -83,8 +83,7 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     annotations of GitHub Actions, at most ten, and with --changed only on changed lines. Write
     --changed=REV, or put --changed last.
     """
-    from remora.cli.run.print_check import CheckOutput, run_check
-    from remora.cli.run.print_findings import print_findings
+    from remora.cli.run.print_check import CheckOutput, print_findings, run_check
     from remora.runs.planning.run_request import RunRequest
     from remora.usecases.api_arguments import run_flags
 

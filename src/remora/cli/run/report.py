@@ -1,5 +1,7 @@
 """The `report` command, which shows a run as Markdown, HTML, SARIF, JSON or annotations."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from remora.cli.app.invocation import invocation_of
@@ -8,6 +10,10 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import project_of
 from remora.errors import UsageError
 from remora.ids import LAST
+
+if TYPE_CHECKING:
+    from remora.runs.project import Project
+    from remora.runs.report.report_model import Report
 
 
 @command(
@@ -58,9 +64,7 @@ def report(
     project = project_of(options)
     view = read_run(project, run_named(project.trace, run))
     if form == "github":
-        from remora.cli.views.annotation_view import annotate
-
-        annotate(project, make_report(project, view, raw=raw), changed)
+        _annotate(project, make_report(project, view, raw=raw), changed)
         return 1 if view.damaged else 0
     if form == "html":
         from remora.runs.report.html_page import html_page
@@ -72,3 +76,23 @@ def report(
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0
+
+
+def _annotate(project: "Project", report: "Report", revision: str | None) -> None:
+    """Print annotations for the undecided changes of a run.
+
+    With a revision, an empty one being HEAD, only lines that differ from it are annotated.
+    """
+    from remora.ids import unescape_path
+    from remora.runs.planning.changed_nodes import changed_lines
+    from remora.runs.report.check_document import failures_of
+    from remora.runs.report.github import annotations
+    from remora.runs.report.problems import find_problems
+
+    problems = find_problems(report, project.root)
+    lines = None
+    if revision is not None:
+        paths = sorted({unescape_path(each.path) for each in problems})
+        lines = changed_lines(project.root, project.root, revision or "HEAD", paths)
+    for line in annotations(problems, project.root, lines, failures_of(report)):
+        click.echo(line)

@@ -1,28 +1,17 @@
 """Implements `sweep review`, `accept`, `reject` and `revert`."""
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-import click
 
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
-from remora.cli.review.review_history import ReviewHistory
-from remora.cli.review.review_run import note_unread, review_options, sum_up
-from remora.cli.review.review_sequence import ReviewPart, decide_parts
+from remora.cli.review.review_run import decide_reviews, note_unread, review_options
 from remora.cli.review.review_session import Review
-from remora.cli.review.verdicts import (
-    conflict_lines,
-    on_branches,
-    skipped_lines,
-)
+from remora.cli.review.verdicts import conflict_lines, on_branches, skipped_lines
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
@@ -85,107 +74,26 @@ def review(
     *,
     trust_run: bool,
 ) -> int:
-    """Review the pending changes of a sweep. Return the exit code.
-
-    Groups by file belong to one repository, and other groups go across the repositories.
-    """
+    """Review the pending changes of a sweep, one repository after the other. Return the exit code."""
     sweep = _sweep(options, file, run)
-    found = _SweepReview(options, sweep, by, owners, trust_run)
-    try:
-        decide_parts(found.parts(), found.history)
-    finally:
-        found.sum_up(["remora", "sweep", "review", str(file), sweep.run_id])
-    incomplete = found.failed or found.is_incomplete
-    return 1 if incomplete or any(part.conflicts for _, part in found.opened) else 0
-
-
-@dataclass(eq=False)
-class _SweepReview:
-    """The repositories under review.
-
-    `looked_at` contains the names of the repositories that were opened, `opened` those with pending
-    changes, and `failed` those that could not be opened. `group` is the group whose heading was
-    printed last. `is_incomplete` is True if an agent's stream could not be read.
-    """
-
-    options: Options
-    sweep: RecordedSweep
-    by: GroupBy
-    owners: Collection[str]
-    trusted: bool
-    history: ReviewHistory = field(default_factory=ReviewHistory)
-    opened: list[tuple[str, Review]] = field(default_factory=list)
-    looked_at: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    group: str | None = None
-    is_incomplete: bool = False
-
-    def parts(self) -> Iterator[ReviewPart]:
-        """Yield what to review next: a repository, or a group in a repository.
-
-        The group with the most change sets comes first.
-        """
-        if self.by == "file":
-            for name, part in self._open():
-                number = len(self.looked_at) + len(self.failed)
-                of = count(number + self._unopened, "repository", "repositories")
-                yield ReviewPart(part, partial(self._begin, f"{name} ({number} of {of})", part))
-            return
-        sizes = Counter(group for _, part in self._open() for group, _ in part.pending())
-        for group in sorted(sizes, key=lambda group: (-sizes[group], group)):
-            for name, part in self.opened:
-                yield ReviewPart(part, partial(self._begin, name, part, group), group)
-
-    def _begin(self, name: str, part: Review, group: str | None = None) -> None:
-        """Print the heading of a repository, or of a group in it, and set the position."""
-        if group != self.group and group is not None:
-            click.echo(click.style(escape_line(f"── {group} ──"), fg="cyan"))
-        number = count(len(part.ahead(group)), "change set")
-        click.echo(click.style(escape_line(f"══ {name}: {number} ══"), bold=True))
-        self.group = part.group = group
-        if group is None:  # the others are not opened yet
-            part.before, part.after = part.decided, 0
-        else:
-            every = [each for _, each in self.opened]
-            part.before = sum(each.decided for each in every)
-            part.after = sum(len(each.ahead()) for each in every) - len(part.ahead(group))
-
-    @property
-    def _unopened(self) -> int:
-        recorded = len([*self.sweep.recorded()]) + len([*self.sweep.unreadable()])
-        return recorded - len(self.looked_at) - len(self.failed)
-
-    def sum_up(self, command: Sequence[str]) -> None:
-        done: Counter[str] = Counter()
-        for _, part in self.opened:
-            done.update(part.done)
-        conflicts = sum(part.conflicts for _, part in self.opened)
-        left = sum(len(part.pending()) for _, part in self.opened)
-        sum_up(done, conflicts, left, shlex.join([*command, *review_options(self.by, self.owners)]))
-        if others := self._unopened:
-            note(self.options, f"not opened: {count(others, 'repository', 'repositories')}")
-
-    def _open(self) -> Iterator[tuple[str, Review]]:
-        """Yield the repositories that have pending changes."""
-        for name, failure in self.sweep.unreadable():
-            note(self.options, f"{name}: {failure.message}")
-            self.failed.append(name)
-        for name, recorded, run_id in self.sweep.recorded():
-            try:
-                project = open_project(invocation_of(Options(root=recorded.root)))
-                view = own_run(project, run_id, trusted=self.trusted)
-            except RemoraError as error:
-                note(self.options, f"{name}: {error.message}")
-                self.failed.append(name)
-                continue
-            group_of = grouping(project, self.by, self.owners)
-            self.looked_at.append(name)
-            self.is_incomplete |= note_unread(self.options, view, f"{name}: ")
-            own = Options(root=project.root)
-            part = Review(own, project, view, group_of, self.trusted, self.history)
-            if part.pending():
-                self.opened.append((name, part))
-                yield name, part
+    reviews: list[Review] = []
+    has_failed = False
+    for name, failure in sweep.unreadable():
+        note(options, f"{name}: {failure.message}")
+        has_failed = True
+    for name, recorded, run_id in sweep.recorded():
+        own = Options(root=recorded.root)
+        try:
+            project = open_project(invocation_of(own))
+            view = own_run(project, run_id, trusted=trust_run)
+        except RemoraError as error:
+            note(options, f"{name}: {error.message}")
+            has_failed = True
+            continue
+        has_failed |= note_unread(options, view, f"{name}: ")
+        reviews.append(Review(own, project, view, grouping(project, by, owners), trust_run, name))
+    words = "sweep", "review", str(file), sweep.run_id, *review_options(by, owners)
+    return decide_reviews(reviews, shlex.join(["remora", *words])) or int(has_failed)
 
 
 def _sweep(options: Options, file: Path, run: str) -> RecordedSweep:

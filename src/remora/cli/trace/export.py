@@ -11,7 +11,7 @@ from remora.cli.app.entry import output_lost
 from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import project_of, records_of
 from remora.text import count, escape_line
 from remora.version import __version__
 
@@ -99,9 +99,7 @@ def export(  # noqa: PLR0913 (one parameter for each option)
             raise click.UsageError(f"--{name} requires --format {owner}")
     _check_output(options, form, output, endpoint)
     if form == "html":
-        from remora.cli.trace.share_command import export_share_file
-
-        return export_share_file(options, agent or run, output)
+        return _export_share_file(options, agent or run, output)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
     export_options = ExportOptions(
@@ -216,3 +214,49 @@ def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") 
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:
         note(options, f"skipped: {message}; see `remora trace verify`")
+
+
+def _export_share_file(options: Options, name: str | None, output: Path | None) -> int:
+    """Write an agent or a run as one HTML file. Exit with 1 if a stream in it is damaged."""
+    from remora.bootstrap.open_trace import require_extra
+    from remora.runs.records.name_lookup import stream_named
+    from remora.trace.trace_folder import stream_id
+
+    if name is None:
+        raise click.UsageError("a share file has one agent or one run; name it, such as --run last")
+    require_extra("jinja2", "ui")
+    require_extra("starlette", "ui")
+    from remora.web.share.share_file import share_agent, share_run
+
+    project = project_of(options)
+    found = stream_named(project.trace, name)
+    is_run = found in map(stream_id, project.trace.run_streams())
+    made = (share_run if is_run else share_agent)(project, found)
+    _write_page(made.html.encode("utf-8", "replace"), output)
+    if output is not None and str(output) != "-":
+        size = len(made.html) / 1e6
+        line = f"{count(made.agents, 'agent')}, {size:,.1f} MB: {output}"
+        document = {
+            "format": "html",
+            "to": str(output),
+            "agents": made.agents,
+            "streams": [report.as_json() for report in made.reports],
+        }
+        emit(options, document, [escape_line(line)])
+    for report in made.reports:
+        for problem in report.problems[:1]:
+            note(options, f"damaged: {report.name}, line {problem.line}: {problem.detail}")
+    return 0 if all(report.ok for report in made.reports) else 1
+
+
+def _write_page(data: bytes, output: Path | None) -> None:
+    from remora.exports.output_file import replace_when_done
+
+    if output is not None and str(output) != "-":
+        with replace_when_done(output) as file:
+            file.write(data)
+        return
+    try:
+        sys.stdout.buffer.write(data)
+    except BrokenPipeError as error:  # the reader closed the pipe
+        output_lost(error)

@@ -9,7 +9,7 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, terminal_width
+from remora.cli.app.output import emit
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import path_of, reader_of
 
@@ -30,8 +30,7 @@ _TURN = click.IntRange(min=0)
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """Show the events of an agent or a run, one per line.
 
-    With --turn N, show the packet of turn N and the raw output of its tool. They are shown side by
-    side if the terminal has at least 160 columns.
+    With --turn N, show the packet of turn N and the raw output of its tool.
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_lines
@@ -48,7 +47,7 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
         from remora.runs.records.turn_record import turn_document
 
         document = turn_document(reader_of(options, folder), folder.blobs, name, turn)
-        emit(options, document, turn_lines(document, terminal_width()))
+        emit(options, document, turn_lines(document))
     elif options.json:
         _print_document(name, path_of(folder, name))
     else:

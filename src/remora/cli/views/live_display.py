@@ -6,11 +6,18 @@ from contextlib import contextmanager
 import click
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
-from remora.cli.views.plan_view import about
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
 from remora.runs.review.review import ReadyChange, TrackProgress
@@ -22,9 +29,7 @@ class LiveDisplay(RunCounts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._bar = Progress(
-            TextColumn("jobs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-        )
+        self._bar = Progress(*_columns("jobs"))
         self._task = self._bar.add_task("jobs", total=None)
 
     def expect(self, jobs: int) -> None:
@@ -40,11 +45,14 @@ class LiveDisplay(RunCounts):
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {count(self.written, 'other change')}" if self.written else ""
-        left = self.seconds_left()
-        counts += f" · {about(left)} left" if left is not None else ""
         names = [display_name(job.node_id) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         return Group(self._bar, _one_line(counts), *nodes)
+
+
+def _columns(what: str) -> tuple[ProgressColumn, ...]:
+    elapsed, remaining = TimeElapsedColumn(), TimeRemainingColumn()
+    return TextColumn(what), BarColumn(), MofNCompleteColumn(), elapsed, remaining
 
 
 def _one_line(text: str, style: str = "") -> Text:
@@ -68,10 +76,7 @@ def live_display() -> Iterator[LiveDisplay]:
 @contextmanager
 def accept_bar() -> Iterator[TrackProgress]:
     """Show a progress bar of processed change sets on stderr until the block exits."""
-    bar = Progress(
-        TextColumn("change sets"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=_console(), transient=True,
-    )  # fmt: skip
+    bar = Progress(*_columns("change sets"), console=_console(), transient=True)
     with bar:
         task = bar.add_task("change sets", total=None)
 

@@ -1,7 +1,6 @@
 """Shows the progress of a run, as a live display on a terminal and as plain lines elsewhere."""
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ import click
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
 from remora.cli.views.job_view import done_text, status_word
-from remora.cli.views.plan_view import about
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
 from remora.text import count, escape_line
@@ -20,15 +18,8 @@ if TYPE_CHECKING:
     from remora.runs.review.review import TrackProgress
 
 
-_SECONDS_BETWEEN_ESTIMATES = 30.0
-
-
 class LineProgress(RunCounts):
-    """Prints a line to stderr for each finished job, and now and then the time left."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last_estimate = time.monotonic()
+    """Prints a line to stderr for each finished job."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
@@ -39,13 +30,6 @@ class LineProgress(RunCounts):
         state = status_word(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
-        self._print_time_left()
-
-    def _print_time_left(self) -> None:
-        left, now = self.seconds_left(), time.monotonic()
-        if left and now - self._last_estimate > _SECONDS_BETWEEN_ESTIMATES:
-            click.echo(f"{about(left)} left", err=True)
-            self._last_estimate = now
 
 
 @contextmanager

@@ -14,17 +14,6 @@ _BY_EMBEDDED_MODEL = 1.0
 """Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
 
 
-def job_seconds(plan: "Plan", operations: Operations, provider: str) -> Mapping[str, float] | None:
-    """Return the expected seconds of each job, keyed by agent ID.
-
-    Two jobs run at a time, so the sum is the duration of the run. Returns None if jobs depend on
-    the speed of a model server. `provider` is `embedded`, `openai` or `none`.
-    """
-    if any(asks_server(job.operation, operations, provider) for job in plan.jobs):
-        return None
-    return seconds_without_server(plan, operations, provider)
-
-
 def asks_server(name: str, operations: Operations, provider: str) -> bool:
     """Return True if the speed of the jobs of an operation depends on a model server."""
     known = {each.name: each for each in operations.all}
@@ -34,7 +23,11 @@ def asks_server(name: str, operations: Operations, provider: str) -> bool:
 def seconds_without_server(
     plan: "Plan", operations: Operations, provider: str
 ) -> Mapping[str, float]:
-    """Return what `job_seconds` returns, as if no model server was asked."""
+    """Return the expected seconds of each job by agent ID, as if no model server was asked.
+
+    Two jobs run at a time, so the sum is the duration of the run. `provider` is `embedded`, `openai`
+    or `none`.
+    """
     known = {each.name: each for each in operations.all}
     own = _BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES
     found: dict[str, float] = {}

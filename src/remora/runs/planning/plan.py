@@ -52,8 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `left_findings` lists those that no job would fix, by reason, and `rules` describes the rules if
     the project does not select any. `judges` describes the programs that must accept the proposals,
     by operation. `amounts` has the amount of work of each job, by agent ID, in the unit of its
-    need. `seconds` has the expected seconds of each job relative to each other, or is None if they
-    are unknown. `estimate` says what all jobs are expected to need.
+    need. `estimate` says what all jobs are expected to need.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -68,7 +67,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rules: str = ""
     judges: Mapping[str, str] = {}
     amounts: Mapping[str, int] = {}
-    seconds: Mapping[str, float] | None = None
     estimate: Estimate = Estimate()
     unreadable: tuple[dict[str, Any], ...] = ()
 

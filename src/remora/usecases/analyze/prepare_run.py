@@ -30,7 +30,7 @@ from remora.runs.execution.engine import RemoteWorkers, shard_size
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.changed_nodes import changed_nodes
-from remora.runs.planning.duration import asks_model, job_seconds
+from remora.runs.planning.duration import asks_model
 from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.measured_estimate import PlannedSpeed, estimate_plan
 from remora.runs.planning.measured_rates import rates_of, read_rates, server_text
@@ -118,7 +118,6 @@ def prepare(
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
         plan = replace(
             plan,
-            seconds=job_seconds(plan, project.operations, provider),
             estimate=_estimate_from_rates(
                 project, request, plan, agents, provider=provider, workers=workers
             ),

@@ -24,7 +24,6 @@ const keys = {
     box.checked = false;
     box.dispatchEvent(new Event("change", { bubbles: true }));
   }),
-  e: () => changes[current]?.querySelector(".edit").click(),
   u: () => decided?.querySelector("button[value=undo]").click(),
   q: () => document.querySelector("a.where").click(),
   "?": () => {
@@ -42,7 +41,7 @@ document.addEventListener("keydown", (event) => {
 // single letters must not decide anything while the focus is elsewhere
 document.addEventListener("keydown", (event) => {
   if (!event.target.closest(".change-set, .decided")) return;
-  if (event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+  if (event.target.matches("input:not([type=checkbox]), select")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
   event.preventDefault();
   if (event.repeat && !"jk".includes(event.key)) return;

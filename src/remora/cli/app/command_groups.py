@@ -1,0 +1,103 @@
+"""The groups of commands. Each command is imported on first use."""
+
+from remora.cli.app.lazy_group import LazyGroup
+
+agents = LazyGroup(
+    "agents",
+    lazy={
+        "list": ("agents.definitions:list_", "List the agents, built-in ones first."),
+        "show": ("agents.definitions:show", "Show an agent's goal, tools and checks."),
+        "validate": ("agents.definitions:validate", "Check agent definitions and their scripts."),
+        "new": ("agents.definitions:new", "Create a working example agent."),
+    },
+    help="""List, check and create agents.
+
+    An agent is a folder with an agent.yaml and .pym scripts. Some are built in; put yours in
+    .remora/agents/NAME/. `remora schema agent` prints every key.
+    """,
+)
+database = LazyGroup(
+    "database",
+    lazy={
+        "init": (
+            "database.database_commands:init",
+            "Create the tables and grant a role its rights.",
+        ),
+        "status": ("database.database_commands:status", "Show the size of the tables by month."),
+        "prune": ("database.database_commands:prune", "Remove old months."),
+    },
+    help="""Set up and maintain the PostgreSQL database of `trace_store: postgres`.
+
+    The connection string is postgres.dsn in your own configuration file, or
+    REMORA_POSTGRES__DSN. See docs/how-to/scale.md.
+    """,
+)
+hub = LazyGroup(
+    "hub",
+    lazy={
+        "start": ("hub.daemon:start", "Start the daemon, or show the running one."),
+        "stop": ("hub.daemon:stop", "Stop the daemon."),
+        "status": ("hub.daemon:status", "Show the state of the daemon and the size of the index."),
+        "index": ("hub.index:index", "Update the index."),
+        "get": ("hub.node_commands:get", "Show a node's facts, links and tests."),
+        "callers": ("hub.node_commands:callers", "Show the callers of a node."),
+        "callees": ("hub.node_commands:callees", "Show the callees of a node."),
+        "tests": ("hub.node_commands:tests", "Show which tests exercise a node."),
+        "search": ("hub.node_commands:search", "Find nodes by name."),
+        "observe": ("hub.observe:observe", "Run tests and record calls between nodes."),
+        "verify": ("hub.index:verify", "Compare the index with the current files."),
+        "gc": ("hub.index:gc", "Remove the entries of deleted files."),
+    },
+    help="""Query up-to-date facts about the project's functions, classes and modules.
+
+    NODE is a node key, with or without `node:` (src/a.py:Shop.total), the path of a file (for the
+    module), or a unique name (Shop.total, total, shop.a.Shop). The daemon is optional. If it is not
+    running, commands check the files themselves.
+    """,
+)
+sweep = LazyGroup(
+    "sweep",
+    lazy={
+        "run": ("sweep.sweep_commands:run_", "Plan and run jobs in all repositories."),
+        "list": ("sweep.sweep_commands:list_", "List the sweeps of the repositories."),
+        "show": ("sweep.sweep_commands:show", "Show a line for each repository."),
+        "diff": ("sweep.sweep_commands:diff", "Show what a sweep would change."),
+        "report": ("sweep.sweep_commands:report", "Write a report of a sweep."),
+        "review": ("sweep.sweep_commands:review", "Review pending changes one by one."),
+        "accept": ("sweep.sweep_commands:accept", "Write changes to files or branches."),
+        "reject": ("sweep.sweep_commands:reject", "Reject changes."),
+        "revert": ("sweep.sweep_commands:revert", "Undo accepted changes."),
+    },
+    help="""Run agents on several repositories, and review all their changes.
+
+    FILE lists the repositories. Each is a project with its own configuration and records. RUN is a
+    run ID, a unique prefix of an ID, or `last` (default). See docs/how-to/sweep.md.
+    """,
+)
+trace = LazyGroup(
+    "trace",
+    lazy={
+        "list": ("trace.list_streams:list_", "List streams or matching turns."),
+        "show": ("trace.show:show", "Show events, or one turn with its packet."),
+        "packet": ("trace.packet:packet", "Print the packet of a turn."),
+        "diff": ("trace.packet:diff", "Show what changed in the packet between two turns."),
+        "why": ("trace.why:why", "Name the cause of an agent's failure."),
+        "transcript": ("trace.transcript:transcript", "Print a stream as readable text."),
+        "tail": ("trace.tail:tail", "Show the end of a stream, or follow it."),
+        "get": ("trace.store_commands:get", "Print the trace entry for a key."),
+        "verify": ("trace.verify:verify", "Verify streams: hashes, packets, prompts, heads."),
+        "replay": ("trace.replay:replay", "Rerun recorded scripts, using only the record."),
+        "anchor": ("trace.anchor:anchor", "Print the heads of streams for storage elsewhere."),
+        "fork": ("trace.fork:fork", "Start a new agent from any turn of another agent."),
+        "export": ("trace.export:export", "Export streams for other tools."),
+        "import": ("trace.store_commands:import_", "Add exported streams to the configured store."),
+        "compact": ("trace.compact:compact", "Compress old streams and remove very old ones."),
+        "reindex": ("trace.store_commands:reindex", "Rebuild the index from the streams."),
+    },
+    help="""Read, verify and export traces: the append-only record of every agent and run.
+
+    AGENT is an agent ID, a unique prefix, or a node of the newest run (path:qualname or
+    qualname). `remora show -v` and `remora trace list` print agent IDs. A run ID, or `last`,
+    selects the stream of the run itself.
+    """,
+)
