@@ -45,14 +45,6 @@ def test_labels_and_lines_are_visible_on_the_page(scheme: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_curves_are_visible_and_differ_by_their_dashes(scheme: int) -> None:
-    for number in range(5):
-        assert contrast(COLOURS[f"series-{number}"][scheme], PAGE[scheme]) >= 3
-    dashes = re.findall(r"--dash: ([^;]+);", PICTURE_STYLE)
-    assert len(dashes) == len(set(dashes)) == 5
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_levels_differ_in_brightness(scheme: int) -> None:
     levels = [luminance(COLOURS[f"debt-{level}"][scheme]) for level in range(5)]
     assert len({round(level, 3) for level in levels}) == 5

@@ -70,14 +70,14 @@ def figure(frame: Frame, height: float, drawing: Iterable[str]) -> Markup:
     )
 
 
-def clipped(text: str, width: float, *, keep_end: bool = False) -> str:
-    """Return the text, or as many characters of its beginning or its end as fit into `width`."""
+def clipped(text: str, width: float) -> str:
+    """Return the text, or as many characters of its beginning as fit into `width`."""
     most = int(width / _CHARACTER)
     if len(text) <= most:
         return text
     if most < 2:
         return ""
-    return "…" + text[1 - most :] if keep_end else text[: most - 1] + "…"
+    return text[: most - 1] + "…"
 
 
 def _key(key: Key) -> Markup:

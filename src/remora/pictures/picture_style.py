@@ -31,11 +31,6 @@ PICTURE_STYLE = """\
   --p-debt-3: light-dark(#f58b57, #a2401c);
   --p-debt-4: light-dark(#ee6a5f, #b52f2f);
   --p-debt-edge: light-dark(#fff, #6b7580);
-  --p-series-0: light-dark(#0b62c4, #72b1ff);
-  --p-series-1: light-dark(#b3261e, #ff8a80);
-  --p-series-2: light-dark(#1a7f37, #57c26f);
-  --p-series-3: light-dark(#8a5a00, #e3b341);
-  --p-series-4: light-dark(#8250df, #c297ff);
   margin: 1rem 0;
 }
 .picture figcaption, .picture .keys { color: var(--p-dim); font-size: .85rem; }
@@ -51,12 +46,9 @@ PICTURE_STYLE = """\
 .picture svg .mark { font-weight: 600; }
 .picture svg .label { fill: var(--p-dim); }
 .picture svg .strong { font-weight: 600; }
-.picture svg .axis, .picture svg .grid, .picture svg .edge { fill: none; stroke: var(--p-line); }
+.picture svg .axis, .picture svg .grid { fill: none; stroke: var(--p-line); }
 .picture svg .grid { stroke-dasharray: 2 3; }
-.picture svg .edge { stroke: var(--p-quiet-edge); }
-.picture svg .weak { stroke-dasharray: 5 4; }
 .picture svg .pause { fill: var(--p-pause); stroke: var(--p-line); }
-.picture svg .focus { fill: var(--p-ground); stroke: var(--p-text); stroke-width: 2; }
 .picture svg .frame { fill: var(--p-ground); stroke: var(--p-line); }
 .picture svg a:focus-visible { outline: 2px solid var(--p-wait-edge); }
 .picture svg a:hover rect { stroke-width: 2; }
@@ -74,16 +66,4 @@ PICTURE_STYLE = """\
 .picture .debt-2 { fill: var(--p-debt-2); stroke: var(--p-debt-edge); background: var(--p-debt-2); border-color: var(--p-line); }
 .picture .debt-3 { fill: var(--p-debt-3); stroke: var(--p-debt-edge); background: var(--p-debt-3); border-color: var(--p-line); }
 .picture .debt-4 { fill: var(--p-debt-4); stroke: var(--p-debt-edge); background: var(--p-debt-4); border-color: var(--p-line); }
-.picture .series-0 { --series: var(--p-series-0); --dash: none; }
-.picture .series-1 { --series: var(--p-series-1); --dash: 7 3; }
-.picture .series-2 { --series: var(--p-series-2); --dash: 2 3; }
-.picture .series-3 { --series: var(--p-series-3); --dash: 9 3 2 3; }
-.picture .series-4 { --series: var(--p-series-4); --dash: 12 4; }
-.picture .swatch[class*="series-"] { border-color: var(--series); border-width: 2px; background: var(--p-ground); }
-.picture svg .line, .picture svg .whisker { fill: none; stroke: var(--series); }
-.picture svg .line { stroke-width: 2; stroke-dasharray: var(--dash); }
-.picture svg .whisker { stroke-width: 1.5; }
-.picture svg .bar { stroke-width: 1.5; }
-.picture svg .band { fill: var(--series); fill-opacity: .13; }
-.picture svg .dot { fill: var(--series); stroke: var(--p-ground); }
 """

@@ -16,7 +16,6 @@ from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.find import no_answer_error
 from remora.hub.node import NodeState
 from remora.ids import MODULE, split_node_key, unescape_path
-from remora.pictures.call_neighbourhood import call_neighbourhood
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
@@ -24,7 +23,6 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.usecases.hub.shared_hub import SharedHub
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
-from remora.web.picture_pages import node_address
 from remora.workspaces.rooted_files import RootedFiles
 
 _RUNS = 10
@@ -61,9 +59,6 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
         facts={key: value for key, value in facts.items() if key not in _IDENTIFIERS},
         identifiers={key: value for key, value in facts.items() if key in _IDENTIFIERS},
         source=await asyncio.to_thread(_source, project, node),
-        calls=call_neighbourhood(
-            node.key, node.callers or (), node.callees or (), href=node_address
-        ),
         links=[("Callers", node.callers), ("Callees", node.callees)],
         unknown=unknown,
         jobs=jobs,

@@ -1,30 +1,37 @@
 """The page of a run's questions to models: what `remora eval decisions` shows of it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.errors import RemoraError
-from remora.evals.pages.decisions_page import (
-    EXPLANATION,
-    HEADS,
-    NO_QUESTIONS,
-    decision_pictures,
-    question_row,
-    totals_text,
-)
 from remora.evals.question_report import (
     Question,
     QuestionReport,
     agents_of_run,
     questions_of_agent,
 )
+from remora.ids import display_name
 from remora.runs.records.name_lookup import run_named
+from remora.text import count
 from remora.trace.trace_folder import TraceFolder
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
 
 _MOST = 500
-"""Questions in the table. The pictures show all of them."""
+"""Questions in the table."""
+_NO_QUESTIONS = "No model was asked, because rules decided everything."
+_EXPLANATION = (
+    "A question is everything that was asked in one turn to decide one thing. It mattered if trials "
+    "showed that different answers give different changes."
+)
+_PLACES = ("first (rules)", "second", "third", "fourth", "fifth")
+_HEADS = (
+    *("node", "turn", "kind", "by", "requests", "tokens", "seconds"),
+    *("outcomes", "candidates", "chosen", "decided"),
+)
 
 
 def questions_page(records: Records, request: Request) -> Response:
@@ -37,11 +44,10 @@ def questions_page(records: Records, request: Request) -> Response:
     return page(
         "questions.html",
         run=run,
-        text=EXPLANATION if questions or problems else NO_QUESTIONS,
-        totals=totals_text(document["totals"]),
-        pictures=decision_pictures(questions) if questions else [],
-        heads=HEADS,
-        rows=[(each, question_row(each)) for each in questions[:_MOST]],
+        text=_EXPLANATION if questions or problems else _NO_QUESTIONS,
+        totals=_totals(document["totals"]),
+        heads=_HEADS,
+        rows=[(each, _row(each)) for each in questions[:_MOST]],
         left=max(len(questions) - _MOST, 0),
         problems=problems,
     )
@@ -57,3 +63,31 @@ def _questions(trace: TraceFolder, run: str) -> tuple[list[Question], dict[str, 
         except RemoraError as error:
             problems[agent_id] = error.message
     return found, problems
+
+
+def _totals(totals: Mapping[str, Any]) -> str:
+    """Return what the questions cost, such as `3 questions, 5 requests, 1,200 tokens, 2.1 s`."""
+    questions, requests = (count(totals[name], name[:-1]) for name in ("questions", "requests"))
+    return f"{questions}, {requests}, {totals['tokens']:,} tokens, {totals['seconds']:.1f} s"
+
+
+def _row(question: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a question, in the order of _HEADS."""
+    chosen = question["choice"]
+    return [
+        display_name(question["node_id"]),
+        str(question["turn"]),
+        question["kind"],
+        f"{question['model']} ({question['strategy']})",
+        f"{question['requests']:,}",
+        f"{question['tokens']:,}",
+        f"{question['seconds']:.2f}",
+        "not tried" if question["outcomes"] is None else str(question["outcomes"]),
+        str(question["candidates"] or "-"),
+        "-" if chosen is None else _place(chosen),
+        question["decided_by"] or "no answer",
+    ]
+
+
+def _place(choice: int) -> str:
+    return _PLACES[choice] if choice < len(_PLACES) else f"number {choice + 1:,}"

@@ -83,17 +83,6 @@ def test_a_table_shows_the_results_of_each_operation(poor: Remora, loaders: Path
     assert "src/a.py:first raise-from 1: people wrote 'None', rules wrote " in done.out
 
 
-def test_a_page_shows_the_same_numbers_and_loads_nothing(poor: Remora, loaders: Path) -> None:
-    done = poor("eval", "restore", "-o", "lint", "--html", "page.html", cwd=loaders)
-    page = (loaders / "page.html").read_text("utf-8")
-    assert (done.code, "wrote page.html" in done.err) == (0, True)
-    assert page.count("<svg") == 3
-    assert "<h2>lint: 4 of 4 parts hidden in 2 files (4 raise-from)</h2>" in page
-    assert "<td>rules</td><td>0</td><td>2</td><td>2</td><td>0</td>" in page
-    assert not any(word in page for word in ("<script", "<link", "<img", "url(", "src="))
-    assert "default-src 'none'" in page
-
-
 @pytest.mark.slow
 def test_results_are_kept_until_the_project_changes(poor: Remora, loaders: Path) -> None:
     kept = "using the result of an earlier command"

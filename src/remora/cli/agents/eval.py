@@ -1,13 +1,11 @@
 """The `eval` command group, and `eval memory`."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.agents.eval_decisions import decisions
-from remora.cli.agents.eval_html import HTML, project_name, write_page
 from remora.cli.agents.eval_restore import restore
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
@@ -42,7 +40,7 @@ _HEAD = (
     "memory",
     examples=(
         "remora eval memory",
-        "remora eval memory --limit 400 --limit 500 --html memory.html",
+        "remora eval memory --limit 400 --limit 500",
         "remora eval memory --summarizers default --renderer json --run last",
     ),
 )
@@ -75,7 +73,6 @@ _HEAD = (
     metavar="RUN|AGENT",
     help="Use only this run or agent; repeatable. [default: all]",
 )
-@HTML
 def memory(
     options: Options,
     *,
@@ -83,7 +80,6 @@ def memory(
     limits: tuple[int, ...],
     renderers: tuple[str, ...],
     names: tuple[str, ...],
-    html: Path | None,
 ) -> int:
     """Compare memory settings on recorded streams.
 
@@ -104,12 +100,7 @@ def memory(
         note(options, f"skipped {name}: {why}")
     for text in report.notes:
         note(options, text)
-    document = report.as_json()
-    if html is not None:
-        from remora.evals.pages.memory_page import memory_page
-
-        write_page(options, html, memory_page(document, project_name(options)))
-    emit(options, document, _lines(report))
+    emit(options, report.as_json(), _lines(report))
     return 1 if report.skipped else 0
 
 

@@ -1,12 +1,10 @@
 """The `eval decisions` command."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.agents.eval_html import HTML, project_name, write_page
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
@@ -22,11 +20,10 @@ _HEAD = ("NODE", "TURN", "KIND", "BY", "REQUESTS", "TOKENS", "SECONDS", "OUTCOME
 
 @command(
     "decisions",
-    examples=("remora eval decisions", "remora eval decisions last --html decisions.html"),
+    examples=("remora eval decisions", "remora eval decisions last"),
 )
 @click.argument("run", type=RUN, default=LAST)
-@HTML
-def decisions(options: Options, run: str, html: Path | None) -> int:
+def decisions(options: Options, run: str) -> int:
     """Show which questions to models could have changed the outcome of a run.
 
     RUN is a run ID, a unique prefix, or `last` (default). OUTCOMES is the number of different
@@ -38,12 +35,7 @@ def decisions(options: Options, run: str, html: Path | None) -> int:
 
     folder = records_of(options)
     report = questions_of_run(folder, run_named(folder, run))
-    document = report.as_json()
-    if html is not None:
-        from remora.evals.pages.decisions_page import decisions_page
-
-        write_page(options, html, decisions_page(document, project_name(options)))
-    emit(options, document, _lines(report))
+    emit(options, report.as_json(), _lines(report))
     return 0
 
 

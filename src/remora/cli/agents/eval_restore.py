@@ -1,12 +1,10 @@
 """The `eval restore` command."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
-from remora.cli.agents.eval_html import HTML, project_name, write_page
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import Options, command
@@ -21,7 +19,7 @@ _LONGEST = 60
     "restore",
     examples=(
         "remora eval restore",
-        "remora eval restore -o types --slots 500 --html restore.html",
+        "remora eval restore -o types --slots 500",
         "remora eval restore --arm rules --arm embedded --json",
         "remora eval restore -o docstring --arm rules --arm http://127.0.0.1:8080/v1,decoding=grammar",
     ),
@@ -42,16 +40,14 @@ _LONGEST = 60
     "--seed", type=click.IntRange(min=0, max=2**32 - 2), default=0, show_default=True,
     metavar="N", help="Seed for the choice of parts and for intervals.",
 )  # fmt: skip
-@HTML
 @click.option("--fresh", is_flag=True, help="Do not use results of earlier commands.")
-def restore(  # noqa: PLR0913 (one parameter per option)
+def restore(
     options: Options,
     *,
     operations: tuple[str, ...],
     arms: tuple[str, ...],
     slots: int,
     seed: int,
-    html: Path | None,
     fresh: bool,
 ) -> int:
     """Measure operations and models on what people wrote in this project.
@@ -83,10 +79,6 @@ def restore(  # noqa: PLR0913 (one parameter per option)
     document = restore_document(report)
     for text in report.notes:
         note(options, text)
-    if html is not None:
-        from remora.evals.pages.restore_page import restore_page
-
-        write_page(options, html, restore_page(document, project_name(options)))
     emit(options, document, _lines(document, verbose=options.verbose))
     return report.exit_code
 

@@ -1,10 +1,9 @@
-"""The document and the page of an evaluation."""
+"""The document of an evaluation."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from remora.evals.pages.restore_page import restore_page
 from remora.evals.restore.document import restore_document
 from remora.evals.restore.phrases import details, heading, row
 from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport, SlotResult
@@ -99,32 +98,3 @@ def test_an_arm_that_could_not_run_has_only_its_error() -> None:
         None,
     )
     assert list(details(failed)) == ["http://h:1/v1: no server"]
-
-
-def test_a_page_escapes_what_is_in_the_project() -> None:
-    page = restore_page(restore_document(report([arm("<rules>")])), "<shop>")
-    assert "<title>&lt;shop&gt;: restored by Remora</title>" in page
-    assert "List[&lt;T&gt;]" in page
-    assert "&lt;left out&gt;" in page
-    assert "&lt;rules&gt;" in page
-    assert page.count('class="line series-0"') == 1
-
-
-def test_pictures_show_arms_with_intervals_a_curve_and_outcomes() -> None:
-    page = restore_page(restore_document(report([arm("rules"), arm("embedded")])), "shop")
-    assert page.count("<svg") == 3
-    assert page.count("<summary>as a table</summary>") == 3
-    assert page.count("<td>50 % (9 to 91)</td>") >= 6
-    assert "<td>return: embedded</td><td>1 (33 %)</td><td>0</td>" in page
-
-
-def test_an_operation_whose_arms_failed_has_no_picture() -> None:
-    page = restore_page(restore_document(report([arm("rules", error="no <server>")])), "shop")
-    assert "<svg" not in page
-    assert "rules: no &lt;server&gt;" in page
-
-
-def test_the_axes_of_the_curve_have_names() -> None:
-    page = restore_page(restore_document(report([arm("rules")])), "shop")
-    assert ">coverage</text>" in page
-    assert ">precision</text>" in page

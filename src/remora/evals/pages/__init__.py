@@ -1,1 +1,0 @@
-"""Pages of evaluations: what the eval commands write, as pictures and tables."""
