@@ -1,10 +1,10 @@
-"""Packet of any turn of a long stream, with and without the index; cost of the index."""
+"""Packet, lines and key of any turn of a long stream."""
 
 import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,91 +17,62 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, ModelRequest, ToolCalled, ToolResulted, TurnStart
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
-from remora.trace.index.packet_reader import PacketReader
-from remora.trace.index.queries import reindex, trace_queries
+from remora.trace.index.queries import TraceIndex
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
+from remora.trace.read.store_queries import StreamQuery
+from remora.trace.read.turn_positions import last_turn, lines_of_turn
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 
-SIZE = 100_000_000
+SIZE = 20_000_000
 """Bytes of the stream."""
 LIMIT = 8_000
 """Characters of a request."""
-SAMPLES = 200
-PLAIN, COLD, UPDATES = 9, 3, 15
+SAMPLES = 9
 AGENT = "lint-0123456789ab"
 NODE = "node:src/shop/cart.py:Cart.total"
 IDENTITY = Identity("20260101-000000-abcdef", AGENT, "lint", NODE)
 
 
 def main() -> dict[str, float]:
-    """Milliseconds for the packet of a random turn, warm and with every view deleted; the same by
-    folding from the beginning; MB/s of building the index, milliseconds of an update."""
+    """Milliseconds for the packet and the lines of a random turn, and for finding turns by key and
+    by condition."""
     with tempfile.TemporaryDirectory() as root:
         folder = TraceFolder(Path(root))
         folder.create()
         writer = _write(folder)
-        size, last = writer.path.stat().st_size, _last_turn(folder)
-        built = reindex(folder)
-        turns = random.Random(1).sample(range(1, last + 1), SAMPLES)
-        warm = [_seconds(partial(PacketReader(folder).packet_at, AGENT, turn)) for turn in turns]
-        plain = [_seconds(partial(_folded, folder, turn)) for turn in turns[:PLAIN]]
-        cold = [_cold(folder, turn) for turn in (*turns[:COLD], last)]
-        reindex(folder)
-        update = _update(folder, writer, last)
-        index = (folder.path / "index.db").stat().st_size
         writer.close()
-    p50, p99 = statistics.median(warm), statistics.quantiles(warm, n=100)[98]
-    folding = statistics.median(plain)
+        path, index = writer.path, TraceIndex(folder)
+        size, last = path.stat().st_size, last_turn(path)
+        turns = random.Random(1).sample(range(1, last + 1), SAMPLES)
+        packet = _median(partial(packet_at, read_events(path), turn) for turn in turns)
+        lines = _median(partial(lines_of_turn, path, turn) for turn in turns)
+        keys = [f"trace:{IDENTITY.run_id}:lint:{NODE}:{turn}" for turn in turns]
+        by_key = _median(partial(index.get, key) for key in keys)
+        query = StreamQuery(tool=f"look_{turns[0] % 90}")
+        by_tool = _median(partial(index.find, query) for _ in turns)
     print(f"stream                               {size / 1e6:9.1f} MB, {last:,} turns")
-    print(f"packet at a random turn, p50         {p50 * 1e3:9.2f} ms   (aim <= 5)")
-    print(f"packet at a random turn, p99         {p99 * 1e3:9.2f} ms")
-    print(f"by folding from the beginning        {folding * 1e3:9.1f} ms   {folding / p50:.0f} x")
-    print(f"with every view deleted              {max(cold) * 1e3:9.1f} ms   (aim <= 1,500)")
-    print(f"building the index                   {size / 1e6 / built.seconds:9.1f} MB/s")
-    print(f"one more turn, then asked for it     {update * 1e3:9.2f} ms")
-    print(f"size of the index                    {100 * index / size:9.2f} % of the stream")
+    print(f"packet at a random turn              {packet * 1e3:9.1f} ms")
+    print(f"lines of a random turn               {lines * 1e3:9.2f} ms")
+    print(f"event by its key                     {by_key * 1e3:9.1f} ms")
+    print(f"turns by their tool                  {by_tool * 1e3:9.1f} ms")
     return {
-        "packet_p50_ms": p50 * 1e3,
-        "packet_p99_ms": p99 * 1e3,
-        "packet_cold_ms": max(cold) * 1e3,
-        "fold_over_packet": folding / p50,
-        "index_mb_per_second": size / 1e6 / built.seconds,
-        "index_update_ms": update * 1e3,
-        "index_share_of_stream": index / size,
+        "packet_ms": packet * 1e3,
+        "turn_lines_ms": lines * 1e3,
+        "entry_ms": by_key * 1e3,
+        "find_ms": by_tool * 1e3,
     }
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def _folded(folder: TraceFolder, turn: int) -> DecisionPacket:
-    return packet_at(read_events(folder.agent_stream(AGENT)), turn)
-
-
-def _cold(folder: TraceFolder, turn: int) -> float:
-    (folder.path / "index.db").unlink()
-    return _seconds(lambda: PacketReader(folder).packet_at(AGENT, turn))
-
-
-def _update(folder: TraceFolder, writer: JsonlEventEmitter, last: int) -> float:
-    """Measure a question after one more turn was written."""
-    queries, memory = trace_queries(folder), ContextManager({"goal": "go on"})
-    packet, taken = packet_at(read_events(writer.path), last), []
-    for turn in range(last + 1, last + 1 + UPDATES):
-        packet = _turn(writer, packet, memory, turn)
-        key = f"trace:{IDENTITY.run_id}:lint:{NODE}:{turn}"
-        taken.append(_seconds(partial(queries.get, key)))
+def _median(works: Iterable[Callable[[], object]]) -> float:
+    taken = []
+    for work in works:
+        start = time.process_time()
+        work()
+        taken.append(time.process_time() - start)
     return statistics.median(taken)
-
-
-def _last_turn(folder: TraceFolder) -> int:
-    return PacketReader(folder).last_turn(AGENT)
 
 
 def _write(folder: TraceFolder) -> JsonlEventEmitter:

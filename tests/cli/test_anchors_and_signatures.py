@@ -159,7 +159,6 @@ REPLAYS = (
     "show {agent} --turn 2",
     "transcript {agent}",
     "list --tool edit_line",
-    "reindex",
     "get index:operation:steps",
     "anchor",
     "tail {agent}",

@@ -239,16 +239,3 @@ def test_a_stream_that_grows_has_more_rows(failed: Planted, copied: Path, tmp_pa
         assert pages.get(f"/agents/{failed.agent_id}").text.count("data-turn=") == 2
         stream.write_bytes(b"".join(whole))
         assert pages.get(f"/agents/{failed.agent_id}").text.count("data-turn=") == 4
-
-
-def test_without_an_index_and_with_a_false_one(
-    failed: Planted, copied: Path, tmp_path: Path
-) -> None:
-    index = copied / ".agentfs/index.db"
-    for content in (None, b"not a database"):
-        index.unlink(missing_ok=True)
-        if content is not None:
-            index.write_bytes(content)
-        with client_of(copied, tmp_path) as pages:
-            text = pages.get(f"/agents/{failed.agent_id}/turns/2?tab=packet").text
-            assert "Checked price.py" in text

@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import remora.web
+from remora.trace.read.turn_positions import last_turn, turn_lines
 from remora.web.session import Session
-from remora.web.turn_positions import last_turn, turn_lines
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import client_of, stream_of
 

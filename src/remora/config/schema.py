@@ -92,19 +92,14 @@ class MemoryConfig(Section):
     """
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
     """Maximum tokens per request; at most 600 for the embedded model."""
-    trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
-    """Storage of streams. jsonl uses only files, and kv uses files and a disposable index. postgres
-    uses the database of the section postgres, and files only as copies; in a project's file, only if
-    you have set postgres.dsn.
+    trace_store: Literal["kv", "postgres"] = "kv"
+    """Storage of streams. kv uses files in .agentfs. postgres uses the database of the section
+    postgres, and files only as copies; in a project's file, only if you have set postgres.dsn.
     """
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
     """Source of tool output summaries. tool_specific uses the summarizers in the agent's
     definition, tool_side uses the summary from each tool, and default uses the default summarizer.
     """
-    trace_indexing: Annotated[
-        tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
-    ] = ("node", "run", "operation")
-    """Keys by which the index can be queried."""
     durability: Literal["event", "turn", "none"] = "turn"
     """Sync streams to disk after each event, after each turn, or never (none). A project's file
     cannot weaken the user's value."""

@@ -17,9 +17,10 @@ from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import JobDocuments, RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.stored_run_lines import RunLine
-from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import packet_at
 from remora.trace.read.transcript import transcript
+from remora.trace.read.turn_positions import last_turn
 
 _NEWEST = 10
 
@@ -57,10 +58,9 @@ class RecordAnswers:
         """Return the packet of an agent's turn, as it was shown."""
         project = open_project(self._invocation)
         agent = _agent(project, arguments["agent"])
-        reader = PacketReader(project.trace, indexed=False)
-        turn = arguments.get("turn")
-        number = reader.last_turn(agent) if turn is None else turn
-        document = project.redact.clean(packet_json(reader.packet_at(agent, number)))
+        path, turn = project.trace.existing_agent(agent), arguments.get("turn")
+        number = last_turn(path) if turn is None else turn
+        document = project.redact.clean(packet_json(packet_at(read_events(path), number)))
         command = ("remora", "trace", "packet", agent, "--turn", str(number), "--json")
         return answer_text(document, command)
 

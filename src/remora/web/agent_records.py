@@ -16,9 +16,16 @@ from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.diagnosis import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
-from remora.trace.index.packet_reader import PacketReader
-from remora.trace.read.reader import RUNNING, event_data, open_stream, stream_status, typed_payload
-from remora.web.turn_positions import last_turn, turn_lines
+from remora.trace.read.reader import (
+    RUNNING,
+    event_data,
+    open_stream,
+    read_events,
+    stream_status,
+    typed_payload,
+)
+from remora.trace.read.state_at import packet_at
+from remora.trace.read.turn_positions import last_turn, turn_lines
 from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 
 ROWS = 100
@@ -213,9 +220,8 @@ class TurnRecord:
         one that the call was chosen from. Raises NotFound if there is no such turn, and
         StreamDamaged if a line before it is damaged.
         """
-        reader = PacketReader(self.agent.project.trace)
         number = self.turn if turn is None else turn
-        return reader.packet_at(self.agent.agent_id, number, shown=shown, called=called)
+        return packet_at(read_events(self.agent.path), number, shown=shown, called=called)
 
     def _resolved(self, event: Event) -> dict[str, Any]:
         try:

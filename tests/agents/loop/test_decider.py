@@ -24,7 +24,6 @@ from remora.runs.diagnosis.agent_history import read_history
 from remora.runs.diagnosis.failure import arguments_at
 from remora.runs.project import Project
 from remora.runs.records.turn_record import turn_document
-from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.state_at import packet_at
 from remora.web.agent_records import AgentRecord
 from remora.web.share.redacted_records import SharedAgent
@@ -214,14 +213,12 @@ class TestAllSteps:
         written = found.payloads(ModelRequest)[-1].packet_sha256
         (call,) = [one for one in found.payloads(ToolCalled) if one.written]
         (agent,) = {event.agent_id for event in found.events}
-        reader = PacketReader(found.folder)
-        shown = reader.packet_at(agent, 1)
+        shown = packet_at(found.events, 1)
         assert canonical_sha256(shown) == written != call.packet_sha256
-        assert shown == packet_at(found.events, 1)
-        called = reader.packet_at(agent, 1, called=True)
+        called = packet_at(found.events, 1, called=True)
         assert canonical_sha256(called) == call.packet_sha256
         assert [one.args for one in called.candidate_actions] == [{"value": "8"}, {"value": "9"}]
-        document = turn_document(reader, found.folder.blobs, agent, 1)
+        document = turn_document(found.folder, agent, 1)
         assert document["packet"] == packet_json(shown)
         assert document["prompt_tokens"] == found.payloads(ModelRequest)[-1].prompt_tokens
 

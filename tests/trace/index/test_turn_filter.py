@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from remora.errors import UsageError
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index import turn_filter
-from remora.trace.index.rows import TurnRow
 from remora.trace.index.turn_filter import TextSearch, parse_time
+from remora.trace.index.turn_rows import TurnRow
+from remora.trace.read.store_queries import TurnMatch
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROW = TurnRow(
-    turn=1, call=1, tool="", outcome="", decided_by="", prompt_tokens=None, ms=None,
-    began="", ended="", begin=0, end=None, place=None,
+    TurnMatch(
+        turn=1, call=1, tool="", outcome="", decided_by="", prompt_tokens=None, ms=None,
+        began="", ended="",
+    ), begin=0, end=None, seq=None,
 )  # fmt: skip
 TEXT = st.text(st.sampled_from('aAbBäÄ€🐟"\\\n\t x'), max_size=60)
 

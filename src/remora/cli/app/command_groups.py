@@ -92,7 +92,6 @@ trace = LazyGroup(
         "export": ("trace.export:export", "Export streams for other tools."),
         "import": ("trace.store_commands:import_", "Add exported streams to the configured store."),
         "compact": ("trace.compact:compact", "Compress old streams and remove very old ones."),
-        "reindex": ("trace.store_commands:reindex", "Rebuild the index from the streams."),
     },
     help="""Read, verify and export traces: the append-only record of every agent and run.
 

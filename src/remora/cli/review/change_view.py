@@ -26,7 +26,6 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
 from remora.text import count, escape_line
-from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import decode_part, read_events
 
 _MAX_ACTIONS = 6
@@ -92,8 +91,7 @@ def packet_lines(project: ProjectRecords, job: JobView) -> Iterator[str]:
     for event in read_events(project.trace.existing_agent(job.agent_id)):
         if event.type == ToolResulted.type and decode_part(event, _Changed).changes:
             turn = event.turn
-    reader = PacketReader(project.trace, indexed=False)
-    document = turn_document(reader, project.trace.blobs, job.agent_id, turn)
+    document = turn_document(project.trace, job.agent_id, turn)
     yield from turn_lines(document)
 
 

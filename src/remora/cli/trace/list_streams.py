@@ -16,7 +16,6 @@ from remora.cli.app.output import (
     terminal_width,
 )
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_arguments import queries_of
 from remora.ids import display_name
 from remora.text import clip, count
 
@@ -97,8 +96,8 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
     list the matching turns instead.
     """
     from remora.runs.records.name_lookup import run_named
-    from remora.trace.read.reader import list_streams
-    from remora.trace.read.store_queries import StreamMatch, StreamQuery
+    from remora.trace.index.queries import TraceIndex
+    from remora.trace.read.store_queries import StreamQuery
 
     folder = records_of(options)
     query = StreamQuery(
@@ -113,10 +112,7 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
         until=until,
         text=text,
     )
-    if query == StreamQuery():
-        found = [StreamMatch(stream=stream) for stream in list_streams(folder)]
-    else:
-        found = queries_of(options, folder).find(query)
+    found = TraceIndex(folder).find(query)
     number, names = folder.invalid_names()
     if number:
         left_out = count(number, "stream")

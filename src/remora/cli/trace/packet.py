@@ -6,7 +6,6 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_arguments import reader_of
 
 _TURN = click.IntRange(min=0)
 
@@ -31,11 +30,14 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
     """
     from remora.memory.packet import packet_json
     from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.reader import read_events
+    from remora.trace.read.state_at import packet_at
+    from remora.trace.read.turn_positions import last_turn
 
     folder = records_of(options)
-    reader, name = reader_of(options, folder), stream_named(folder, agent)
-    number = reader.last_turn(name) if turn is None else turn
-    print_json(packet_json(reader.packet_at(name, number, shown=not full)))
+    path = folder.existing_agent(stream_named(folder, agent))
+    number = last_turn(path) if turn is None else turn
+    print_json(packet_json(packet_at(read_events(path), number, shown=not full)))
     return 0
 
 
@@ -61,10 +63,13 @@ def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> 
     from remora.cli.views.packet_diff_view import change_lines
     from remora.runs.records.name_lookup import stream_named
     from remora.runs.records.packet_diff import packet_changes
+    from remora.trace.read.reader import read_events
+    from remora.trace.read.state_at import packet_at
 
     folder = records_of(options)
-    reader, name = reader_of(options, folder), stream_named(folder, agent)
-    before, after = (reader.packet_at(name, turn, shown=not full) for turn in (first, last))
+    name = stream_named(folder, agent)
+    path = folder.existing_agent(name)
+    before, after = (packet_at(read_events(path), turn, shown=not full) for turn in (first, last))
     changes = packet_changes(before, after)
     document = {"agent_id": name, "from": first, "to": last}
     emit(

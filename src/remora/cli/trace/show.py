@@ -11,7 +11,7 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_arguments import path_of, reader_of
+from remora.cli.trace.stream_arguments import path_of
 
 _TURN = click.IntRange(min=0)
 
@@ -34,19 +34,20 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_lines
+    from remora.trace.read.turn_positions import lines_of_turn
 
     folder = records_of(options)
     name = stream_named(folder, agent)
-    if raw:
-        found = read_lines(path_of(folder, name))
-        if turn is not None:
-            found = iter(reader_of(options, folder).turn_lines(name, turn))
-        _print_raw(options, name, found)
+    if raw and turn is not None:
+        lines = lines_of_turn(folder.existing_agent(name), turn)
+        _print_raw(options, name, (line.raw for line in lines))
+    elif raw:
+        _print_raw(options, name, read_lines(path_of(folder, name)))
     elif turn is not None:
         from remora.cli.views.turn_view import turn_lines
         from remora.runs.records.turn_record import turn_document
 
-        document = turn_document(reader_of(options, folder), folder.blobs, name, turn)
+        document = turn_document(folder, name, turn)
         emit(options, document, turn_lines(document))
     elif options.json:
         _print_document(name, path_of(folder, name))

@@ -1,4 +1,4 @@
-"""The `trace get`, `trace reindex` and `trace import` commands, which use the configured store."""
+"""The `trace get` and `trace import` commands, which use the configured store."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ import click
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import project_of, records_of
-from remora.cli.trace.stream_arguments import queries_of
 from remora.text import count, escape_line
 
 
@@ -29,25 +28,13 @@ def get(options: Options, key: str) -> int:
     be abbreviated, and NODE has to start with node:. `remora trace list --tool NAME -v` prints
     keys.
     """
-    found = queries_of(options, records_of(options)).get(key)
+    from remora.trace.index.queries import TraceIndex
+
+    found = TraceIndex(records_of(options)).get(key)
     if isinstance(found, list):
         emit(options, found, map(escape_line, found) if found else ["no entries"])
     else:
         print_json(found)
-    return 0
-
-
-@command("reindex", examples=("remora trace reindex",))
-def reindex(options: Options) -> int:
-    """Rebuild the index from the streams. No data is lost."""
-    import msgspec
-
-    from remora.trace.index.queries import reindex as build_again
-
-    built = build_again(records_of(options))
-    streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
-    text = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"
-    emit(options, msgspec.structs.asdict(built), [text])
     return 0
 
 

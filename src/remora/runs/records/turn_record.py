@@ -9,7 +9,10 @@ from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
 from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
-from remora.trace.index.packet_reader import PacketReader
+from remora.trace.read.reader import parse_event, read_events
+from remora.trace.read.state_at import packet_at
+from remora.trace.read.turn_positions import lines_of_turn
+from remora.trace.trace_folder import TraceFolder
 
 
 def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
@@ -23,17 +26,17 @@ def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
     return document
 
 
-def turn_document(
-    reader: PacketReader, blobs: ObjectStore, agent_id: str, turn: int
-) -> dict[str, Any]:
+def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, Any]:
     """Return `{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
 
     `packet` is the packet that the model saw, and `prompt_tokens` the size of the last request with
     it, or null if no model was asked. `raw_output` is the complete output of the tool. Raises
     NotFound if the turn does not exist, and StreamDamaged if the stream is damaged.
     """
-    packet = reader.packet_at(agent_id, turn)
-    ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]
+    path = folder.existing_agent(agent_id)
+    packet = packet_at(read_events(path), turn)
+    events = [parse_event(line.raw, line.number, path) for line in lines_of_turn(path, turn)]
+    ours = [event_document(event, folder.blobs) for event in events]
     results = [e["data"].get("raw_output") for e in ours if e["type"] == ToolResulted.type]
     digest = canonical_sha256(packet)
     asked = sorted(

@@ -11,8 +11,8 @@ from remora.trace.blobs import blob_references, may_contain_reference
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import complete_lines
 from remora.trace.content.objects import ObjectStore
-from remora.trace.index.rows import TurnRow
-from remora.trace.read.store_queries import StreamQuery
+from remora.trace.index.turn_rows import TurnRow
+from remora.trace.read.store_queries import StreamQuery, TurnMatch
 from remora.trace.stream.line_builder import format_timestamp
 
 _PIECE = 1 << 16
@@ -34,8 +34,8 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
         )
         return cls(query=query, since=since, until=until)
 
-    def matches(self, row: TurnRow) -> bool:
-        """Return True if the row matches all conditions except the text search.
+    def matches(self, row: TurnMatch) -> bool:
+        """Return True if the turn matches all conditions except the text search.
 
         A turn matches a time period if the two overlap.
         """
@@ -63,8 +63,8 @@ class TextSearch:
         """Yield the rows of turns that contain the string."""
         last: tuple[int, bool] | None = None
         for row in rows:
-            if last is None or last[0] != row.turn:
-                last = row.turn, self._turn_has(source, row)
+            if last is None or last[0] != row.match.turn:
+                last = row.match.turn, self._turn_has(source, row)
             if last[1]:
                 yield row
 

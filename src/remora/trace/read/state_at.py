@@ -28,13 +28,11 @@ _HINT = "run `remora trace verify` for details"
 class DecisionState(NamedTuple):
     """An untrimmed packet of a turn, and how it was trimmed.
 
-    `trim` is the number of trim steps. `sha256` is the recorded hash of the trimmed packet, or None
-    if the turn has no decision.
+    `trim` is the number of trim steps.
     """
 
     packet: DecisionPacket
     trim: int
-    sha256: str | None
 
     def shown(self) -> DecisionPacket:
         """Return the trimmed packet, as shown to the decider."""
@@ -75,9 +73,9 @@ class _States:
 
     def add(self, event: Event, packet: DecisionPacket) -> None:
         """Add the next event of the turn. `packet` is the packet before it."""
-        is_shown, named = self._packets.select(event), _decision(event)
-        if named is not None:
-            self.called = DecisionState(packet, *named)
+        is_shown, trim_steps = self._packets.select(event), _decision(event)
+        if trim_steps is not None:
+            self.called = DecisionState(packet, trim_steps)
             self.shown = self.called if is_shown else self.shown
 
 
@@ -93,24 +91,8 @@ def packet_at(
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.
     """
-    moment = decision_at(events, turn, called=called)
-    return moment.shown() if shown else moment.packet
-
-
-def decision_at(
-    events: Iterable[Event],
-    turn: int,
-    packet: DecisionPacket | None = None,
-    *,
-    called: bool = False,
-) -> DecisionState:
-    """Return the packet of a turn, as `packet_at` defines it, and its hash.
-
-    If `events` start in the middle of a stream, `packet` is the packet before them, and the first
-    event must start a turn. Raises whatever `packet_at` raises.
-    """
-    states = _States()
-    stream, first, seen = iter(events), 0, 0
+    states, packet, first, seen = _States(), None, 0, 0
+    stream = iter(events)
     for event in stream:
         if packet is not None and event.turn > turn >= 0:
             if seen < turn:
@@ -129,8 +111,8 @@ def decision_at(
         )
     if turn < 0 or seen < turn:
         raise turn_not_found(turn, [first, seen])
-    found = states.called if called else states.shown
-    return found or DecisionState(packet, 0, None)
+    moment = (states.called if called else states.shown) or DecisionState(packet, 0)
+    return moment.shown() if shown else moment.packet
 
 
 def each_decision(
@@ -152,7 +134,7 @@ def each_decision(
                 states.add(event, packet)
             packet = packet and _applied(packet, event)
         if packet is not None:
-            last = DecisionState(packet, 0, None)
+            last = DecisionState(packet, 0)
             yield turn, states.shown or last, states.called or last
 
 
@@ -225,11 +207,9 @@ class _Shown(msgspec.Struct):
     trim: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
 
 
-def _decision(event: Event) -> tuple[int, str] | None:
-    """Return the number of trim steps and the packet hash of a decision event, or None for other
-    events.
-    """
+def _decision(event: Event) -> int | None:
+    """Return the number of trim steps of a decision event, or None for other events."""
     if event.type not in _DECISIONS:
         return None
     named = decode_part(event, _Shown)
-    return (named.trim or 0, named.packet_sha256) if named.packet_sha256 else None
+    return named.trim or 0 if named.packet_sha256 else None

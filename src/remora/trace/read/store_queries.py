@@ -1,6 +1,4 @@
-"""Protocol for finding streams and turns in any trace store."""
-
-from typing import Any, Protocol
+"""Conditions on streams and turns, and what matches them."""
 
 import msgspec
 
@@ -52,7 +50,7 @@ class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
     ms: int | None
     began: str
     ended: str
-    key: str | None
+    key: str | None = None
 
 
 class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,26 +60,3 @@ class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     stream: StreamInfo
     turns: tuple[TurnMatch, ...] = ()
-
-
-class TraceQueries(Protocol):
-    """Queries on a trace store. Every backend returns the same results."""
-
-    def get(self, key: str) -> dict[str, Any] | list[str]:
-        """Return the trace entry for a `trace:` key, or the list of `trace:` keys for an `index:`
-        key.
-
-        Raises UsageError if the key is invalid, NotFound (with the nearest keys) if there is no
-        such entry, StreamDamaged if a line does not match its hash, and DiskError if the stream
-        cannot be read.
-        """
-
-    def line(self, key: str) -> bytes:
-        """Return the recorded line of a `trace:` key, without its newline. Raises whatever `get`
-        raises."""
-
-    def find(self, query: StreamQuery) -> list[StreamMatch]:
-        """Return the matching streams, sorted by agent ID.
-
-        Raises UsageError if a time is invalid.
-        """

@@ -35,10 +35,7 @@ from remora.usecases.api import NO_OBSERVER, execute
 from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
 from remora.usecases.check.report_findings import findings_in_base, findings_left
 
-_SETTINGS = {
-    "runner.memory.trace_store": "jsonl",
-    "runner.memory.durability": "none",
-}
+_SETTINGS = {"runner.memory.trace_store": "kv", "runner.memory.durability": "none"}
 """Settings of a run whose records are removed at its end."""
 
 

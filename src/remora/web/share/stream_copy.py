@@ -13,12 +13,12 @@ from remora.memory.events import AgentEnd, Event
 from remora.trace.content.byte_source import read_pieces
 from remora.trace.content.line_format import Line, iter_lines, stated_hash
 from remora.trace.read.reader import is_being_written, open_stream
+from remora.trace.read.turn_positions import turn_of
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
 from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.verify_report import Problems, StreamReport
-from remora.web.turn_positions import turn_of
 
 MOST_BYTES = 64_000_000
 """Bytes of a stream that a share file can have. A browser holds them in memory."""

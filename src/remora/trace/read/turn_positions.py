@@ -1,7 +1,4 @@
-"""The lines of an agent's turns, found by bisection: a page reads only what it shows.
-
-The index is not used: a page must also show streams that are damaged or that no index knows.
-"""
+"""The lines of an agent's turns, found by bisection, so that only these are read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +8,7 @@ import msgspec
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import Line, complete_lines, newline_before
 from remora.trace.read.reader import open_stream
+from remora.trace.read.state_at import turn_not_found
 
 _PIECE = 1 << 16
 
@@ -42,6 +40,15 @@ def turn_lines(path: Path, turn: int, turns: int | None = None) -> Iterator[tupl
                 left -= 1
             last = now
             yield now, line
+
+
+def lines_of_turn(path: Path, turn: int) -> list[Line]:
+    """Return the lines of one turn. Raises NotFound if there is none, and what `turn_lines` raises."""
+    found = [line for number, line in turn_lines(path, turn, 1) if number == turn]
+    if not found:
+        first = next((number for number, _ in turn_lines(path, 1, 1)), 0)
+        raise turn_not_found(turn, [first, last_turn(path)])
+    return found
 
 
 def last_turn(path: Path) -> int:
