@@ -46,7 +46,6 @@ COMMANDS = (
     "trace export {agent} --format html",
     "trace export --run last --format otel",
     "eval memory",
-    "eval decisions last",
     "model status",
     "mcp --print-config claude",
     "agents list",

@@ -12,7 +12,6 @@ from remora.config.schema import MemoryConfig
 from remora.evals.argument_coverage import SMALL_INTEGER
 from remora.evals.eval_report import EvalReport, ToolCounts
 from remora.evals.eval_setting import RENDERER_NAMES, EvalSetting
-from remora.evals.question_report import Question
 from remora.evals.restore.document import restore_document
 from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
@@ -33,7 +32,7 @@ def test_every_option_and_its_values() -> None:
     own = own_options(memory)
     named = set(re.findall(r"\| `(--\w+)` \|", PAGE))
     assert {max(option.opts, key=len) for option in (*own, *own_options(restore))} == named
-    assert len(own) == 5
+    assert len(own) == 4
     choices = {option.name: option.type.to_info_dict().get("choices") for option in own}
     assert choices["summarizers"] == SUMMARIZERS
     assert choices["renderers"] == tuple(RENDERER_NAMES)
@@ -51,13 +50,6 @@ def test_every_key_of_the_document() -> None:
     assert {*restored, *restored["operations"][0], *restored["operations"][0]["arms"][0]} <= WORDS
     keys = {*ToolCounts().as_json(), *EvalSetting().as_json(), *report.__struct_fields__}
     assert keys <= WORDS
-
-
-def test_every_key_of_a_question() -> None:
-    question = Question(
-        agent_id="a", node_id="n", turn=1, kind="text", strategy="grammar", model="m"
-    )
-    assert {*question.as_json()} <= WORDS
 
 
 def test_the_limits_of_values_and_facts() -> None:

@@ -31,17 +31,6 @@ def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     assert "The summary of check at turn 1 lost the error" in text
 
 
-def test_a_run_links_to_its_questions_and_each_question_to_its_turn(
-    pages: TestClient, failed: Planted
-) -> None:
-    address = f"/runs/{failed.run_id}/questions"
-    assert f'href="{address}"' in pages.get(f"/runs/{failed.run_id}").text
-    text = pages.get(address).text
-    for turn in (1, 2, 3):
-        assert f'href="/agents/{failed.agent_id}?turn={turn}&amp;tab=candidates"' in text
-    assert text.count("<td>not tried</td>") == 3
-
-
 @pytest.mark.parametrize(
     ("query", "jobs"),
     [("", 1), ("status=failed", 1), ("status=submitted", 0), ("node=TOTAL", 1), ("node=x", 0)],

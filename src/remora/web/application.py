@@ -35,7 +35,6 @@ from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
 from remora.web.picture_pages import map_page, picture_style, timeline_page
-from remora.web.questions_page import questions_page
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
@@ -59,7 +58,6 @@ def _verified(records: Records, name: str) -> dict[str, Any]:
 _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
     "/runs/{run}": run_page,
-    "/runs/{run}/questions": questions_page,
     "/runs/{run}/timeline": timeline_page,
     "/runs/{run}/map": map_page,
     "/pictures.css": picture_style,

@@ -42,12 +42,11 @@ def arm(name: str, *, error: str = "") -> ArmResult:
     return ArmResult(name=name, results=() if error else tuple(results), error=error, exit_code=3)
 
 
-def test_each_arm_has_its_shares_curve_and_difference_to_the_first() -> None:
+def test_each_arm_has_its_shares_and_difference_to_the_first() -> None:
     document = restore_document(report([arm("rules"), arm("embedded")]))
     (types, lint) = document["operations"]
     first, second = types["arms"]
     assert (first["precision"], first["coverage"], first["restored"]) == (0.5, 0.6667, 0.3333)
-    assert first["curve"] == [[0.3333, 1.0, 0.9], [0.6667, 0.5, 0.6]]
     assert first["by_kind"]["return"] == {"exact": 1, "equivalent": 0, "different": 1, "left": 1}
     assert first["against_first"] is None
     assert second["against_first"]["coverage_ci95"] == [0.0, 0.0]

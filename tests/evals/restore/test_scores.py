@@ -5,7 +5,6 @@ import pytest
 from remora.evals.restore.scores import (
     by_kind,
     by_source,
-    curve,
     differences,
     estimates,
     outcomes_of,
@@ -84,15 +83,3 @@ def test_arms_are_compared_on_the_same_files() -> None:
     assert found["restored"].value == 0.25
     assert found["coverage"].interval == (0.0, 0.0), "both wrote the same in each file"
     assert differences(MIXED, MIXED, seed=0)["precision"].interval == (0.0, 0.0)
-
-
-def test_the_curve_takes_the_likeliest_texts_first() -> None:
-    assert curve(MIXED) == [(0.25, 1.0, 0.9), (0.5, 1.0, 0.8), (0.75, pytest.approx(2 / 3), 0.5)]
-    assert curve([result("a.py", "exact")]) == [], "no probability is known"
-
-
-def test_the_curve_of_many_texts_keeps_its_end() -> None:
-    many = [result("a.py", "exact", number / 1000) for number in range(1000)]
-    points = curve(many)
-    assert len(points) == 100
-    assert points[-1] == (1.0, 1.0, 0.0)

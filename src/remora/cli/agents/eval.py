@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.agents.eval_decisions import decisions
 from remora.cli.agents.eval_restore import restore
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
@@ -104,7 +103,7 @@ def memory(
     return 1 if report.skipped else 0
 
 
-eval_ = group("eval", "Evaluate settings, operations and models.", (memory, restore, decisions))
+eval_ = group("eval", "Evaluate settings, operations and models.", (memory, restore))
 
 
 def _lines(report: "EvalReport") -> Iterator[str]:

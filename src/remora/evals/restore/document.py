@@ -9,7 +9,6 @@ from remora.evals.restore.scores import (
     Estimate,
     by_kind,
     by_source,
-    curve,
     differences,
     estimates,
     outcomes_of,
@@ -60,7 +59,6 @@ def _arm(arm: ArmResult, first: ArmResult | None, seed: int) -> dict[str, Any]:
             source: {"written": counts.written, "right": counts.right}
             for source, counts in by_source(arm.results).items()
         },
-        "curve": [[round(each, _DIGITS) for each in point] for point in curve(arm.results)],
         "against_first": _shares(differences(first.results, arm.results, seed))
         if compared and first is not None
         else None,

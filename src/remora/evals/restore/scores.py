@@ -15,7 +15,6 @@ _SAMPLES = 2000
 _LOWEST, _HIGHEST = 0.025, 0.975
 _Z_SQUARED = 1.96**2
 """The square of the normal quantile for 95 %."""
-_MOST_POINTS = 100
 
 
 class Counts(NamedTuple):
@@ -128,23 +127,6 @@ def differences(
         return None if before is None or after is None else after - before
 
     return _estimated([_by_file(first), _by_file(other)], difference, seed)
-
-
-def curve(results: Sequence[SlotResult]) -> list[tuple[float, float, float]]:
-    """Return coverage, precision and the least probability, for each number of likeliest texts.
-
-    Empty if no probability is known.
-    """
-    known = [(each.probability, each.is_right) for each in results if each.probability is not None]
-    known.sort(key=lambda each: -each[0])
-    points: list[tuple[float, float, float]] = []
-    right = 0
-    for number, (probability, is_right) in enumerate(known, 1):
-        right += is_right
-        if number == len(known) or known[number][0] < probability:
-            points.append((number / len(results), right / number, probability))
-    step = -(-len(points) // _MOST_POINTS) or 1
-    return points[::-step][::-1]
 
 
 _ByFile = Mapping[str, Counts]
