@@ -5,7 +5,6 @@ import logging
 import socket
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,7 +13,6 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
 from remora.config.schema import PostgresConfig
-from remora.engines.report_requests import answer_requests
 from remora.engines.task_queue import (
     QUEUE,
     TASK,
@@ -25,7 +23,6 @@ from remora.engines.task_queue import (
 from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
 from remora.worker.own_loop import run_in_own_loop
-from remora.worker.own_report import report_worker
 from remora.worker.run_task import run_task
 from remora.worker.shard_worker import check_code
 
@@ -84,10 +81,7 @@ async def work_on_queue(
             await _record_failure(context, work)
 
         app.task(name=TASK, queue=QUEUE, retry=_Retries(), pass_context=True)(run)
-        others = [
-            asyncio.create_task(_retry_stalled_often(app, lease_s)),
-            asyncio.create_task(answer_requests(dsn, partial(report_worker, environ, dsn))),
-        ]
+        retrying = asyncio.create_task(_retry_stalled_often(app, lease_s))
         working = asyncio.create_task(
             app.run_worker_async(
                 queues=[QUEUE],
@@ -107,9 +101,8 @@ async def work_on_queue(
                 working.cancel()
                 raise
         finally:
-            for task in others:
-                task.cancel()
-            await asyncio.wait([*others, working])
+            retrying.cancel()
+            await asyncio.wait([retrying, working])
     if refusals:
         raise refusals[0]
 

@@ -20,13 +20,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from remora.engines.ray_messages import Ended, Failed, RayOrder, RayReports, Reported
-from remora.engines.worker_report import WorkerReport
+from remora.engines.ray_messages import Ended, Failed, RayOrder
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
-from remora.worker.ray_task import report_on_node, run_on_node
+from remora.worker.ray_task import run_on_node
 
-_REPORT_S = 60.0
 _POLL_S = 0.2
 _ANSWER_S = 10.0
 _CANCEL_S = 20.0
@@ -44,11 +42,10 @@ def main() -> None:
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (a device)
         os.dup2(nowhere.fileno(), 1)
     lines = _InputLines()
-    order = msgspec.json.decode(lines.next(timeout_s=None), type=RayOrder | RayReports)
+    order = msgspec.json.decode(lines.next(timeout_s=None), type=RayOrder)
     try:
         with _connected() as ray:
-            asked = isinstance(order, RayReports)
-            for each in _node_reports(ray) if asked else _RayShards(ray, order, lines).run():
+            for each in _RayShards(ray, order, lines).run():
                 _report(reports, each)
     except RemoraError as error:
         _report(reports, Failed(error.message, error.hint))
@@ -73,7 +70,7 @@ class _InputLines:
         return line
 
 
-def _report(reports: BinaryIO, report: Ended | Failed | Reported) -> None:
+def _report(reports: BinaryIO, report: Ended | Failed) -> None:
     with suppress(BrokenPipeError):  # the driver was killed
         reports.write(msgspec.json.encode(report) + b"\n")
 
@@ -246,44 +243,6 @@ class _RayShards:
 
 def _first_line(error: BaseException) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _node_reports(ray: Any) -> Iterator[Reported]:
-    """Yield the report of each node that is alive and has CPUs, as others run no shards.
-
-    The tasks need no CPU, so they also run on busy nodes.
-    """
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-    task = ray.remote(report_on_node)
-    open_tasks = {
-        task.options(
-            num_cpus=0,
-            max_retries=0,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
-        ).remote(): node
-        for node in nodes
-    }
-    done, late = ray.wait(list(open_tasks), num_returns=len(open_tasks), timeout=_REPORT_S)
-    for each in done:
-        yield Reported(_report_of(ray, each, open_tasks[each]))
-    for each in late:
-        yield Reported(_failed(open_tasks[each], f"no answer in {_REPORT_S:g} s"))
-
-
-def _report_of(ray: Any, task: Any, node: Mapping[str, Any]) -> WorkerReport:
-    try:
-        return msgspec.json.decode(ray.get(task), type=WorkerReport)
-    except Exception as error:  # noqa: BLE001 - whatever the node raised
-        cause = getattr(error, "cause", None) or error
-        lines = [line for line in str(cause).splitlines() if line.strip()]
-        return _failed(node, lines[-1] if lines else type(cause).__name__)
-
-
-def _failed(node: Mapping[str, Any], why: str) -> WorkerReport:
-    host = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
-    return WorkerReport(host=host, pid=0, error=why)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""Tasks on a node of a Ray cluster: running a shard, and reporting about the node.
-
-Ray finds the functions by their names, in the node's own installation.
-"""
+"""The task on a node of a Ray cluster, which Ray finds by its name in the node's installation."""
 
 from typing import Any
 
@@ -31,14 +28,3 @@ def run_on_node(words: dict[str, Any], concurrency: int) -> str:
         os.kill(os.getpid(), received)
         return "interrupted"
     return ""
-
-
-def report_on_node() -> bytes:
-    """Return the report of this node's worker as JSON."""
-    import os
-
-    import msgspec
-
-    from remora.worker.own_report import report_worker
-
-    return msgspec.json.encode(report_worker(os.environ))

@@ -18,25 +18,15 @@ if TYPE_CHECKING:
     from remora.operations.base import Operations
     from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import MissingLevel
-    from remora.usecases.workers.check_workers import CheckedWorkers
 
 
-@command(
-    "doctor", examples=("remora doctor", "remora doctor --json", "remora doctor --engine queue")
-)
-@click.option(
-    "--engine", type=click.Choice(["queue", "ray"]),
-    help="Also check each `remora worker`, or each node of the Ray cluster.",
-)  # fmt: skip
-def doctor(options: Options, *, engine: str | None) -> int:
+@command("doctor", examples=("remora doctor", "remora doctor --json"))
+def doctor(options: Options) -> int:
     """Check that this machine meets Remora's requirements.
 
     Also show the isolation level of subprocesses: 0 (limits only), 1 (Landlock), 2 (namespaces and
     Landlock) or 3 (bubblewrap). At level 2 and above, Remora runs the project's code without asking
     for permission. docs/explanation/security.md lists what each level blocks.
-
-    With --engine, every worker reports about itself: version, database role, clock, isolation, git,
-    free space and model.
 
     Exit with 1 if `remora analyze` would fail.
     """
@@ -53,8 +43,6 @@ def doctor(options: Options, *, engine: str | None) -> int:
         *_configured(invocation),
         _agents(root, invocation.operations),
     ]
-    workers = _workers(invocation, engine) if engine is not None else None
-    checks += workers.checks if workers is not None else []
     level, better = best_level(), list(missing_levels())
     ok = all(check.ok for check in checks if check.needed)
     document = {
@@ -66,8 +54,6 @@ def doctor(options: Options, *, engine: str | None) -> int:
         },
         "checks": [msgspec.to_builtins(check) for check in checks],
     }
-    if workers is not None:
-        document["workers"] = [msgspec.to_builtins(report) for report in workers.reports]
     emit(options, document, [*_lines(checks), *_isolation_lines(level, better)])
     return 0 if ok else 1
 
@@ -113,19 +99,6 @@ def _database(config: "Config") -> "list[DoctorCheck]":
     if config.runner.memory.trace_store != "postgres":
         return []
     return [check_database(partial(describe_database, config))]
-
-
-def _workers(invocation: "Invocation", engine: str) -> "CheckedWorkers | None":
-    """Return the checks of an engine's workers, or None if the configuration is invalid."""
-    from contextlib import suppress
-
-    from remora.bootstrap.invocation import open_config
-    from remora.usecases.workers.check_workers import check_workers
-
-    with suppress(ConfigError):  # has a check of its own
-        config = open_config(invocation, invocation.find_root())
-        return check_workers(engine, config, invocation.environ)
-    return None
 
 
 def _key(withheld: str) -> "list[DoctorCheck]":

@@ -1,1 +1,0 @@
-"""Workers of an engine: found and checked."""
