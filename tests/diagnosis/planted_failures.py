@@ -1,4 +1,4 @@
-"""Ten jobs that fail for a known cause, and six that do not: real runs of a project's own agent.
+"""Nine jobs that fail for a known cause, and six that do not: real runs of a project's own agent.
 
 Each has a project of its own with one file, an agent with `.pym` scripts, and, where a model
 decides, a server on loopback that reads its prompt and answers with a call.
@@ -182,7 +182,7 @@ def in_turn(*calls: tuple[str, dict[str, Any]]) -> Answer:
     return lambda _prompt, number: calls[min(number, len(calls)) - 1]
 
 
-# --- the model decides without the error, without a line, or on an old fact -------------------
+# --- the model decides without the error, or without a line -------------------
 
 CHECK = Script(
     grants=READ,
@@ -264,39 +264,12 @@ BUDGET_DROPPED = Case(
     settings={"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "2400"},
 )
 
-FIND_UNUSED = Script(
-    grants=READ,
-    body=LINES
-    + """
-found = [number for number, line in enumerate(lines, 1) if line.strip().startswith("unused")]
-{
-    "result": found,
-    "summary": "Found an unused name",
-    "knowledge_delta": {"unused_line": found[0]},
-    "outcome": "success",
-}
-""",
-)
-ADD_HEADER = Script(
-    grants=EDIT,
-    body=LINES
-    + 'edit_text(target["path"], 1, lines[0], "# Copyright of the shop\\n" + lines[0])\n'
-    + result("1", '"Added a header"'),
-)
 REMOVE_UNUSED = Script(
     grants=EDIT,
     inputs={"line": "int"},
     body='edit_text(target["path"], line, "    unused = order.coupon", None)\n'
     + result("1", '"Removed an unused name"'),
 )
-STALE_FACT = Case(
-    name="stale fact",
-    kind="stale_fact",
-    tools={"find_unused": FIND_UNUSED, "add_header": ADD_HEADER, "remove_unused": REMOVE_UNUSED},
-    answers=in_turn(("find_unused", {}), ("add_header", {}), ("remove_unused", {"line": 5})),
-    max_turns=3,
-)
-
 # --- the model decides wrongly ----------------------------------------------------------------
 
 REMOVE_LINE = Script(
@@ -444,10 +417,9 @@ CONTEXT_TRUNCATED = Case(
     tools={"check": CHECK},
     chat=_truncates,
 )
-TEN = (
+ALL = (
     SUMMARY_LOST,
     BUDGET_DROPPED,
-    STALE_FACT,
     WRONG_CHOICE,
     TOOL_CRASH,
     TIME_OUT,
@@ -456,7 +428,7 @@ TEN = (
     CONFLICT,
     CONTEXT_TRUNCATED,
 )
-"""The ten planted failures."""
+"""The planted failures, each with another cause."""
 
 # --- jobs that do not fail, or for another reason ---------------------------------------------
 
@@ -504,4 +476,4 @@ REFUSED_BY_CHECK = replace(
 HEALTHY_OR_UNUSUAL = (
     HEALTHY, NOTHING_TO_DO, RECOVERED, HARMLESS_WORDS, REJECTED, REFUSED_BY_CHECK
 )  # fmt: skip
-"""Jobs that must not be blamed on any of the ten causes."""
+"""Jobs that must not be blamed on any of these causes."""

@@ -7,10 +7,10 @@ from remora.runs.diagnosis.diagnosis import RULES
 
 PAGE = Path(__file__).parents[3] / "docs/reference/diagnosis.md"
 KINDS = {
-    "packet_too_large": ["budget_dropped"],
-    "model_timed_out": ["time_out"],
+    "recorded_error": [
+        *("context_truncated", "budget_dropped", "time_out", "model_failed", "internal_error"),
+    ],
     "tool_timed_out": ["time_out"],
-    "wrong_choice": ["undecided", "wrong_choice"],
 }
 """The kinds of rules that are not named like their kind."""
 

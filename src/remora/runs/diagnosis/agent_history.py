@@ -35,16 +35,7 @@ class HostCallRecord(msgspec.Struct, frozen=True):
     """A host call of a script. `error` is the error that the script received."""
 
     name: str = ""
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
     error: Any = None
-
-    @property
-    def texts(self) -> set[str]:
-        """The short texts among the arguments, such as paths."""
-        given = [*self.args, *self.kwargs.values()]
-        flat = [one for each in given for one in (each if isinstance(each, list) else [each])]
-        return {one for one in flat if isinstance(one, str) and len(one) <= 300}
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,9 +44,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     prompt_tokens: int
     read_tokens: int | None = None
-    finish_reason: str | None = None
-    answer_tokens: int | None = None
-    is_answered: bool = False
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +53,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     args: dict[str, Any]
     decided_by: str
-    choice: int | None
-    written: bool
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,15 +86,13 @@ class Turn(msgspec.Struct, kw_only=True):
     """A turn of an agent.
 
     `packet` is the packet that the model saw, which was shown after `trimmed` trim steps. `offered`
-    contains the candidates that its call was chosen from. A number in `set_at` is the turn in which
-    the diagnostics, the excerpt or the Hub's facts were set.
+    contains the candidates that its call was chosen from.
     """
 
     number: int
     packet: DecisionPacket
     trimmed: int = 0
     offered: tuple[Candidate, ...] = ()
-    set_at: dict[str, int] = {}
     request: Request | None = None
     call: Call | None = None
     result: ToolOutcome | None = None
@@ -145,7 +129,6 @@ class AgentHistory:
         self.end_seq = 0
         self.no_change = NoChangeReason()
         self._packet = DecisionPacket()
-        self._set_at: dict[str, int] = {}
         self._shown = ShownPackets()
         self._is_shown = False
         self._read_blob = read_blob
@@ -178,7 +161,6 @@ class AgentHistory:
             handler(event)
         self.no_change.add(event)
         self._packet = apply(self._packet, event.packet_delta)
-        self._note_set(event)
         turn = self.turns[-1] if self.turns else None
         if turn is not None and not (turn.request or turn.call or turn.problem):
             turn.packet = self._packet
@@ -197,21 +179,12 @@ class AgentHistory:
         place = bisect_right(self.turns, turn.number, key=lambda one: one.number)
         return islice(self.turns, place, None)
 
-    def _note_set(self, event: Event) -> None:
-        delta = event.packet_delta
-        if delta is None:
-            return
-        for name in ("diagnostics", "excerpt", "hub_context", "state_summary", "last_error"):
-            field = "set_error" if name == "last_error" else name
-            if getattr(delta, field) is not msgspec.UNSET:
-                self._set_at = {**self._set_at, name: event.turn}
-
     def _decided(self, event: Event) -> Turn:
         turn = self.turns[-1] if self.turns else Turn(number=0, packet=self._packet)
         steps = decode_part(event, _Shown).trim or 0
         turn.offered = trim(self._packet, steps).candidate_actions
         if self._is_shown:
-            turn.packet, turn.set_at, turn.trimmed = self._packet, self._set_at, steps
+            turn.packet, turn.trimmed = self._packet, steps
         return turn
 
     def _started(self, event: Event) -> None:
@@ -225,16 +198,9 @@ class AgentHistory:
 
     def _answered(self, event: Event) -> None:
         turn = self.turns[-1] if self.turns else None
-        if turn is None or turn.request is None:
-            return
-        response = decode_part(event, _Response)
-        turn.request = msgspec.structs.replace(
-            turn.request,
-            read_tokens=response.usage.prompt_tokens,
-            answer_tokens=response.usage.completion_tokens,
-            finish_reason=response.finish_reason,
-            is_answered=True,
-        )
+        if turn is not None and turn.request is not None:
+            read = decode_part(event, _Response).usage.prompt_tokens
+            turn.request = msgspec.structs.replace(turn.request, read_tokens=read)
 
     def _called(self, event: Event) -> None:
         called = decode_part(event, _Called)
@@ -243,8 +209,6 @@ class AgentHistory:
             tool=called.tool,
             args=called.args,
             decided_by=called.decided_by,
-            choice=called.choice,
-            written=called.written,
         )
 
     def _resulted(self, event: Event) -> None:
@@ -299,7 +263,6 @@ def read_history(events: Iterable[Event], read_blob: ReadBlob | None = None) -> 
 
 # Only these fields are decoded; other ones may be large, or hold references to blobs.
 class _Start(msgspec.Struct):
-    model: dict[str, Any] = {}
     tools: tuple[ToolSchema, ...] = ()
 
 
@@ -313,15 +276,12 @@ class _Request(msgspec.Struct):
 
 class _Response(msgspec.Struct):
     usage: Usage = Usage()
-    finish_reason: str | None = None
 
 
 class _Called(msgspec.Struct):
     tool: str
     args: dict[str, Any] = {}
     decided_by: str = "rule"
-    choice: int | None = None
-    written: bool = False
 
 
 class _Changed(msgspec.Struct):

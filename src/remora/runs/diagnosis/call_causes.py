@@ -3,17 +3,18 @@
 import re
 from collections.abc import Iterable
 
-from remora.runs.diagnosis.agent_history import AgentHistory, HostCallRecord, ToolOutcome, Turn
-from remora.runs.diagnosis.cause import Cause, Evidence, Kind, Rule, quoted
+from remora.runs.diagnosis.agent_history import AgentHistory, HostCallRecord, Turn
 from remora.runs.diagnosis.failure import (
+    Cause,
+    Evidence,
     Failure,
-    Repeated,
-    arguments_at,
+    Kind,
+    Rule,
     call_text,
+    quoted,
     repeated_calls,
 )
 from remora.runs.diagnosis.output_texts import plain_text
-from remora.runs.diagnosis.packet_places import listed_in_schema
 
 _WRITES = re.compile(r"edit|write|apply|fix|annotate")
 """Names of the host functions that change files begin with one of these words."""
@@ -27,30 +28,20 @@ def tool_timed_out(_history: AgentHistory, failure: Failure) -> Cause | None:
     result = failure.result
     if result is None:
         return None
-    late = next((one for one in result.host_calls if _is_late(one)), None)
+    late = next((one for one in result.host_calls if _TIME.search(_error_of(one))), None)
     if late is None and not (result.error_kind == "limit" and _TIME.search(result.error)):
         return None
     what = result.tool if late is None else f"{late.name} in {result.tool}"
-    return _result_cause("time_out", f"Time-out of {what}", failure, result)
-
-
-def _is_late(call: HostCallRecord) -> bool:
-    return bool(call.error) and _TIME.search(plain_text(call.error)) is not None
+    return _result_cause("time_out", f"Time-out of {what}", failure)
 
 
 def refused_edit(_history: AgentHistory, failure: Failure) -> Cause | None:
     """A change of a file was refused: the line is not as expected, or it has a secret in it."""
-    result = failure.result
-    if result is None:
-        return None
-    refused = next(
-        (one for one in reversed(result.host_calls) if one.error and _WRITES.match(one.name)), None
-    )
-    if refused is not None:
-        why = _PREFIX.sub("", plain_text(refused.error))
-        return _result_cause("refused_edit", "The edit was refused", failure, result, why)
-    if result.error_kind == "denied":
-        return _result_cause("refused_edit", "The edit was refused", failure, result)
+    calls = failure.result.host_calls if failure.result is not None else ()
+    errors = [_error_of(one) for one in calls if one.error and _WRITES.match(one.name)]
+    if errors or (failure.result is not None and failure.result.error_kind == "denied"):
+        why = _PREFIX.sub("", errors[-1]) if errors else ""
+        return _result_cause("refused_edit", "The edit was refused", failure, why)
     return None
 
 
@@ -60,69 +51,57 @@ def tool_crash(_history: AgentHistory, failure: Failure) -> Cause | None:
     if result is None or result.error_kind not in _CRASHES:
         return None
     what = "exceeded a limit" if result.error_kind == "limit" else "crashed"
-    return _result_cause("tool_crash", f"{result.tool} {what}", failure, result)
-
-
-def argument_not_in_packet(history: AgentHistory, failure: Failure) -> Cause | None:
-    """The model made a value up: it occurs nowhere in the packet."""
-    turn, call = failure.turn, failure.turn.call
-    if call is None or not turn.asked_model or failure.ends_without_error:
-        return None
-    for one in arguments_at(history, failure.turn):
-        known = one.in_packet or one.written or listed_in_schema(call, one.name, history.tools)
-        if known:
-            continue
-        value = f"{one.name}={one.value}"
-        return Cause(
-            kind="argument_not_in_packet",
-            turn=turn.number,
-            sentence=f"The model called {call.tool} at turn {turn.number} with {value}, which was "
-            f"nowhere in its packet: {quoted(failure.message)}",
-            evidence=_decision(history, failure),
-        )
-    return None
+    return _result_cause("tool_crash", f"{result.tool} {what}", failure)
 
 
 def wrong_choice(history: AgentHistory, failure: Failure) -> Cause | None:
     """The model saw all that its call needed, and another call was possible."""
     turn, call = failure.turn, failure.turn.call
-    if call is None or not turn.asked_model or failure.ends_without_error:
-        return None
     number = len(turn.offered) or len(history.tools)
-    if number < 2:
+    if call is None or not turn.asked_model or failure.ends_without_error or number < 2:
         return None
     kinds = "candidate actions" if turn.offered else "tools"
-    evidence = _decision(history, failure)
-    if call.decided_by == "fallback":
-        return Cause(
-            kind="undecided",
-            turn=turn.number,
-            sentence=f"The model did not decide at turn {turn.number}, so the first of {number} "
-            f"candidates was taken, {call_text(call)}: {quoted(failure.message)}",
-            evidence=evidence,
-        )
+    evidence = [Evidence(turn.number, call.seq, f"{call_text(call)}, decided by {call.decided_by}")]
+    evidence += [
+        Evidence(turn.number, None, f"the candidate's reason: {quoted(one.reason)}")
+        for one in turn.offered
+        if (one.tool, one.args) == (call.tool, call.args) and one.reason
+    ][:1]
+    if failure.result is not None:
+        text = f"{failure.result.tool}: {quoted(failure.result.error)}"
+        evidence.append(Evidence(turn.number, failure.result.seq, text))
+    elif history.submission is not None:
+        text = quoted(failure.message)
+        evidence.append(Evidence(history.submission.turn, history.submission.seq, text))
     return Cause(
         kind="wrong_choice",
         turn=turn.number,
         sentence=f"Wrong choice at turn {turn.number}: the model had the facts, and chose "
         f"{call_text(call)} from {number} {kinds}; {quoted(failure.message)}",
-        evidence=evidence,
+        evidence=tuple(evidence),
     )
 
 
 def tool_error(_history: AgentHistory, failure: Failure) -> Cause | None:
     """A tool that rules called reported an error."""
-    result = failure.result
-    if result is None:
+    if failure.result is None:
         return None
-    return _result_cause("tool_error", f"{result.tool} reported an error", failure, result)
+    return _result_cause("tool_error", f"{failure.result.tool} reported an error", failure)
 
 
 def loop(history: AgentHistory, failure: Failure) -> Cause | None:
     """The agent made the same call again and again, or calls that changed nothing."""
     repeated = repeated_calls(history)
     if repeated is not None and failure.stop_reason in ("repeated_call", "max_turns", ""):
-        return _repeats(history, repeated)
+        first, last = repeated.turns[0], repeated.turns[-1]
+        looping = [one for one in history.turns if first <= one.number <= last]
+        return Cause(
+            kind="loop",
+            turn=last,
+            sentence=f"Loop: the agent called {repeated.call} {len(repeated.turns)} times "
+            f"(turns {', '.join(map(str, repeated.turns[:8]))}), without progress",
+            evidence=_calls_in(looping)[:6],
+        )
     if failure.stop_reason not in ("no_progress", "repeated_call"):
         return None
     turn = failure.turn
@@ -131,26 +110,7 @@ def loop(history: AgentHistory, failure: Failure) -> Cause | None:
         turn=turn.number,
         sentence=f"Loop: the calls up to turn {turn.number} changed nothing: "
         f"{quoted(failure.message)}",
-        evidence=_calls_in([one for one in history.turns if one.call is not None][-4:]),
-    )
-
-
-def _repeats(history: AgentHistory, repeated: Repeated) -> Cause:
-    first, last = repeated.turns[0], repeated.turns[-1]
-    looping = [one for one in history.turns if first <= one.number <= last and one.call is not None]
-    others = [one for one in looping if one.number not in repeated.turns]
-    texts = {call_text(one.call) for one in others if one.call is not None}
-    between = ""
-    if len(texts) == 1 and len(others) > 1:
-        numbers = ", ".join(str(one.number) for one in others[:8])
-        between = f" and {texts.pop()} between them (turns {numbers})"
-    turns = ", ".join(map(str, repeated.turns[:8]))
-    return Cause(
-        kind="loop",
-        turn=last,
-        sentence=f"Loop: the agent called {repeated.args} {len(repeated.turns)} times "
-        f"(turns {turns}){between}, without progress",
-        evidence=_calls_in(looping[:6]),
+        evidence=_calls_in(history.turns)[-4:],
     )
 
 
@@ -182,27 +142,13 @@ def check_failed(history: AgentHistory, failure: Failure) -> Cause | None:
     )
 
 
-def no_actions(history: AgentHistory, failure: Failure) -> Cause | None:
-    """The candidates script offered nothing to do."""
-    turn = history.turns[-1]
-    if turn.call is not None or turn.problem is not None or not failure.message:
-        return None
-    return Cause(
-        kind="no_actions",
-        turn=turn.number,
-        sentence=f"No action was offered at turn {turn.number}: {quoted(failure.message)}",
-        evidence=(Evidence(turn.number, None, quoted(failure.message)),),
-    )
-
-
-def _result_cause(
-    kind: Kind, what: str, failure: Failure, result: ToolOutcome, why: str = ""
-) -> Cause:
-    turn, call = failure.turn, failure.turn.call
+def _result_cause(kind: Kind, what: str, failure: Failure, why: str = "") -> Cause:
+    turn, call, result = failure.turn, failure.turn.call, failure.result
+    assert result is not None  # it reported an error
     made = f", called as {call_text(call)}" if call is not None and call.args else ""
     evidence = [Evidence(turn.number, result.seq, f"{result.tool}: {quoted(result.error)}")]
     evidence += [
-        Evidence(turn.number, result.seq, f"{one.name}: {quoted(plain_text(one.error))}")
+        Evidence(turn.number, result.seq, f"{one.name}: {quoted(_error_of(one))}")
         for one in result.host_calls
         if one.error
     ][-2:]
@@ -214,42 +160,17 @@ def _result_cause(
     )
 
 
-def _decision(history: AgentHistory, failure: Failure) -> tuple[Evidence, ...]:
-    """Return what a model decided, and what its call led to."""
-    turn, call, result = failure.turn, failure.turn.call, failure.result
-    if call is None:
-        return ()
-    found = [Evidence(turn.number, call.seq, f"{call_text(call)}, decided by {call.decided_by}")]
-    reason = _reason_of(failure)
-    if reason:
-        found.append(Evidence(turn.number, None, f"the candidate's reason: {quoted(reason)}"))
-    if result is not None:
-        text = f"{result.tool}: {quoted(result.error)}"
-        found.append(Evidence(turn.number, result.seq, text))
-    elif history.submission is not None:
-        text = quoted(failure.message)
-        found.append(Evidence(history.submission.turn, history.submission.seq, text))
-    return tuple(found)
-
-
-def _reason_of(failure: Failure) -> str:
-    """Return the reason with which the call of the failure was offered, if it was."""
-    call = failure.turn.call
-    for one in failure.turn.offered if call is not None else ():
-        if call is not None and (one.tool, one.args) == (call.tool, call.args):
-            return one.reason
-    return ""
+def _error_of(call: HostCallRecord) -> str:
+    return plain_text(call.error)
 
 
 CALL_RULES: tuple[Rule, ...] = (
     tool_timed_out,
     refused_edit,
     tool_crash,
-    argument_not_in_packet,
     wrong_choice,
     tool_error,
     loop,
     check_failed,
-    no_actions,
 )
 """Rules for calls, most certain first."""

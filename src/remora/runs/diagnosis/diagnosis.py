@@ -3,27 +3,25 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Event, Review
-from remora.runs.diagnosis.agent_history import AgentHistory, Turn, read_history
+from remora.runs.diagnosis.agent_history import AgentHistory, read_history
 from remora.runs.diagnosis.call_causes import CALL_RULES
-from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
 from remora.runs.diagnosis.failure import (
+    Cause,
+    Evidence,
     Failure,
-    Repeated,
-    arguments_at,
+    Rule,
     dropped_parts,
     failure_of,
-    first_error,
-    repeated_calls,
+    quoted,
 )
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
-from remora.runs.diagnosis.model_causes import MODEL_RULES, bad_answer
-from remora.runs.diagnosis.packet_places import Argument
+from remora.runs.diagnosis.model_causes import bad_answer, recorded_error
+from remora.runs.diagnosis.packet_places import Place
 from remora.text import count
 from remora.trace.read.reader import (
     INTERRUPTED,
@@ -34,25 +32,18 @@ from remora.trace.read.reader import (
 )
 from remora.trace.trace_folder import TraceFolder
 
-RULES: tuple[Rule, ...] = (*MODEL_RULES, *MEMORY_RULES, *CALL_RULES, bad_answer)
+RULES: tuple[Rule, ...] = (recorded_error, *MEMORY_RULES, *CALL_RULES, bad_answer)
 """The first rule that recognizes a failure names its cause."""
 MAX_EVIDENCE = 10
 SUBMITTED = "submitted"
 """The status of agents with a change set. Only these have a verdict."""
 
 
-class Dropped(msgspec.Struct, frozen=True):
-    """A part of a packet that the budget removed before the model's decision."""
-
-    name: str
-    text: str
-
-
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why an agent failed, and the facts about its failure.
 
-    `status` is that of the agent. `cause` has the why line. `arguments`, `dropped` and `margin` are
-    those of the call in the cause's turn. `look_at` is the turn whose packet shows most.
+    `status` is that of the agent. `cause` has the why line. `dropped` is what the budget removed
+    from the packet of the cause's turn. `look_at` is the turn whose packet shows most.
     """
 
     agent_id: str
@@ -64,10 +55,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     look_at: int
     cause: Cause
-    first_error: Evidence | None = None
-    repeated: Repeated | None = None
-    arguments: tuple[Argument, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[Place, ...] = ()
 
 
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
@@ -154,7 +142,6 @@ def _diagnosis_of(
     failure = failure_of(history)
     cause = _cause(history, failure, review, is_written=is_written)
     status = end.status if end is not None else RUNNING if is_written else INTERRUPTED
-    error = first_error(history)
     last = history.turns[-1].number if history.turns else 0
     blamed = next((one for one in history.turns if one.number == cause.turn), None)
     return Diagnosis(
@@ -167,18 +154,11 @@ def _diagnosis_of(
         turns=last,
         look_at=cause.look_at or cause.turn or last,
         cause=msgspec.structs.replace(cause, evidence=cause.evidence[:MAX_EVIDENCE]),
-        first_error=None if error is None else Evidence(error[0], error[1], quoted(error[2])),
-        repeated=repeated_calls(history),
-        **({} if blamed is None else _facts(history, blamed)),
+        dropped=tuple(
+            Place(part.name, quoted(part.text))
+            for part in (() if blamed is None else dropped_parts(history, blamed))
+        ),
     )
-
-
-def _facts(history: AgentHistory, turn: Turn) -> dict[str, Any]:
-    dropped = (Dropped(part.name, quoted(part.text)) for part in dropped_parts(history, turn))
-    return {
-        "arguments": arguments_at(history, turn),
-        "dropped": tuple(dropped),
-    }
 
 
 def _cause(

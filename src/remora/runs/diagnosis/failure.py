@@ -1,27 +1,26 @@
-"""The failure that ended an agent's work: its turn, its message and the facts around it."""
+"""The failure that ended an agent's work, and what its cause is described by."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
 from remora.memory.canonical import canonical, json_text
-from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.agent_history import AgentHistory, Call, ToolOutcome, Turn
-from remora.runs.diagnosis.packet_places import Argument, Place, arguments_of, packet_places
+from remora.runs.diagnosis.packet_places import Place, packet_places
 from remora.text import clip
 
 _LOOPING = 3
 """Equal calls that make a loop."""
+_QUOTED = 160
 _UNFINISHED = frozenset({"repeated_call", "no_progress", "max_turns"})
 
 
-class Repeated(msgspec.Struct, frozen=True, kw_only=True):
-    """Equal calls of an agent, and the turns in which it made them."""
+class Repeated(NamedTuple):
+    """A call that an agent made several times, and the turns in which it made it."""
 
-    tool: str
-    args: str
+    call: str
     turns: tuple[int, ...]
 
 
@@ -108,30 +107,19 @@ def _acts(turn: Turn) -> bool:
     return turn.problem is not None or (turn.call is not None and turn.call.tool != SUBMIT)
 
 
-def first_error(history: AgentHistory) -> tuple[int, int, str] | None:
-    """Return the turn, the event and the message of the first error, or None."""
-    for turn in history.turns:
-        if turn.result is not None and turn.result.outcome == "error":
-            return turn.number, turn.result.seq, turn.result.error or turn.result.summary
-        if turn.problem is not None:
-            return turn.number, turn.problem.seq, turn.problem.message
-    return None
-
-
 def repeated_calls(history: AgentHistory) -> Repeated | None:
-    """Return the calls that an agent made most often, if it made them at least three times."""
-    calls = [(turn.number, turn.call) for turn in history.turns if _is_work(turn.call)]
-    keys = [canonical([call.tool, call.args]) for _, call in calls if call is not None]
-    most = Counter(keys).most_common(1)
-    if not most or most[0][1] < _LOOPING:
+    """Return the call that an agent made most often, if it made it at least three times."""
+    turns: dict[bytes, list[int]] = {}
+    calls: dict[bytes, Call] = {}
+    for turn in history.turns:
+        if turn.call is not None and turn.call.tool != SUBMIT:
+            key = canonical([turn.call.tool, turn.call.args])
+            turns.setdefault(key, []).append(turn.number)
+            calls.setdefault(key, turn.call)
+    most = max(turns, key=lambda key: len(turns[key]), default=b"")
+    if len(turns.get(most, ())) < _LOOPING:
         return None
-    turns = tuple(number for (number, _), key in zip(calls, keys, strict=True) if key == most[0][0])
-    call = calls[keys.index(most[0][0])][1]
-    return None if call is None else Repeated(tool=call.tool, args=call_text(call), turns=turns)
-
-
-def _is_work(call: Call | None) -> bool:
-    return call is not None and call.tool != SUBMIT
+    return Repeated(call_text(calls[most]), tuple(turns[most]))
 
 
 def call_text(call: Call) -> str:
@@ -140,26 +128,70 @@ def call_text(call: Call) -> str:
     return clip(f"{call.tool}({named})", 160)
 
 
-def arguments_at(history: AgentHistory, turn: Turn) -> tuple[Argument, ...]:
-    """Return the arguments of a turn's call, with their places in the packet."""
-    return () if turn.call is None else arguments_of(turn.call, turn, history.shown(turn))
-
-
 def dropped_parts(history: AgentHistory, turn: Turn) -> list[Place]:
-    """Return what the budget removed from the packet of a turn."""
-    shown: DecisionPacket = history.shown(turn)
+    """Return what the budget removed from the packet of a turn: the lines that it does not have."""
+    shown = history.shown(turn)
     if shown == turn.packet:
         return []
-    kept = packet_places(shown, turn.set_at)
-    texts = {place.text for place in kept}
+    texts = {place.text for place in packet_places(shown)}
     left = "\n".join(texts)
-    dropped = [p for p in packet_places(turn.packet, turn.set_at) if p.text not in texts]
-    return [*_lines_left_out(dropped, left)]
-
-
-def _lines_left_out(parts: list[Place], left: str) -> Iterator[Place]:
-    """Yield the lines of shortened parts that the rest of the packet does not have."""
-    for part in parts:
+    dropped = []
+    for part in packet_places(turn.packet):
         lines = [line for line in part.text.split("\n") if line and line not in left]
-        if lines:
-            yield Place(part.name, part.turn, "\n".join(lines))
+        if part.text not in texts and lines:
+            dropped.append(Place(part.name, "\n".join(lines)))
+    return dropped
+
+
+Kind = Literal[
+    "context_truncated",
+    "time_out",
+    "model_failed",
+    "bad_answer",
+    "conflict",
+    "budget_dropped",
+    "summary_lost",
+    "tool_crash",
+    "refused_edit",
+    "tool_error",
+    "wrong_choice",
+    "loop",
+    "turn_limit",
+    "check_failed",
+    "internal_error",
+    "interrupted",
+    "running",
+    "no_change",
+    "submitted",
+    "unknown",
+]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What an event of a turn shows. `seq` is null for what follows from several events."""
+
+    turn: int
+    seq: int | None
+    text: str
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an agent failed. `turn` is null if no turn is to blame.
+
+    `look_at` is the turn whose packet shows the cause, if it is another one.
+    """
+
+    kind: Kind
+    turn: int | None
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+    look_at: int | None = None
+
+
+Rule = Callable[[AgentHistory, Failure], Cause | None]
+"""Returns the cause of a failure if the rule recognizes it."""
+
+
+def quoted(text: str) -> str:
+    """Return a message on one line, cut to a length that fits in a sentence."""
+    return clip(" ".join(text.split()), _QUOTED).rstrip(". ")

@@ -1,24 +1,19 @@
-"""Failures in which the model decided without a fact, or with one that was no longer true."""
+"""Failures in which the model decided without a fact."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
-from remora.runs.diagnosis.cause import Cause, Evidence, Rule, quoted
 from remora.runs.diagnosis.failure import (
+    Cause,
+    Evidence,
     Failure,
-    arguments_at,
+    Rule,
     call_text,
     dropped_parts,
+    quoted,
 )
-from remora.runs.diagnosis.packet_places import (
-    Argument,
-    Place,
-    names_in,
-    occurs,
-    packet_places,
-)
+from remora.runs.diagnosis.packet_places import Place, names_in, occurs, packet_places
 
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
 """The place and the kind in front of an error message."""
@@ -26,138 +21,36 @@ _CORE = 40
 """Characters of a message by which it is recognized in a packet."""
 
 
-def stale_fact(history: AgentHistory, failure: Failure) -> Cause | None:
-    """An argument of the failing call comes from a file that changed after it was read."""
-    if failure.result is None or failure.turn.call is None:
-        return None
-    for argument in arguments_at(history, failure.turn):
-        sources = [place for place in argument.places if place.is_source]
-        changes = [_changed_since(history, place, failure.turn) for place in sources]
-        if sources and all(changes):
-            place, found = sources[0], changes[0]
-            assert found is not None  # all are
-            return _stale(failure, argument, place, *found)
-    return _stale_in_hub(history, failure)
-
-
-def _stale(failure: Failure, argument: Argument, place: Place, changed: Turn, path: str) -> Cause:
-    turn, call = failure.turn, failure.turn.call
-    assert call is not None  # it has an argument
-    what = f"{argument.name}={argument.value}"
-    evidence = [
-        Evidence(place.turn, None, f"{place.name} was set from {path}"),
-        Evidence(
-            changed.number,
-            changed.result.seq if changed.result is not None else None,
-            f"{changed.call.tool if changed.call is not None else 'a tool'} changed {path}",
-        ),
-        Evidence(turn.number, call.seq, f"{call_text(call)} used {what}"),
-    ]
-    return Cause(
-        kind="stale_fact",
-        turn=turn.number,
-        sentence=f"Turn {turn.number} used a stale fact: {what} is from turn {place.turn}, and "
-        f"{path} changed at turn {changed.number}; {call.tool} failed: "
-        f"{quoted(failure.message)}",
-        evidence=(*evidence, *_failed_result(failure)),
-    )
-
-
-def _changed_since(history: AgentHistory, place: Place, failing: Turn) -> tuple[Turn, str] | None:
-    """Return the turn that changed a file which the turn of `place` had read, and its path."""
-    source = next((one for one in history.turns if one.number == place.turn), None)
-    if source is None or source.result is None:
-        return None
-    read = {text for call in source.result.host_calls for text in call.texts}
-    for turn in history.turns:
-        if place.turn < turn.number < failing.number and turn.result is not None:
-            path = next((one for one in turn.result.changed if one in read), None)
-            if path is not None:
-                return turn, path
-    return None
-
-
-def _stale_in_hub(history: AgentHistory, failure: Failure) -> Cause | None:
-    """Facts of the Hub that are marked as outdated, about the agent's node."""
-    turn = failure.turn
-    shown = history.shown(turn)
-    facts = shown.hub_context.get(shown.node_id)
-    if not isinstance(facts, dict) or not turn.asked_model:
-        return None
-    edited = facts.get("changed_by_user") is True
-    if not edited and facts.get("fresh") is not False:
-        return None
-    name = shown.node_id.removeprefix("node:")
-    what = f"you edited {name} while the agent worked" if edited else f"{name} has changed since"
-    return Cause(
-        kind="stale_fact",
-        turn=turn.number,
-        sentence=f"Turn {turn.number} used stale facts of the Hub: {what}; "
-        f"{quoted(failure.message)}",
-        evidence=(
-            Evidence(turn.number, None, f"hub_context/{shown.node_id}: not fresh"),
-            *_failed_result(failure),
-        ),
-    )
-
-
 def budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
     """The failure names what the budget removed from the packet of the model's decision."""
     names = _names_of(history, failure)
     for turn in _deciding_turns(history, failure):
         shown = history.shown(turn)
-        kept = packet_places(shown, turn.set_at)
+        kept = [*packet_places(shown)]
         dropped = dropped_parts(history, turn)
         for name in names:
             place = next((one for one in dropped if occurs(name, one.text)), None)
             if place is not None and not any(occurs(name, one.text) for one in kept):
-                return _dropped(history, failure, turn, place, name)
+                return _dropped(failure, turn, place, name)
     return None
 
 
-def _dropped(history: AgentHistory, failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
+def _dropped(failure: Failure, turn: Turn, place: Place, name: str) -> Cause:
     line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
     asked = turn.request
-    since = _dropped_since(history, turn, name)
-    evidence = [
-        Evidence(since, None, f"{place.name} is dropped from here on: {quoted(line)}"),
-        Evidence(turn.number, asked.seq if asked is not None else None, _trimmed(turn)),
-    ]
+    size = "" if asked is None else f" of {asked.prompt_tokens:,} tokens"
+    trimmed = f"the request{size} shows a packet that was trimmed in {turn.trimmed} steps"
+    evidence = [Evidence(turn.number, None if asked is None else asked.seq, trimmed)]
     if turn.call is not None:
         text = f"{call_text(turn.call)}, decided by {turn.call.decided_by}"
         evidence.append(Evidence(turn.number, turn.call.seq, text))
     return Cause(
         kind="budget_dropped",
         turn=turn.number,
-        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name})'
-        f"{_others(history, turn, place)} from the packet of turn {turn.number}, so the model "
-        f"decided without it; {_what_failed(failure)}",
+        sentence=f'The budget dropped the line "{quoted(line)}" ({place.name}) from the packet of '
+        f"turn {turn.number}, so the model decided without it; {_what_failed(failure)}",
         evidence=(*evidence, *_failed_result(failure)),
     )
-
-
-def _others(history: AgentHistory, turn: Turn, place: Place) -> str:
-    """Return what else the budget dropped, such as ` and 2 of the diagnostics`."""
-    parts = [part for part in dropped_parts(history, turn) if part != place]
-    kinds = Counter(part.name.partition("/")[0].replace("_", " ") for part in parts)
-    named = [f"{number:,} of the {kind}" for kind, number in kinds.items()]
-    return f" and {' and '.join(named)}" if named else ""
-
-
-def _dropped_since(history: AgentHistory, turn: Turn, name: str) -> int:
-    """Return the first turn from which on, up to `turn`, the budget dropped what has the name."""
-    since = turn.number
-    for one in reversed(history.turns):
-        if one.number < since and one.call is not None:
-            if not any(occurs(name, part.text) for part in dropped_parts(history, one)):
-                break
-            since = one.number
-    return since
-
-
-def _trimmed(turn: Turn) -> str:
-    size = f" of {turn.request.prompt_tokens:,} tokens" if turn.request is not None else ""
-    return f"the request{size} shows a packet that was trimmed in {turn.trimmed} steps"
 
 
 def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
@@ -169,7 +62,7 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
         after = history.packet_after(turn)
         if after is None or not _is_model_next(history, turn):
             continue
-        shown = "\n".join(place.text for place in packet_places(after, {}))
+        shown = "\n".join(place.text for place in packet_places(after))
         for line in _lost_lines(history, failure, turn, names):
             if not _is_shown(line, shown):
                 return _lost(failure, turn, line, after.turn)
@@ -271,5 +164,5 @@ def _failed_result(failure: Failure) -> tuple[Evidence, ...]:
     return (Evidence(failure.turn.number, result.seq, f"{result.tool}: {quoted(result.error)}"),)
 
 
-MEMORY_RULES: tuple[Rule, ...] = (stale_fact, budget_dropped, summary_lost)
+MEMORY_RULES: tuple[Rule, ...] = (budget_dropped, summary_lost)
 """Rules for what a model decided on, most certain first."""

@@ -109,12 +109,12 @@ def _dropped(turn: TurnRecord, shown: DecisionPacket) -> Iterator[Place]:
     """Yield the parts that the budget dropped from the packet, and the lines it cut from others."""
     if not shown.omitted:
         return
-    kept = {part.text for part in packet_places(shown, {})}
+    kept = {part.text for part in packet_places(shown)}
     left = "\n".join(kept)
-    for part in packet_places(turn.packet(shown=False), {}):
+    for part in packet_places(turn.packet(shown=False)):
         if part.text not in kept:
             lines = [line for line in part.text.split("\n") if line not in left]
-            yield Place(part.name, part.turn, "\n".join(lines) or part.text)
+            yield Place(part.name, "\n".join(lines) or part.text)
 
 
 def _facts(shown: DecisionPacket) -> list[dict[str, Any]]:
