@@ -159,7 +159,7 @@ def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) ->
         "judges",
         "jobs",
         "totals",
-        "estimate",
+        "seconds",
     }
     assert [job["status"] for job in document["jobs"]] == ["planned", "planned"]
     assert all(set(job) >= JOB_KEYS for job in document["jobs"])

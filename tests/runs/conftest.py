@@ -36,7 +36,6 @@ from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
-from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import Resumable, prepare_resume, run_remaining
 from tests.offered_calls import offered
@@ -207,7 +206,7 @@ class Desk:
         wanted = prepare_resume(caller, project, read_own_record(project, name), only=only)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         models = dict.fromkeys(wanted.models, model)
-        asyncio.run(run_remaining(wanted, models, self.watching, utc_now, RateMeter()))
+        asyncio.run(run_remaining(wanted, models, self.watching, utc_now))
         assert self.tree() == before, "nothing is touched before it is accepted"
         return wanted
 

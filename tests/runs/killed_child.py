@@ -22,7 +22,6 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
-from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume, run_remaining
 from tests.no_observer import Quiet
@@ -66,7 +65,7 @@ async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> No
     if embedded:
         models = connect_wanted(caller, wanted)
     try:
-        await run_remaining(wanted, models, watching, utc_now, RateMeter())
+        await run_remaining(wanted, models, watching, utc_now)
     finally:
         for model in models.values():
             await model.aclose()

@@ -38,7 +38,6 @@ from remora.runs.review.filters import ReviewFilter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.runs.review.review import TrackProgress, Verdicts
-from remora.threads import run_in_thread
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import (
     connect_own_models,
@@ -47,7 +46,6 @@ from remora.usecases.analyze.execute_plan import (
     model_for,
 )
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
-from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import (
     Resumable,
@@ -376,13 +374,9 @@ def continue_run(
 ) -> RunResult:
     """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
     run = wanted.run
-    meter = RateMeter()
-
-    async def work() -> None:
-        await run_remaining(wanted, models, observer, utc_now, meter)
-        await run_in_thread(meter.keep)
-
-    stopped = run_to_end(work, models.values(), max_time)
+    stopped = run_to_end(
+        lambda: run_remaining(wanted, models, observer, utc_now), models.values(), max_time
+    )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
 
 

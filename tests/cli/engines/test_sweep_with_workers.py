@@ -38,9 +38,6 @@ def test_its_changes_are_those_of_a_sweep_at_home(company: Company) -> None:
     company.start("worker")
     away = company.remora(*sweep, "--full", "--engine", "queue")
     assert away["run_id"] != at_home["run_id"]
-    planned = company.remora(*sweep, "--full", "--engine", "queue", "--dry-run")
-    assert planned["totals"]["estimate"]["workers"] == 1
-    assert planned["totals"]["estimate"]["measured_jobs"] == away["totals"]["jobs"] >= 10
     assert [one["statuses"] for one in away["repositories"]] == [
         one["statuses"] for one in at_home["repositories"]
     ]

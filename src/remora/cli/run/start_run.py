@@ -149,7 +149,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
         return
     for line in jobs_by_file(prepared.plan):
         note(options, line)
-    size, estimate = plan_size(prepared.plan), duration_text(prepared.plan.estimate)
+    size, estimate = plan_size(prepared.plan), duration_text(prepared.plan.seconds)
     raise UsageError(
         f"{size}, {estimate}: exceeds the limit of {MAX_JOBS} jobs",
         hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
@@ -160,7 +160,7 @@ def _announce(
     options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> None:
     """Print the size of the plan, and the name and the model of the run."""
-    note(options, f"{plan_size(prepared.plan)}: {duration_text(prepared.plan.estimate)}")
+    note(options, f"{plan_size(prepared.plan)}: {duration_text(prepared.plan.seconds)}")
     left = left_lines(prepared.plan, verbose=options.verbose)
     for line in (*left, *standard_lines(prepared.plan)):
         note(options, line)

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.cli.app.output import table
-from remora.cli.views.plan_view import about, needs_text
-from remora.runs.planning.estimate import Estimate, add_estimates
+from remora.cli.views.plan_view import about, duration_text
 from remora.text import count
 from remora.usecases.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
 
@@ -29,7 +28,7 @@ def sweep_plan_document(
             "jobs": dict(_jobs(plans)),
             "with_model": sum(plan.with_model for plan in plans),
             "planning_seconds": round(planning_seconds, 1),
-            "estimate": msgspec.to_builtins(_estimate(plans)),
+            "seconds": _seconds(plans),
         },
     }
 
@@ -114,8 +113,8 @@ def sweep_size(plans: Sequence[RepositoryPlan]) -> str:
     asking = sum(plan.with_model for plan in plans)
     where = count(having, "repository", "repositories")
     model = f"{asking:,} ask a model" if asking else "none asks a model"
-    needs = needs_text(_estimate(plans))
-    return f"{count(jobs.total(), 'job')} ({named}) in {where}, {model}: {needs}"
+    took = duration_text(_seconds(plans))
+    return f"{count(jobs.total(), 'job')} ({named}) in {where}, {model}: {took}"
 
 
 def _jobs(plans: Sequence[RepositoryPlan]) -> Counter[str]:
@@ -125,11 +124,14 @@ def _jobs(plans: Sequence[RepositoryPlan]) -> Counter[str]:
     return found
 
 
-def _estimate(plans: Sequence[RepositoryPlan]) -> Estimate:
-    return add_estimates(plan.estimate for plan in plans if plan.job_count)
+def _seconds(plans: Sequence[RepositoryPlan]) -> float | None:
+    """Return the expected seconds of all jobs, or None if those of a repository are unknown."""
+    found = [plan.seconds for plan in plans if plan.job_count]
+    known = [each for each in found if each is not None]
+    return round(sum(known), 1) if len(known) == len(found) else None
 
 
 def _duration(plan: RepositoryPlan) -> str:
     if not plan.job_count:
         return f"since {plan.since}" if plan.state == UNCHANGED else ""
-    return about(plan.estimate.seconds) if plan.estimate.seconds is not None else ""
+    return about(plan.seconds) if plan.seconds is not None else ""

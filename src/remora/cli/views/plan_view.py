@@ -15,7 +15,6 @@ from remora.cli.views.run_view import skipped_lines, unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
 from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line
 
@@ -41,7 +40,7 @@ def plan_lines(
     if plan.jobs:
         yield ""
         yield from wrap_text(plan_size(plan), width)
-        yield from wrap_text(f"expected: {needs_text(plan.estimate)}", width)
+        yield from wrap_text(f"expected: {duration_text(plan.seconds)}", width)
         yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
@@ -129,35 +128,11 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
         yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
 
 
-def needs_text(estimate: Estimate) -> str:
-    """Return the decisions, tokens and duration of an estimate, and what it is based on.
-
-    For example `340 decisions, 412,000 tokens of prompts, 9,100 of answers; about 12 minutes with 4
-    workers, as measured on 120 jobs`.
-    """
-    parts = []
-    if estimate.decisions:
-        parts.append(
-            f"{count(estimate.decisions, 'decision')} of a model, "
-            f"{estimate.prompt_tokens or 0:,} tokens of prompts, {estimate.answer_tokens or 0:,} of answers"
-        )
-    parts.append(duration_text(estimate))
-    if estimate.unmeasured:
-        names = ", ".join(estimate.unmeasured)
-        parts.append(f"no run of {names} with this model was measured yet")
-    return "; ".join(parts)
-
-
-def duration_text(estimate: Estimate) -> str:
-    """Return the expected duration, such as `about 12 minutes, as measured on 120 jobs`."""
-    if estimate.seconds is None:
+def duration_text(seconds: float | None) -> str:
+    """Return the expected duration of jobs, such as `about 12 minutes on two cores`."""
+    if seconds is None:
         return "duration depends on the model server"
-    measured = estimate.measured_jobs
-    basis = f", as measured on {count(measured, 'job')}" if measured else " on two cores"
-    workers = f" with {count(estimate.workers, 'worker')}" if estimate.workers else ""
-    if estimate.workers == 0:  # their number is unknown
-        workers = " with as many workers as in that run" if measured else " with one worker"
-    return about(estimate.seconds) + workers + basis
+    return f"{about(seconds)} on two cores"
 
 
 def about(seconds: float) -> str:

@@ -72,15 +72,12 @@ class StartedRun(NamedTuple):
 class RemoteWorkers(msgspec.Struct, frozen=True):
     """Workers elsewhere.
 
-    `name` is the name of the engine. `engine` returns the engine for a run. `ended` returns the agents of a run that have
-    ended since the last call, or all of them if its second argument is true. `count` returns the
-    number of workers, or 0 if it is unknown or there are none.
+    `engine` returns the engine for a run. `ended` returns the agents of a run that have ended since
+    the last call, or all of them if its second argument is true.
     """
 
-    name: str
     engine: Callable[[StartedRun], Engine]
     ended: Callable[[str, bool], Iterable[EndedAgent]]
-    count: Callable[[], int] = lambda: 0
 
 
 def make_shards(jobs: Sequence[Job]) -> list[Shard]:

@@ -1,7 +1,6 @@
-"""Expected durations of planned jobs."""
+"""Expected duration of planned jobs."""
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from remora.operations.base import Operations
@@ -14,45 +13,41 @@ _BY_EMBEDDED_MODEL = 1.0
 """Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
 
 
-def asks_server(name: str, operations: Operations, provider: str) -> bool:
-    """Return True if the speed of the jobs of an operation depends on a model server."""
-    known = {each.name: each for each in operations.all}
-    return provider == "openai" and (name not in known or known[name].asks_writers)
+def expected_seconds(plan: "Plan", operations: Operations, provider: str) -> float | None:
+    """Return the expected seconds of all jobs, of which two run at a time.
 
-
-def seconds_without_server(
-    plan: "Plan", operations: Operations, provider: str
-) -> Mapping[str, float]:
-    """Return the expected seconds of each job by agent ID, as if no model server was asked.
-
-    Two jobs run at a time, so the sum is the duration of the run. `provider` is `embedded`, `openai`
+    Returns None if they depend on the speed of a model server. `provider` is `embedded`, `openai`
     or `none`.
     """
     known = {each.name: each for each in operations.all}
-    own = _BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES
-    found: dict[str, float] = {}
-    units: Counter[str] = Counter()
-    first: dict[str, str] = {}
+    jobs, amounts = Counter[str](), Counter[str]()
     for job in plan.jobs:
-        operation, amount = known.get(job.operation), plan.amounts[job.agent_id]
-        found[job.agent_id] = own if operation is None else operation.job_seconds
-        if operation is not None and operation.shared_seconds:
-            units[job.operation] += amount
-            first.setdefault(job.operation, job.agent_id)
-        elif operation is not None:
-            found[job.agent_id] += operation.unit_seconds * amount
-    for name, agent_id in first.items():
-        operation = known[name]
-        found[agent_id] += operation.shared_seconds + operation.unit_seconds * units[name]
-    return found
+        jobs[job.operation] += 1
+        amounts[job.operation] += plan.amounts[job.agent_id]
+    total = 0.0
+    for name, number in jobs.items():
+        if _asks_server(name, operations, provider):
+            return None
+        operation = known.get(name)
+        if operation is None:
+            total += number * (_BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES)
+        else:
+            total += number * operation.job_seconds + amounts[name] * operation.unit_seconds
+            total += operation.shared_seconds
+    return round(total, 1)
 
 
 def jobs_with_model(plan: "Plan", operations: Operations, provider: str) -> int:
-    """Return how many jobs ask a model. `provider` is `embedded`, `openai` or `none`."""
-    return sum(asks_model(job.operation, operations, provider) for job in plan.jobs)
-
-
-def asks_model(name: str, operations: Operations, provider: str) -> bool:
-    """Return True if the jobs of an operation may ask a model."""
+    """Return how many jobs may ask a model. `provider` is `embedded`, `openai` or `none`."""
     by_rules = {each.name for each in operations.all if each.decides_by_rules}
-    return provider != "none" and (name not in by_rules or asks_server(name, operations, provider))
+    return sum(
+        provider != "none"
+        and (job.operation not in by_rules or _asks_server(job.operation, operations, provider))
+        for job in plan.jobs
+    )
+
+
+def _asks_server(name: str, operations: Operations, provider: str) -> bool:
+    """Return True if the speed of the jobs of an operation depends on a model server."""
+    known = {each.name: each for each in operations.all}
+    return provider == "openai" and (name not in known or known[name].asks_writers)

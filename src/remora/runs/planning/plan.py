@@ -18,7 +18,6 @@ from remora.code.syntax.nodes import Module, Node, node_summary
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.operations.base import Amount, FindingCounts, JudgedAmount, Need
-from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.need_scripts import NeedScripts
 from remora.runs.planning.source_files import Source
 from remora.text import REPORT, bug_report_line
@@ -52,7 +51,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `left_findings` lists those that no job would fix, by reason, and `rules` describes the rules if
     the project does not select any. `judges` describes the programs that must accept the proposals,
     by operation. `amounts` has the amount of work of each job, by agent ID, in the unit of its
-    need. `estimate` says what all jobs are expected to need.
+    need. `seconds` is their expected duration, or None if it depends on a model server.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -67,7 +66,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rules: str = ""
     judges: Mapping[str, str] = {}
     amounts: Mapping[str, int] = {}
-    estimate: Estimate = Estimate()
+    seconds: float | None = 0.0
     unreadable: tuple[dict[str, Any], ...] = ()
 
     @property

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import job_diff, numbered_job_diff
 from remora.runs.records.current_attempt import DISMISSED
@@ -48,7 +46,7 @@ def plan_document(
         "rules": plan.rules or None,
         "judges": dict(plan.judges),
         "jobs": [job_document(job) for job in jobs],
-        "estimate": msgspec.to_builtins(plan.estimate),
+        "seconds": plan.seconds,
         "totals": {
             "jobs": len(jobs),
             **dict.fromkeys(STATUSES, 0),

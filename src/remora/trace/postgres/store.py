@@ -27,7 +27,6 @@ from remora.trace.postgres.announcer import Announcer
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
-from remora.trace.postgres.queue_workers import count_queue_workers
 from remora.trace.postgres.stream_lines import StreamKey, read_pages
 from remora.trace.read.reader import parse_event
 from remora.trace.stream.trace_store import Claim
@@ -268,10 +267,6 @@ class PostgresTraceStore:
         values = {"project": self.project, "run_id": run_id, "lease_s": self._lease_s}
         rows = self._database.run(lambda connection: connection.execute(_CLAIMS, values).fetchall())
         return [AgentClaim(name.removeprefix("traces/"), *rest) for name, *rest in rows]
-
-    def count_queue_workers(self) -> int:
-        """Return the number of `remora worker` processes that have given a sign of life lately."""
-        return self._database.run(lambda connection: count_queue_workers(connection, self._lease_s))
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)

@@ -16,8 +16,6 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import BaseFiles, Run, RunObserver
 from remora.runs.project import ProjectRecords
 from remora.sandbox.interpreters import environment_digest
-from remora.threads import run_in_thread
-from remora.usecases.analyze.measure_rates import RateMeter
 from remora.workspaces.copy.slot import SlotDriver
 
 
@@ -86,19 +84,17 @@ async def execute_plan(
     assert ruff is not None, "a new run has a base"
     models = {**(own or {}), model.name: model}
     check_models(prepared, models, model)  # before anything is recorded
-    meter = RateMeter()
     async with prepared.source.opened() as facts:
         run = Run(
             prepared=prepared,
             models=models,
             settings=settings_to_record(prepared, model),
             facts=facts,
-            observer=meter.watch(prepared, observer),
+            observer=observer,
             clock=clock,
         )
         workspaces = SlotDriver(base, project.cache / "slots")
         await execute(run, BaseFiles(base=base, workspaces=workspaces, ruff=ruff))
-        await run_in_thread(meter.keep)
 
 
 def check_models(prepared: PreparedRun, models: Mapping[str, Model], model: Model) -> None:

@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from math import ceil
 from os.path import realpath
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from remora.errors import RemoraError, UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.process.hub_paths import hub_paths
-from remora.models.embedded import weights
 from remora.models.provider import used_provider
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import (
@@ -26,14 +24,9 @@ from remora.runs.execution.agent_settings import (
     options_for,
     selected_rules_of,
 )
-from remora.runs.execution.engine import RemoteWorkers, shard_size
 from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.changed_nodes import changed_nodes
-from remora.runs.planning.duration import asks_model
-from remora.runs.planning.estimate import Estimate
-from remora.runs.planning.measured_estimate import PlannedSpeed, estimate_plan
-from remora.runs.planning.measured_rates import rates_of, read_rates, server_text
+from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import (
     MAX_JOBS,
     AgentWithOptions,
@@ -116,12 +109,7 @@ def prepare(
         ]
         plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
-        plan = replace(
-            plan,
-            estimate=_estimate_from_rates(
-                project, request, plan, agents, provider=provider, workers=workers
-            ),
-        )
+        plan = replace(plan, seconds=expected_seconds(plan, project.operations, provider))
     except BaseException:
         ruff.close()
         try_remove_tree(base.folder)
@@ -230,39 +218,6 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
     return [path for path in paths if not rules.ignores(path)]
-
-
-def _estimate_from_rates(
-    project: Project,
-    request: RunRequest,
-    plan: Plan,
-    agents: Sequence[Agent],
-    *,
-    provider: str,
-    workers: RemoteWorkers | None,
-) -> Estimate:
-    """Return what the jobs of a plan are expected to need.
-
-    `provider` is `embedded`, `openai` or `none`. `workers` is None for jobs in this process.
-    """
-    settings = project.config.model
-    known = read_rates(project.state.parents[1])
-    server = server_text(settings.base_url) if provider == "openai" else ""
-    rates = {}
-    for agent in agents:
-        operation = agent.definition.operation
-        model = agent.definition.model or settings.name
-        if provider == "embedded" and asks_model(operation, project.operations, provider):
-            model = model or weights.MODEL
-        rates[operation] = rates_of(known, operation, server, model, request.engine)
-    number = None if workers is None else _busy(workers.count(), len(plan.jobs))
-    speed = PlannedSpeed(concurrency_of(request, settings), number)
-    return estimate_plan(plan, project.operations, provider, rates, speed)
-
-
-def _busy(workers: int | None, jobs: int) -> int | None:
-    """Return the number of workers that get a shard, or None if it is unknown."""
-    return None if workers is None else min(workers, ceil(jobs / shard_size(jobs)))
 
 
 def _nodes_reached_by_tests(invocation: Invocation, project: Project) -> frozenset[str]:

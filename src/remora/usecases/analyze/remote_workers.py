@@ -62,10 +62,7 @@ def workers_for(
             return _ray_engine(project, store, started, make_order)
         return _queue_engine(project, make_task)
 
-    ended = _EndedAgents(store).new_ones
-    if engine == QUEUE:
-        return RemoteWorkers(engine, make_engine, ended, store.count_queue_workers)
-    return RemoteWorkers(engine, make_engine, ended)
+    return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
 
 
 def require_engine(engine: str) -> None:

@@ -22,7 +22,6 @@ from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
 from remora.runs.records.run_record import RunRecord, check_continuable
 from remora.runs.records.run_stream import open_run
-from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
@@ -173,20 +172,18 @@ async def run_remaining(
     models: Mapping[str, Model],
     observer: RunObserver,
     clock: Callable[[], datetime],
-    meter: RateMeter,
 ) -> None:
-    """Run the remaining jobs, or only the selected agents, and measure them with `meter`.
+    """Run the remaining jobs, or only the selected agents.
 
     Raises whatever `finish_run` raises, and OutsideError if a required Hub is not running.
     """
-    begun = [attempt.job.agent_id for attempt in wanted.attempts.begun]
     async with wanted.run.source.opened() as facts:
         run = Run(
             prepared=wanted.run,
             models=models,
             settings=wanted.attempts.start.config,
             facts=facts,
-            observer=meter.watch(wanted.run, observer, begun),
+            observer=observer,
             clock=clock,
         )
         await finish_run(run, wanted.record, only=wanted.only)

@@ -205,7 +205,7 @@ def _result(
         left_out=_left_out(plan),
         unreadable=len(plan.unreadable),
         with_model=jobs_with_model(plan, project.operations, provider),
-        estimate=plan.estimate,
+        seconds=plan.seconds,
         since="" if earlier is None else earlier.run_id,
     )
 

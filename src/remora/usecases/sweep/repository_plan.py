@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from remora.config.repository_list import ListedRepository
-from remora.runs.planning.estimate import Estimate
 from remora.runs.planning.run_request import RunRequest
 
 PLANNED, NOTHING, UNCHANGED, FAILED = "planned", "nothing to do", "unchanged", "failed"
@@ -36,7 +35,8 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     changed and untracked files and folders; if there are any, the jobs work on the files as they
     are, and `commit` is None.
 
-    `jobs` counts them by operation, and `with_model` those that ask a model. If only nodes that have
+    `jobs` counts them by operation, and `with_model` those that ask a model. `seconds` is their
+    expected duration, or None if it depends on a model server. If only nodes that have
     changed were planned, or if nothing has changed, `since` is the earlier run. `error` and `hint`
     say why planning failed.
     """
@@ -52,7 +52,7 @@ class RepositoryPlan(msgspec.Struct, frozen=True, kw_only=True):
     left_out: Mapping[str, int] = {}
     unreadable: int = 0
     with_model: int = 0
-    estimate: Estimate = Estimate()
+    seconds: float | None = 0.0
     since: str = ""
     error: str = ""
     hint: str = ""

@@ -13,7 +13,6 @@ from remora.runs.execution.run import RunObserver
 from remora.runs.records.run_record import read_own_record
 from remora.threads import run_in_thread
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.measure_rates import RateMeter
 from remora.usecases.analyze.remote_workers import LOCAL, RAY
 from remora.usecases.analyze.resume_run import (
     Resumable,
@@ -54,17 +53,15 @@ class SweepRun(NamedTuple):
         after the other. Raises StreamLocked if another process runs them.
         """
         free = asyncio.Semaphore(AT_ONCE if self._has_workers_elsewhere else 1)
-        meter = RateMeter()
 
         async def finish(name: str) -> RepositoryEnd:
             async with free:
-                return await self._finish_one(name, observe(name), meter)
+                return await self._finish_one(name, observe(name))
 
         running = [asyncio.create_task(finish(name)) for name in self.roots]
         try:
             for each in asyncio.as_completed(running):
                 yield await each
-            await run_in_thread(meter.keep)
         finally:
             for task in running:
                 task.cancel()
@@ -77,14 +74,12 @@ class SweepRun(NamedTuple):
             return bool(self.environ.get("RAY_ADDRESS"))
         return self.engine != LOCAL
 
-    async def _finish_one(
-        self, name: str, observer: RunObserver, meter: RateMeter
-    ) -> RepositoryEnd:
+    async def _finish_one(self, name: str, observer: RunObserver) -> RepositoryEnd:
         try:
             wanted, models = await run_in_thread(self._prepare, self.roots[name])
             try:
                 if not wanted.nothing_to_do:
-                    await run_remaining(wanted, models, observer, utc_now, meter)
+                    await run_remaining(wanted, models, observer, utc_now)
             finally:
                 for model in models.values():
                     await model.aclose()
