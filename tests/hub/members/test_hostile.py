@@ -58,7 +58,7 @@ def test_an_ignore_file_that_is_a_pipe_is_reported_and_not_waited_for(root: Path
 def test_huge_ignore_files_are_reported_and_not_read(root: Path) -> None:
     (root / ".gitignore").touch()
     os.truncate(root / ".gitignore", 1 << 34)
-    with pytest.raises(OutsideError, match=r"\.gitignore: 16,384\.0 MiB, larger than 100 MiB"):
+    with pytest.raises(OutsideError, match=r"\.gitignore: 16,384\.0 MiB, larger than 1 MiB"):
         Members(root).sweep()
     if not (root / ".git").exists():
         assert project_files(root).vcs == "walk"

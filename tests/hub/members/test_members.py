@@ -71,7 +71,7 @@ def test_with_git(repository: Path) -> None:
     assert agrees(members, repository) == {
         *("a.py", "src/b.py", "src/deep/er/c.py", "new.py", ".hid/y.py")
     }
-    assert members.folders() == {"", "src", "src/deep", "src/deep/er", "docs", ".hid"}
+    assert members.survey().folders == {"", "src", "src/deep", "src/deep/er", "docs", ".hid"}
 
 
 def test_without_git(root: Path) -> None:
@@ -87,7 +87,7 @@ def test_without_git(root: Path) -> None:
     put(root, "src/.gitignore", text="b.py\n")
     members = Members(root)
     assert agrees(members, root) == {"a.py", "src/deep/er/c.py", "src/build/__init__.py"}
-    assert members.folders() == {"", "src", "src/build", "src/deep", "src/deep/er", "docs"}
+    assert members.survey().folders == {"", "src", "src/build", "src/deep", "src/deep/er", "docs"}
 
 
 class TestWhatGitKnows:
@@ -97,10 +97,10 @@ class TestWhatGitKnows:
         members.sweep()
         git(repository, "add", "-f", "out/deep/x.py", "src/t_gen.py")
         assert agrees(members, repository) >= {"out/deep/x.py", "src/t_gen.py"}
-        assert members.folders() >= {"out", "out/deep"}
+        assert members.survey().folders >= {"out", "out/deep"}
         git(repository, "rm", "-qr", "--cached", "out", "src/t_gen.py")
         agrees(members, repository)
-        assert not members.folders() & {"out", "out/deep"}
+        assert not members.survey().folders & {"out", "out/deep"}
 
     def test_other_repositories_are_left_out(self, repository: Path) -> None:
         members = Members(repository)
@@ -238,7 +238,7 @@ def test_excluded_by_the_user(repository: Path) -> None:
     exclude = ("docs/", "*/deep", "out/x.py")
     members = Members(repository, exclude)
     assert agrees(members, repository, exclude) == {"a.py", "src/b.py"}
-    assert members.folders() == {"", "src"}
+    assert members.survey().folders == {"", "src"}
 
 
 @pytest.mark.parametrize("which", ["root", "repository"])
@@ -305,7 +305,7 @@ AS_SOMEBODY = """
     members = Members(Path(sys.argv[1]))
     found = set(members.sweep())
     truth = {path for path in project_files(Path(sys.argv[1])).paths if path.endswith(".py")}
-    print(found == truth, members.unwatchable(), "shut" in members.folders())
+    print(found == truth, members.unwatchable(), "shut" in members.survey().folders)
 """
 
 

@@ -52,7 +52,7 @@ def check(touches: int, new: int) -> None:
         found = ask(client, [odd, "node:new/p0/n0.py:late", keys[0]])
         assert set(found) == {odd, "node:new/p0/n0.py:late"}
         assert found[odd].source_hash != before.source_hash
-        folders = Members(root).folders()
+        folders = Members(root).survey().folders
         assert {"src", "new", "new/p0", ""} <= folders
         assert not {"gen", "gen/deep", "node_modules"} & folders
         assert watches(child.pid) == len(folders)

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from remora.errors import OutsideError
 from remora.files.git_ignores import GitIgnores
@@ -13,9 +13,7 @@ from remora.files.patterns import IgnoreRules
 from remora.files.walk import BUILD_FOLDERS, is_dependency_folder, is_tool_output
 from remora.hub.members.external_inputs import RememberedFile, dot_git, is_repository, repository_at
 
-_AGAIN_S = 30.0
-_LONG_S = 2.0
-_AGAIN_TIMES = 30
+_AGAIN_S = 60.0
 _FOREIGN_MARKS = frozenset({".git", "pyvenv.cfg"})
 
 
@@ -28,62 +26,16 @@ class Reindexed(NamedTuple):
     """True if the set of submodules changed."""
 
 
-class Rules(Protocol):
-    """Ignore rules and tracked files of one root.
-
-    They are queried only for paths without a cached decision.
-    """
-
-    tracked: Mapping[str, frozenset[str]]
-    """Tracked Python files, keyed by folder.
-
-    They belong to the project even if they are ignored.
-    """
-    around: frozenset[str]
-    """All folders that contain a tracked file at any depth."""
-
-    def moved(self) -> bool:
-        """Return True if a change outside the tree has made these rules outdated."""
-
-    def indexed(self) -> Reindexed | None:
-        """Return the changes to the git index since the last call, or None if there are none.
-
-        Raises OutsideError if git fails.
-        """
-
-    def read(self, folder: str) -> None:
-        """Read the `.gitignore` of `folder`."""
-
-    def forget(self) -> None:
-        """Discard cached ignore files, because they may have changed."""
-
-    def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        """Return the paths that the rules ignore. Raises OutsideError if git fails."""
-
-    def rest(self) -> None:
-        """Stop helper processes at the end of a walk."""
-
-    def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        """Return True if a folder contains only code of other projects.
-
-        False and None both mean that this is not the case. After None, a watcher reports any change
-        to the result.
-        """
-
-
-def open_rules(root: Path) -> Rules:
+def open_rules(root: Path) -> "Rules":
     """Return the git rules if git can list `root`, or otherwise the rules for a plain walk."""
-    began = time.monotonic()
     try:
         return GitRules(root, git_paths(root))
     except OutsideError:
-        took = time.monotonic() - began
-        # after a slow failure git is retried less often
-        return WalkRules(root, _AGAIN_S if took < _LONG_S else _AGAIN_TIMES * took)
+        return WalkRules(root)
 
 
 class GitRules:
-    """Ignore rules and index of git."""
+    """Ignore rules and index of git. They are queried only for paths without a cached decision."""
 
     def __init__(self, root: Path, places: GitPaths) -> None:
         self._root = root
@@ -106,15 +58,21 @@ class GitRules:
         self.tracked: Mapping[str, frozenset[str]] = {
             folder: frozenset(paths) for folder, paths in by_folder.items() if paths
         }
-        self.around = frozenset(_with_those_above(by_folder))
+        """Tracked Python files by folder. They belong to the project even if they are ignored."""
+        self._around = frozenset(_with_those_above(by_folder))
         self._submodules = frozenset(submodules)
 
     def moved(self) -> bool:
+        """Return True if a change outside the tree has made these rules outdated."""
         levels = any(repository_at(place) != before for place, before in self._levels.items())
         sources = any(witness.moved() for witness in self._sources)
         return levels or sources or dot_git(self._top) != self._own
 
     def indexed(self) -> Reindexed | None:
+        """Return the changes to the git index since the last call, or None if there are none.
+
+        Raises OutsideError if git fails.
+        """
         if not self._index.moved():
             return None
         before, submodules = self._all_tracked(), self._submodules
@@ -132,6 +90,7 @@ class GitRules:
         """Do nothing, because no files are cached."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
+        """Return the paths that the rules ignore. Raises OutsideError if git fails."""
         unknown = [p for p in files if p not in self.tracked.get(p.rpartition("/")[0], ())]
         modules = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
         return modules | self._ask([f for f in folders if f not in modules] + unknown)
@@ -154,15 +113,21 @@ class GitRules:
         return found
 
     def rest(self) -> None:
+        """Stop the git process at the end of a walk."""
         self._questions.close()
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
+        """Return True if a folder contains only code of other projects.
+
+        False and None both mean that this is not the case. After None, a watcher reports any change
+        to the result.
+        """
         if folder == "":
             return None
         if not _FOREIGN_MARKS.intersection(marks):
             return True if folder in self._submodules else None
         is_environment = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
-        own = folder not in self.around and ".git" in marks
+        own = folder not in self._around and ".git" in marks
         return is_environment or (own and is_repository(self._root / folder))
 
 
@@ -172,12 +137,9 @@ class WalkRules:
     """
 
     tracked: Mapping[str, frozenset[str]] = {}
-    around: frozenset[str] = frozenset()
 
-    def __init__(self, root: Path, again_s: float = _AGAIN_S) -> None:
-        """Create rules that, if the root is in a repository, expire after `again_s` seconds to
-        retry git.
-        """
+    def __init__(self, root: Path) -> None:
+        """Create rules that, if the root is in a repository, expire to retry git."""
         self._root = root
         places = (root.resolve(), *root.resolve().parents)
         self._levels = {place: repository_at(place) for place in places}
@@ -185,7 +147,7 @@ class WalkRules:
         ignore_files = [p / ".gitignore" for p in places[1:] if any(self._levels.values())]
         self._sources = [RememberedFile(path) for path in (*ours, *ignore_files)]
         self._patterns = IgnoreRules()
-        again = time.monotonic() + again_s
+        again = time.monotonic() + _AGAIN_S
         # git may have failed once for lack of memory or processes
         self._until = again if any(self._levels.values()) else math.inf
 
@@ -224,6 +186,9 @@ class WalkRules:
             return None
         is_environment = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
         return is_environment or (output and is_tool_output(self._root, folder))
+
+
+Rules = GitRules | WalkRules
 
 
 def _with_those_above(folders: Iterable[str]) -> set[str]:

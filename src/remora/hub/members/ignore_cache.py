@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from remora.errors import OutsideError
+from remora.files.git_guard import check_ignore_file
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import is_private
 from remora.hub.members.exclusion_rules import Rules, open_rules
 from remora.hub.members.external_inputs import RememberedFile
 from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
-from remora.text import too_large
 
 _MAX_DECISIONS = 500_000  # paths, about 100 MB
-_MAX_BYTES = 100 << 20  # bytes of an ignore file; git has the same limit
 
 
 class RulesChanged(Exception):
@@ -109,7 +108,7 @@ class IgnoreCache:
         if ".gitignore" in marks:
             if witness is None and not self._settled:
                 path = self._root / folder / ".gitignore"
-                _check_ignore_file(path)
+                check_ignore_file(path.parent)
                 self._ignore_files[folder] = RememberedFile(path)
                 self.rules.read(folder)
             elif witness is None or witness.moved():
@@ -197,22 +196,6 @@ class IgnoreCache:
         """
         tracked = self.tracked.get(path.rpartition("/")[0], ())
         return path in tracked and not is_private(path) and not self._excluded.ignores(path)
-
-
-def _check_ignore_file(path: Path) -> None:
-    """Raise OutsideError if an ignore file is a pipe, a device or too large.
-
-    Git might never finish reading such a file.
-    """
-    about = lstat_below(str(path.parent), path.name)
-    if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
-        return
-    if about.st_size > _MAX_BYTES:
-        raise OutsideError(f"{path}: {too_large(about.st_size, _MAX_BYTES)}", hint="remove it")
-    if not st.S_ISREG(about.st_mode):
-        raise OutsideError(
-            f"{path} is not a regular file, so git would never finish reading it", hint="remove it"
-        )
 
 
 def _mode(top: str, path: str, kind: int) -> bool:

@@ -48,10 +48,6 @@ class Members:
         """Return every member with its current Stamp. Symbolic links are not followed."""
         return self.survey().files
 
-    def folders(self) -> frozenset[str]:
-        """Return the folders to watch: those that are not ignored, and those with tracked files."""
-        return frozenset(self.survey().folders)
-
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
         """Walk the tree from the folders in `starts`. Call `before` before listing each folder."""
         folders = sorted(set(starts))

@@ -73,6 +73,9 @@ class Walker:
         finally:
             verdicts.rest()
         out = {folder for folder in folders if verdicts.folder_is_out(folder)}
+        for folder in folders:
+            if out.isdisjoint(with_ancestors(folder)):
+                verdicts.note(folder, marks_in(self._top, folder))
         return {
             path
             for path in candidates
