@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
 from remora.hub.file_limits import FileRules
+from remora.hub.node import AnsweredNode, NodeState, ObservedValues
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import (
-    AnsweredNode,
     Callees,
     Callers,
     GetContext,
     GetNode,
     Health,
-    NodeState,
-    ObservedValues,
     Request,
     Search,
     Tests,

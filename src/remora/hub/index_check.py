@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.code.callgraph.linker import Linker
+from remora.code.file_facts import NodeFacts
 from remora.code.ir.model import encode_lowered
 from remora.code.links import TIERS, Edge
 from remora.hub.file_reader import read_all
@@ -14,21 +15,10 @@ from remora.hub.members.members import Members
 from remora.hub.query.snapshots import MemorySnapshot, Snapshot
 from remora.ids import MODULE, node_key
 
-_COMPARED_FIELDS = (
-    "node_name",
-    "node_type",
-    "signature",
-    "docstring",
-    "docstring_outdated",
-    "imports",
-    "decorators",
-    "bases",
-    "source_hash",
-    "body_hash",
-    "line_start",
-    "line_count",
-    "complexity",
-    "has_type_hints",
+_COMPARED_FIELDS = tuple(
+    field.name
+    for field in msgspec.structs.fields(NodeFacts)
+    if field.name not in {"key", "qualname"}
 )
 """Compared fields of a node. Identity, times, extras and observations are not compared."""
 
@@ -104,41 +94,34 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
     """
     if (links := view.links()) is None:
         return
-    now: _FreshLinks | None = None
+    fresh: _Links = {}
     for key in keys:
         stored_links = links.callers(key), links.callees(key), links.importers(key)
         if None in stored_links:
             return
-        now = now or _FreshLinks(cold)
+        fresh = fresh or _fresh_links(cold)
         for field, stored in zip(("callers", "callees", "importers"), stored_links, strict=True):
-            yield from _different(key, field, stored, getattr(now, field)(key))
+            edges = sorted(
+                fresh[field].get(key, ()), key=lambda edge: (TIERS.index(edge.tier), edge.key)
+            )
+            yield from _different(key, field, stored, tuple(edges))
 
 
-class _FreshLinks:
-    """Links of all nodes. The links of each node are computed only once."""
+_Links = dict[str, dict[str, list[Edge]]]
 
-    def __init__(self, view: Snapshot) -> None:
-        linker = Linker(view)
-        self._forward = {key: linker.links(key) for key in view.keys()}  # noqa: SIM118
-        self._backward: dict[tuple[str, str], list[Edge]] = {}
-        for key, found in self._forward.items():
-            for kind, edges in (("call", found.calls), ("import", found.imports)):
-                for edge in edges:
-                    back = Edge(key=key, tier=edge.tier, lines=edge.lines)
-                    self._backward.setdefault((kind, edge.key), []).append(back)
 
-    def callees(self, key: str) -> tuple[Edge, ...]:
-        return self._forward[key].calls if key in self._forward else ()
-
-    def callers(self, key: str) -> tuple[Edge, ...]:
-        return self._reverse_edges("call", key)
-
-    def importers(self, key: str) -> tuple[Edge, ...]:
-        return self._reverse_edges("import", key)
-
-    def _reverse_edges(self, kind: str, key: str) -> tuple[Edge, ...]:
-        found = self._backward.get((kind, key), ())
-        return tuple(sorted(found, key=lambda edge: (TIERS.index(edge.tier), edge.key)))
+def _fresh_links(view: Snapshot) -> _Links:
+    """Return the links of all nodes by kind and key. Those of each node are computed once."""
+    linker = Linker(view)
+    found: _Links = {"callers": {}, "callees": {}, "importers": {}}
+    for key in view.keys():  # noqa: SIM118
+        links = linker.links(key)
+        found["callees"][key] = list(links.calls)
+        for kind, edges in (("callers", links.calls), ("importers", links.imports)):
+            for edge in edges:
+                back = Edge(key=key, tier=edge.tier, lines=edge.lines)
+                found[kind].setdefault(edge.key, []).append(back)
+    return found
 
 
 def _different(key: str, field: str, stored: Any, cold: Any) -> Iterator[Difference]:

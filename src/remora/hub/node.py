@@ -5,22 +5,10 @@ from typing import Any, Literal
 import msgspec
 
 from remora.code.file_facts import NodeType
-from remora.code.links import Edge, Related, Tier
+from remora.code.links import Edge, Related
 from remora.ids import NodeKey
 
 UpdateSource = Literal["cold_start", "file_change", "dependency_change", "manual", "adhoc"]
-
-__all__ = [
-    "AnsweredNode",
-    "Edge",
-    "NodeState",
-    "NodeType",
-    "ObservedValues",
-    "Related",
-    "Tier",
-    "UpdateSource",
-    "node_schema",
-]
 
 
 class ObservedValues(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

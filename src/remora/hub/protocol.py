@@ -1,52 +1,9 @@
 """Version 1 of the Hub protocol. Each request and each answer is a JSON object on one line."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Raw
-
-from remora.code.links import Edge, Related
-from remora.hub.node import AnsweredNode, NodeState, ObservedValues
-
-__all__ = [
-    "MAX_BYTES",
-    "MAX_FOUND",
-    "PROTOCOL",
-    "TYPES",
-    "Answer",
-    "AnsweredNode",
-    "Callees",
-    "Callers",
-    "Changed",
-    "ChangedSince",
-    "Code",
-    "Edge",
-    "GetContext",
-    "GetNode",
-    "Health",
-    "Invalidate",
-    "NodeState",
-    "ObservedValues",
-    "Problem",
-    "Refused",
-    "Related",
-    "Request",
-    "Search",
-    "Status",
-    "StatusResult",
-    "Subscribe",
-    "Tests",
-    "answer_line",
-    "decode_answer",
-    "decode_context",
-    "decode_node",
-    "decode_request",
-    "decode_status",
-    "encoded",
-    "event_line",
-    "problem_line",
-    "request_line",
-]
 
 PROTOCOL = 1
 MAX_BYTES = 1 << 20
@@ -148,20 +105,7 @@ Request = (
     | Health
 )
 TYPES: dict[str, type[Request]] = {
-    str(kind.__struct_config__.tag): kind
-    for kind in (
-        GetContext,
-        GetNode,
-        Callers,
-        Callees,
-        Tests,
-        Search,
-        ChangedSince,
-        Subscribe,
-        Invalidate,
-        Status,
-        Health,
-    )
+    str(kind.__struct_config__.tag): kind for kind in get_args(Request)
 }
 
 
@@ -240,9 +184,6 @@ _request: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _id = msgspec.json.Decoder(_Id)
 _anything = msgspec.json.Decoder()
 _answer = msgspec.json.Decoder(Answer)
-_context = msgspec.json.Decoder(dict[str, AnsweredNode])
-_node = msgspec.json.Decoder(NodeState)
-_status = msgspec.json.Decoder(StatusResult)
 
 
 def decode_request(line: bytes) -> Request:
@@ -316,18 +257,3 @@ def request_line(request: Request) -> bytes:
 def decode_answer(line: bytes) -> Answer:
     """Decode an answer. Raises msgspec.DecodeError if it is invalid."""
     return _answer.decode(line)
-
-
-def decode_context(result: Raw) -> dict[str, AnsweredNode]:
-    """Decode the result of `get_context`. Raises msgspec.DecodeError if it is invalid."""
-    return _context.decode(result)
-
-
-def decode_node(result: Raw) -> NodeState:
-    """Decode the result of `get_node`. Raises msgspec.DecodeError if it is invalid."""
-    return _node.decode(result)
-
-
-def decode_status(result: Raw) -> StatusResult:
-    """Decode the result of `status`. Raises msgspec.DecodeError if it is invalid."""
-    return _status.decode(result)

@@ -10,7 +10,7 @@ import pytest
 
 from remora.errors import NotFound
 from remora.hub.client import HubClient
-from remora.hub.protocol import AnsweredNode
+from remora.hub.node import AnsweredNode
 from tests.hub.client.conftest import (
     CART,
     FILES,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from remora.cli.hub.node_queries import HubQuery
     from remora.cli.hub.node_view import Link, NodeNotes
     from remora.hub.lookup.find import FoundNode
-    from remora.hub.protocol import AnsweredNode
+    from remora.hub.node import AnsweredNode
     from remora.usecases.hub.target import HubTarget
 
 _DEPTH = click.IntRange(min=1)
@@ -210,7 +210,7 @@ def _shown(key: str, kind: str, links: list[dict[str, Any]], *, verbose: bool) -
     import msgspec
 
     from remora.cli.hub.node_view import legend, link_lines
-    from remora.hub.protocol import Edge, Related
+    from remora.code.links import Edge, Related
 
     name = escape_line(key.removeprefix("node:"))
     found: list[Link] = msgspec.convert(links, list[Related] if kind == "tests" else list[Edge])

@@ -14,8 +14,8 @@ from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
 from remora.hub.lookup.find import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
+from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.protocol import AnsweredNode
 from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 

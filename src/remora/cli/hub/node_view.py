@@ -8,8 +8,8 @@ from typing import NamedTuple
 import click
 
 from remora.cli.app.output import wrap_text
-from remora.hub.node import Tier
-from remora.hub.protocol import AnsweredNode, Edge, Related
+from remora.code.links import Edge, Related, Tier
+from remora.hub.node import AnsweredNode
 from remora.text import count, escape_line
 
 Link = Edge | Related

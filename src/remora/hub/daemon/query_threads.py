@@ -48,6 +48,13 @@ class ReadFiles(NamedTuple):
         return cls(IrCache(_DECODED), FileCache(_MAX_INDEX_RECORDS))
 
 
+class _QueryThread(NamedTuple):
+    """A thread and its queries, which no other thread uses."""
+
+    executor: ThreadPoolExecutor
+    queries: "NewestQueries"
+
+
 class QueryThreads:
     """Pool of at most `MAX_THREADS` threads, started on demand.
 
@@ -105,7 +112,8 @@ class QueryThreads:
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
         if len(self._threads) < MAX_THREADS:
-            self._threads.append(_QueryThread(self._db, self._read))
+            executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)
+            self._threads.append(_QueryThread(executor, NewestQueries(self._db, self._read)))
             return self._threads[-1]
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -122,8 +130,10 @@ class NewestQueries:
     """Queries on the latest stored state. Each instance may be used by one thread only."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
-        self._newest = _NewestView(db, read.lowered)
-        self._files = read.files
+        self._db = db
+        self._read = read
+        self._view: StoredSnapshot | None = None
+        self._place = (0, 0)
         self._answers: NodeQueries | None = None
 
     def ask(self, question: Callable[[NodeQueries], _T]) -> _T:
@@ -144,18 +154,16 @@ class NewestQueries:
             raise
         except _TornError:
             raise Refused("busy", "files keep changing") from None
-        except OutOfTimeError:  # links may be incomplete, and other threads need the memory
-            self.close()
-            raise Refused("busy", f"the query takes longer than {GIVE_UP_S:.0f} s") from None
-        except (
-            Exception
-        ):  # the view or its links may be incomplete: the next question gets new ones
-            self.close()
+        except Exception as error:
+            self.close()  # the view or its links may be incomplete
+            if isinstance(error, OutOfTimeError):
+                message = f"the query takes longer than {GIVE_UP_S:.0f} s"
+                raise Refused("busy", message) from None
             raise
 
     def read(self, question: Callable[[NodeQueries], _T]) -> _T:
         """Answer a read-only question within a single read transaction."""
-        with self._view(time.monotonic() + GIVE_UP_S).one_moment():
+        with self._newest_view(time.monotonic() + GIVE_UP_S).one_moment():
             return self.ask(question)
 
     def _answer_consistently(
@@ -178,45 +186,13 @@ class NewestQueries:
         return found, answers.generation == answers.view.generation
 
     def _newest_queries(self, until: float) -> NodeQueries:
-        view, answers = self._view(until), self._answers
+        view, answers = self._newest_view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
-            answers = self._answers = NodeQueries(view, files=self._files, most=_MAX_ANSWERS)
+            answers = self._answers = NodeQueries(view, files=self._read.files, most=_MAX_ANSWERS)
         return answers
 
-    def _view(self, until: float) -> StoredSnapshot:
-        """Return the latest snapshot, with `until` as its deadline."""
-        view = self._newest.view()
-        view.deadline = until
-        return view
-
-    def close(self) -> None:
-        """Close the database. The next question opens it again."""
-        self._newest.close()
-        self._answers = None
-
-
-class _QueryThread:
-    """A thread and its queries, which no other thread uses."""
-
-    def __init__(self, db: Path, read: ReadFiles) -> None:
-        self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)
-        self.queries = NewestQueries(db, read)
-
-
-class _NewestView:
-    """Opens the snapshot on demand.
-
-    An instance may be used by one thread only, but `lowered` may be shared by threads.
-    """
-
-    def __init__(self, db: Path, lowered: IrCache) -> None:
-        self._db = db
-        self._lowered = lowered
-        self._view: StoredSnapshot | None = None
-        self._place = (0, 0)
-
-    def view(self) -> StoredSnapshot:
-        """Return the snapshot of the current file.
+    def _newest_view(self, until: float) -> StoredSnapshot:
+        """Return a snapshot of the current file, with `until` as its deadline.
 
         Raises DiskError if the file is missing or cannot be read.
         """
@@ -226,13 +202,15 @@ class _NewestView:
             raise DiskError(f"{self._db}: {error.strerror}") from error
         if self._view is None or self._place != (found.st_dev, found.st_ino):
             self.close()
-            self._view = open_snapshot(self._db, self._lowered)
+            self._view = open_snapshot(self._db, self._read.lowered)
             self._place = found.st_dev, found.st_ino
         if self._view is None:
             raise DiskError(f"{self._db} cannot be read")
+        self._view.deadline = until
         return self._view
 
     def close(self) -> None:
+        """Close the database. The next question opens it again."""
         if self._view is not None:
             self._view.close()
-            self._view = None
+        self._view = self._answers = None

@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from remora.code.file_facts import NodeType
 from remora.errors import OutsideError, UsageError
 from remora.hub.lookup.names import as_key, full_keys, line_named, matching_keys, queries
 from remora.hub.lookup.not_found import path_error, unknown_node
-from remora.hub.node import AnsweredNode, NodeType
+from remora.hub.node import AnsweredNode
 from remora.ids import split_node_key
 
 _MAX_LISTED = 8

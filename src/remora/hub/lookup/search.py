@@ -2,17 +2,8 @@
 
 import heapq
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from remora.ids import MODULE, split_node_key
-
-
-class Rank(NamedTuple):
-    """Rank of a match; lower is better. `key` breaks ties."""
-
-    place: int
-    length: int
-    key: str
 
 
 def split_words(query: str) -> list[bytes]:
@@ -26,10 +17,11 @@ def best_matches(keys: Iterable[str], query: str, limit: int) -> list[str]:
     if not words or limit < 1:
         return []
     ranks = (rank for key in keys if (rank := _rank(key, words)) is not None)
-    return [rank.key for rank in heapq.nsmallest(limit, ranks)]
+    return [key for _, _, key in heapq.nsmallest(limit, ranks)]
 
 
-def _rank(key: str, words: list[bytes]) -> Rank | None:
+def _rank(key: str, words: list[bytes]) -> tuple[int, int, str] | None:
+    """Return the rank of a match, by place, length and key; lower is better."""
     path, qualname = split_node_key(key)
     if qualname == MODULE:  # modules are named by their file
         path, qualname = "", path
@@ -40,7 +32,7 @@ def _rank(key: str, words: list[bytes]) -> Rank | None:
     whole = path.encode().lower() + b":" + small_qualname
     if not all(word in whole for word in words):
         return None
-    return Rank(_place(words[-1], small_name, small_qualname, whole), len(key), key)
+    return _place(words[-1], small_name, small_qualname, whole), len(key), key
 
 
 def _place(word: bytes, name: bytes, qualname: bytes, whole: bytes) -> int:

@@ -20,7 +20,6 @@ from remora.hub.protocol import (
     Status,
     StatusResult,
     decode_answer,
-    decode_status,
     request_line,
 )
 from remora.hub.server.socket_listener import is_ours
@@ -53,7 +52,7 @@ def daemon_status(places: HubPaths) -> StatusResult | None:
         with suppress(OutsideError):
             answer = ask(place, Status())
             if answer.ok:
-                return decode_status(answer.result)
+                return msgspec.json.decode(answer.result, type=StatusResult)
     return None
 
 

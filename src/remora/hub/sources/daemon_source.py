@@ -11,15 +11,24 @@ import msgspec
 
 from remora.errors import NotFound
 from remora.hub import protocol
+from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.process.addresses import read_addresses
 from remora.hub.process.hub_paths import HubPaths, display_path
-from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
+from remora.hub.protocol import (
+    Answer,
+    GetContext,
+    GetNode,
+    Health,
+    Request,
+    Status,
+)
 from remora.hub.server.socket_listener import is_ours
 from remora.hub.sources.source_answer import Busy, SourceAnswer
 
 _MAX_ANSWER_BYTES = 1 << 26
 """Maximum bytes of an answer line."""
 _PART = 1 << 16
+_context = msgspec.json.Decoder(dict[str, AnsweredNode])
 
 
 class DaemonConnection:
@@ -176,10 +185,8 @@ def _decoded_answer(request: Request, answer: Answer) -> SourceAnswer | NotFound
 
 def _decode_result(request: Request, result: msgspec.Raw) -> Any:
     if isinstance(request, GetContext):
-        return protocol.decode_context(result)
-    if isinstance(request, GetNode):
-        return protocol.decode_node(result)
-    return msgspec.json.decode(result)
+        return _context.decode(result)
+    return msgspec.json.decode(result, type=NodeState if isinstance(request, GetNode) else Any)
 
 
 async def _connect(place: Path) -> DaemonConnection | None:

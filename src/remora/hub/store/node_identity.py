@@ -11,7 +11,6 @@ from remora.ids import MODULE, node_key, split_node_key
 
 Others = Callable[[frozenset[str]], Mapping[str, int]]
 """Returns the number of project nodes per body, without the nodes being matched."""
-_FEW = 4096
 
 
 class Identity(NamedTuple):
@@ -122,10 +121,7 @@ class _Match:
 
 
 def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    """Yield pairs of nodes with the same name and kind.
-
-    Nodes with the most similar paths and scopes are paired first.
-    """
+    """Yield pairs of nodes with the same name and kind, in the order of their reversed keys."""
     named: dict[tuple[str, str], tuple[list[Identity], list[NewNode]]] = {}
     for new in news:
         named.setdefault((_name(new.key), new.node_type), ([], []))[1].append(new)
@@ -133,26 +129,8 @@ def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNod
         if (group := named.get((_name(old.key), old.node_type))) is not None:
             group[0].append(old)
     for these, those in named.values():
-        yield from (_most_similar if len(these) * len(those) <= _FEW else _in_order)(these, those)
-
-
-def _most_similar(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    pairs = [(_similarity(old.key, new.key), new, old) for old in olds for new in news]
-    pairs.sort(key=lambda pair: (*(-part for part in pair[0]), pair[1].key, pair[2].key))
-    used: set[str] = set()
-    for _, new, old in pairs:
-        if new.key not in used and old.uid not in used:
-            used |= {new.key, old.uid}
-            yield new, old
-
-
-def _in_order(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    """Pair the nodes of large groups in the order of their reversed keys.
-
-    Comparing all pairs would take too long.
-    """
-    olds, news = sorted(olds, key=_from_end), sorted(news, key=_from_end)
-    return zip(news, olds, strict=False)
+        # by the ends of their keys: comparing all pairs of a large group would take too long
+        yield from zip(sorted(those, key=_from_end), sorted(these, key=_from_end), strict=False)
 
 
 def _from_end(node: Identity | NewNode) -> str:
@@ -164,28 +142,3 @@ def _name(key: str) -> str:
     if qualname == MODULE:
         return path.rpartition("/")[2]
     return qualname.rpartition(".")[2].partition("#")[0]
-
-
-def _similarity(old_path: str, new_path: str) -> tuple[int, int, int]:
-    """Return the similarity of two node keys as a tuple.
-
-    The tuple contains the number of equal parts (path and scope), the number of path components
-    shared at the end, and the number of path components shared at the start.
-    """
-    path, qualname = split_node_key(old_path)
-    other_path, other_qualname = split_node_key(new_path)
-    parts, other_parts = path.split("/"), other_path.split("/")
-    return (
-        (path == other_path) + (qualname == other_qualname),
-        _shared_prefix(parts[::-1], other_parts[::-1]),
-        _shared_prefix(parts, other_parts),
-    )
-
-
-def _shared_prefix(parts: list[str], other: list[str]) -> int:
-    count = 0
-    for a, b in zip(parts, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count

@@ -30,41 +30,11 @@ from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.usecases.hub.index_writer import indexer_of, store_or_daemon
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
-
-class _LargeFiles:
-    """Analyzes large files one at a time.
-
-    A file whose analysis needs too much memory is stored without nodes and reported.
-    """
-
-    def __init__(
-        self, root: Path, indexer: Indexer, pool: AnalysisPool, runner: asyncio.Runner
-    ) -> None:
-        self._root = root
-        self._indexer = indexer
-        self._pool = pool
-        self._runner = runner
-
-    def refresh(self, path: str, source: UpdateSource) -> Refreshed:
-        """Analyze the file at the raw path `path` and store the result.
-
-        Raises DiskError if the result cannot be stored.
-        """
-        try:
-            with open_reader(self._root, self._indexer.file_limit) as reader:
-                content = reader.read(path)
-        except OSError:
-            content = None
-        if content is None or content.skipped:  # the file changed: find the reason
-            return self._indexer.refresh([path], source=source)
-        facts = self._runner.run(self._pool.analyze(path, content.data))
-        return self._indexer.supply(path, content.file_hash, facts, source=source)
-
-
 _AT_ONCE = 100
 _LOOK_S = 0.1
 _ANSWER_S = 60.0
 _Found = TypeVar("_Found")
+_RefreshLarge = Callable[[str, UpdateSource], Refreshed]
 Progress = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
 
@@ -203,15 +173,15 @@ def _refreshed(
     indexer = indexer_of(places, store, _members(invocation, places))
     changed: set[str] = set()
     errors: dict[str, str] = {}
-    with _large_files(places.root, indexer, environment(invocation.environ)) as large:
-        for done in _passes(indexer, large, store, progress):
+    with _large_files(places.root, indexer, environment(invocation.environ)) as refresh_large:
+        for done in _passes(indexer, refresh_large, store, progress):
             changed.update(done.changed)
             errors.update(done.errors)
     return len(changed), errors
 
 
 def _passes(
-    indexer: Indexer, large: _LargeFiles, store: HubStore, progress: Progress
+    indexer: Indexer, refresh_large: _RefreshLarge, store: HubStore, progress: Progress
 ) -> Iterator[Refreshed]:
     """Refresh all changed files. Start again if the database was reset during the refresh."""
     rebuilt = True
@@ -226,7 +196,7 @@ def _passes(
             progress(first, len(paths))
             portion = paths[first : first + at_once]
             done = indexer.refresh(portion, source=source, defer_over=DEFER_OVER)
-            for each in (done, *(large.refresh(path, source) for path in done.deferred)):
+            for each in (done, *(refresh_large(path, source) for path in done.deferred)):
                 rebuilt = rebuilt or each.rebuilt
                 yield each
         progress(len(paths), len(paths))
@@ -271,11 +241,27 @@ def _caught_up(places: HubPaths) -> int:
 @contextmanager
 def _large_files(
     root: Path, indexer: Indexer, environment: Mapping[str, str]
-) -> Iterator[_LargeFiles]:
-    """Provide an analyzer for large files. Its child process is stopped when the block exits."""
+) -> Iterator[_RefreshLarge]:
+    """Provide a function that analyzes a large file in a child process and stores the result.
+
+    A file whose analysis needs too much memory is stored without nodes and reported. The child is
+    stopped when the block exits.
+    """
     pool = AnalysisPool(environment)
+
+    def refresh(path: str, source: UpdateSource) -> Refreshed:
+        try:
+            with open_reader(root, indexer.file_limit) as reader:
+                content = reader.read(path)
+        except OSError:
+            content = None
+        if content is None or content.skipped:  # the file changed: find the reason
+            return indexer.refresh([path], source=source)
+        facts = runner.run(pool.analyze(path, content.data))
+        return indexer.supply(path, content.file_hash, facts, source=source)
+
     with asyncio.Runner() as runner:
         try:
-            yield _LargeFiles(root, indexer, pool, runner)
+            yield refresh
         finally:
             runner.run(pool.close())
