@@ -4,7 +4,6 @@ Usage: python bench/types_tests.py PACKAGE... Archives and environments are made
 """
 
 import ast
-import asyncio
 import json
 import shutil
 import subprocess
@@ -21,7 +20,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import msgspec
 from types_packages import CACHE, package_texts
 
-from remora.hub.client import HubClient
+from remora.config.user_folders import UserFolders
+from remora.hub.file_limits import FileRules
+from remora.hub.process.hub_paths import hub_paths
+from remora.hub.sources.current_nodes import CurrentNodes
 from remora.ids import escape_path, node_key
 from remora.operations.types.source.slots import functions_of
 
@@ -161,19 +163,19 @@ def _observed(package: str) -> dict[str, dict[str, Any]]:
     words += ["python", "-m", "pytest", *_PYTEST, "--continue-on-collection-errors", "tests"]
     done = subprocess.run([remora, *words], cwd=root, capture_output=True, check=False)
     print(package, done.stdout.decode()[-300:], done.stderr.decode()[-300:], flush=True)
-    found = asyncio.run(_read(root, package))
+    found = _read(root, package)
     shutil.rmtree(root)
     return found
 
 
-async def _read(root: Path, package: str) -> dict[str, dict[str, Any]]:
+def _read(root: Path, package: str) -> dict[str, dict[str, Any]]:
     keys = [
         node_key(escape_path(path), name)
         for path, text in package_texts(package).items()
         for name, _, _ in functions_of(ast.parse(text))
     ]
-    async with HubClient(root) as client:
-        found = await client.observed(keys)
+    places = hub_paths(UserFolders.of_this_process(), root.resolve())
+    found = CurrentNodes(places.root, places.db, FileRules()).observed(keys)
     return {key: msgspec.to_builtins(each) for key, each in found.items()}
 
 

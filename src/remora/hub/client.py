@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
 from remora.hub.file_limits import FileRules
-from remora.hub.node import AnsweredNode, NodeState, ObservedValues
+from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import (
     Callees,
@@ -160,25 +160,6 @@ class HubClient:
     async def constructor(self, key: str) -> str | None:
         """Return the key of the `__init__` that a class uses, or None if there is none."""
         return await self._ask_current(lambda current: current.constructor(key))
-
-    async def observed(self, keys: Iterable[str]) -> dict[str, ObservedValues]:
-        """Return the types that `hub observe` saw, by node key.
-
-        The database is read directly, which is much faster for many functions than `get_context`.
-        Functions that were not observed, or whose bodies have changed since, are left out. The
-        result is empty if there is no database.
-        """
-        asked = tuple(keys)
-        return await self._ask_current(lambda current: current.observed(asked))
-
-    async def reached_by_tests(self, keys: Iterable[str]) -> frozenset[str]:
-        """Return the keys of the nodes that a test entered while `hub observe` ran it.
-
-        Tests whose bodies have changed since do not count. The result is empty if there is no
-        database.
-        """
-        asked = tuple(keys)
-        return await self._ask_current(lambda current: current.reached_by_tests(asked))
 
     async def is_served(self, seconds: float) -> bool:
         """Return True if a daemon answers within `seconds`, even if it is busy."""

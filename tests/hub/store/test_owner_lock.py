@@ -100,13 +100,6 @@ def test_a_file_of_another_user_is_not_mistaken_for_a_lock(tmp_path: Path) -> No
     assert owner(lock) is None
 
 
-def test_a_lock_that_an_earlier_version_left_is_taken(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    lock.write_text("4711")
-    OwnerLock(lock).close()
-    assert is_lock(lock)
-
-
 def test_reading_the_owner_does_not_block_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "hub.db.lock"
     over = threading.Event()

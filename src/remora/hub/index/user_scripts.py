@@ -33,8 +33,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_KEPT = 2000
 _MAX_EXHAUSTED = 3
-_MAX_EXHAUSTED_TOGETHER = 6
-_PATIENCE_S = 2.0
+_PATIENCE_S = 1.0
 _PATIENCE_PER_RUN_S = 0.008
 
 
@@ -59,10 +58,7 @@ class UserScripts:
         """
         if (stamps := self._stamped()) != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
-            together = _Usage()
-            self._scripts = [
-                _UserScript(Path(name).stem, source, together) for name, source in read
-            ]
+            self._scripts = [_UserScript(Path(name).stem, source) for name, source in read]
             listing = repr([(own.name, own.sha256) for own in self._scripts])
             self._state = hashlib.sha256(listing.encode()).hexdigest() if self._scripts else ""
             self._stamps = stamps
@@ -104,34 +100,15 @@ class UserScripts:
             return refused
 
 
-class _Usage:
-    """Run time and number of limit violations, for one script or for all scripts together."""
-
-    def __init__(self) -> None:
-        self.runs = 0
-        self.exhausted = 0
-        self.seconds = 0.0
-
-    def add(self, seconds: float, *, exhausted: bool) -> None:
-        self.runs += 1
-        self.exhausted += exhausted
-        self.seconds += seconds
-
-    @property
-    def too_slow(self) -> bool:
-        """True if the total time exceeds the allowance for this number of runs."""
-        return self.seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self.runs
-
-
 class _UserScript:
     """A script with its cached values and its resource usage."""
 
-    def __init__(self, name: str, source: bytes | HostError, together: _Usage) -> None:
+    def __init__(self, name: str, source: bytes | HostError) -> None:
         self.name = name
         self.sha256 = hashlib.sha256(source if isinstance(source, bytes) else b"").hexdigest()
         self._script = _load_script(name, source)
-        self._spent = _Usage()
-        self._together = together
+        self._runs = self._exhausted = 0
+        self._seconds = 0.0
         self._values: dict[bytes, Any] = {}
 
     def value(self, facts: dict[str, Any], digest: bytes) -> Any:
@@ -149,9 +126,9 @@ class _UserScript:
         takes = [spec.name for spec in self._script.inputs]
         inputs = {"node": facts} if "node" in takes else {}
         run = self._script.run(inputs, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
-        exhausted = run.error is not None and run.error.kind in ("limit", "crashed")
-        for spent in (self._spent, self._together):
-            spent.add(time.monotonic() - began, exhausted=exhausted)
+        self._runs += 1
+        self._seconds += time.monotonic() - began
+        self._exhausted += run.error is not None and run.error.kind in ("limit", "crashed")
         self._script = self._why_disabled() or self._script
         if run.error is not None:
             return _error_value(run.error.message)
@@ -160,18 +137,12 @@ class _UserScript:
         return run.value
 
     def _why_disabled(self) -> str | None:
-        """Return the reason to disable the script, or None.
-
-        Once all scripts together have exceeded their limits too often, a script is disabled after
-        it exceeds a limit once.
-        """
-        own, together = self._spent, self._together
-        limit = 1 if together.exhausted > _MAX_EXHAUSTED_TOGETHER else _MAX_EXHAUSTED
-        if own.exhausted >= limit:
-            return f"not run any more: it ran into its limits, {own.exhausted} of {own.runs} times"
-        mean = together.seconds / together.runs
-        if together.too_slow and own.seconds >= mean * own.runs:
-            return f"not run any more: {own.runs} runs took {own.seconds:.1f} s"
+        """Return the reason to disable the script, or None."""
+        if self._exhausted >= _MAX_EXHAUSTED:
+            times = f"{self._exhausted} of {self._runs} times"
+            return f"not run any more: it ran into its limits, {times}"
+        if self._seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self._runs:
+            return f"not run any more: {self._runs} runs took {self._seconds:.1f} s"
         return None
 
 

@@ -60,12 +60,11 @@ class CurrentNodes:
 
     def observed(self, keys: Sequence[str]) -> dict[str, ObservedValues]:
         """Return the observed types of unchanged functions, by key."""
-        return self._ask(lambda view: _known(keys, lambda key: observed_values(view, key))) or {}
 
-    def reached_by_tests(self, keys: Sequence[str]) -> frozenset[str]:
-        """Return the keys of the nodes that an unchanged test was seen to enter."""
-        found = self._ask(lambda view: _known(keys, lambda key: observed_tests(view, key)))
-        return frozenset(found or ())
+        def ask(view: Snapshot) -> dict[str, ObservedValues]:
+            return {key: found for key in keys if (found := observed_values(view, key))}
+
+        return self._ask(ask) or {}
 
     def project_facts(self) -> _ProjectFacts | None:
         """Return the facts of all nodes, and which of them tests reach, or None without an index."""
@@ -111,10 +110,6 @@ class CurrentNodes:
         hashes = {path: row.file_hash for path, row in rows.items()}
         read = read_all(self._root, moved, limit=self._members.file_limit, hashes=hashes)
         return {**deleted, **read}
-
-
-def _known(keys: Sequence[str], find: Callable[[str], _T | None]) -> dict[str, _T]:
-    return {key: found for key in keys if (found := find(key))}
 
 
 def is_overload_stub(decorators: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from remora.errors import DiskError, HubLocked, OutsideError
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _WORDS = " remora hub\n"
-_OURS = re.compile(rb"\d{1,20}(?: remora hub\n)?")
+_OURS = re.compile(rb"\d{1,20} remora hub\n")
 _LONGEST = 64
 _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
