@@ -3,9 +3,13 @@
 import math
 import re
 import time
+import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
@@ -66,6 +70,30 @@ class FileTree:
         than TEXT_LIMIT.
         """
         return self.files.read_bytes(path, limit=TEXT_LIMIT)
+
+    def contents(self, *patterns: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the path and content of each file that matches one of some globs.
+
+        Files that cannot be read, such as large ones, are left out.
+        """
+        for pattern in patterns:
+            for path in self.files.glob(pattern, look=self.left):
+                with suppress(HostError):
+                    yield path, self.read(path)
+
+    def toml(self, path: str) -> dict[str, Any]:
+        """Return the document in a TOML file, which is empty if it cannot be read."""
+        try:
+            return tomllib.loads(self.text_or_empty(path))
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return {}
+
+    def ini(self, path: str) -> ConfigParser:
+        """Return the options in an INI file. There are none if it cannot be read."""
+        parser = ConfigParser(interpolation=None, strict=False)
+        with suppress(ConfigParserError):
+            parser.read_string(self.text_or_empty(path))
+        return parser
 
     def text_or_empty(self, path: str, limit: int = TEXT_LIMIT) -> str:
         """Return a file's text, or an empty string if it cannot be read or is larger than `limit`."""

@@ -2,8 +2,9 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -231,15 +232,8 @@ def related_texts(
 
 def exception_classes(place: ToolTree) -> ExceptionClasses:
     """Return the exception classes of a project. Its files are read on first use."""
-    return ExceptionClasses(lambda: _python_files(place))
-
-
-def _python_files(place: ToolTree) -> Iterable[bytes]:
-    for path in place.files.glob("**/*.py")[:_MAX_FILES]:
-        try:
-            yield place.read(path)
-        except HostError:  # deleted or too large
-            continue
+    files = islice(place.contents("**/*.py"), _MAX_FILES)
+    return ExceptionClasses(lambda: (content for _, content in files))
 
 
 _FileSummary = tuple[FileTexts, StyleCounts]

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 from functools import partial
+from itertools import islice
 
-from remora.errors import HostError
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.recipes.base import Conventions
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
@@ -35,14 +35,9 @@ def conventions_of(
 
 
 def _is_written(place: ToolTree, name: str) -> bool:
-    """Return True if a file of the project assigns an attribute of this name."""
-    paths = place.files.glob("**/*.py", look=place.left)
-    if len(paths) > _MOST_FILES:
-        return True
-    try:
-        return any(_writes(place.read(path), name.encode()) for path in paths)
-    except HostError:  # a file that cannot be read
-        return True
+    """Return True if a file of the project assigns an attribute of this name, or it is too large."""
+    files = [*islice(place.contents("**/*.py"), _MOST_FILES + 1)]
+    return len(files) > _MOST_FILES or any(_writes(each, name.encode()) for _, each in files)
 
 
 def _writes(content: bytes, name: bytes) -> bool:

@@ -2,18 +2,16 @@
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, islice, takewhile
+from typing import Any
 
 from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.code.syntax.source import parse_text
-from remora.errors import HostError
 from remora.operations.lint.fixable_findings import Place, place_of
 from remora.operations.lint.suppressions import kept_suppressions
 from remora.operations.lint.used_imports import NeededImports
@@ -77,7 +75,7 @@ _DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
 """Folders of files that tests read, anywhere and inside folders of tests."""
 _CODE_OF_TESTS = re.compile(r"(?:^|/)(?:__init__|conftest|test[^/]*|[^/]*tests?)\.py$")
 _LEAST_TEXT = 4
-_MOST_FILES = 300
+_MOST_FILES = 600
 
 
 def is_generated(body: str) -> bool:
@@ -120,8 +118,6 @@ class LeftAlone:
         is needed, all stay.
         """
         found = {place_of(each): why for each in findings if (why := self._reason(each, body))}
-        for each in _placeholders_beside_others(findings, found, body):
-            found.pop(each, None)
         fixes = [
             each["fix"]
             for each in findings
@@ -132,32 +128,31 @@ class LeftAlone:
 
     def _reason(self, finding: Finding, body: str) -> str:
         """Return why a finding stays, or an empty string."""
-        if finding["code"] in self.rules:
-            return self.rules[finding["code"]]
-        reasons = (
-            (_is_expected(finding, body, self._expected), "a test expects this text"),
-            (
-                self._lacks_extensions and _needs_extensions(finding),
-                "typing_extensions may be absent",
-            ),
-            (_needs_order(finding, body), "a comment says that the order matters"),
-            (
-                finding["code"].startswith(_OF_TYPES) and _is_in_region(finding, body),
-                "a build tool copies the marked region",
-            ),
-            (
-                self._knows_its_lines and _moves_lines(finding),
-                "the test reads its own line numbers",
-            ),
-        )
-        return (
-            next((reason for holds, reason in reasons if holds), "")
-            or (self._needed.reason(finding, body) if finding["code"] == _UNUSED_IMPORT else "")
-            or ("" if self._is_asked_for(finding) else _no_gain(finding, body))
-        )
+        code = finding["code"]
+        if code in self.rules:
+            return self.rules[code]
+        reasons = self._needs(finding, body)
+        if not (self._is_configured or self._selected.are_asked_for(self._path, code)):
+            reasons = chain(reasons, _no_gain(finding, body))
+        return next((why for holds, why in reasons if holds), "")
 
-    def _is_asked_for(self, finding: Finding) -> bool:
-        return self._is_configured or self._selected.are_asked_for(self._path, finding["code"])
+    def _needs(self, finding: Finding, body: str) -> Iterator[tuple[bool, str]]:
+        """Yield why something else needs what the fix of a finding would change."""
+        code, line = finding["code"], finding["line"]
+        if code in _DOCSTRING_TEXT:
+            yield _is_expected(finding, body, self._expected), "a test expects this text"
+        if self._lacks_extensions:
+            adds = any(_EXTENSIONS in each["content"] for each in _edits(finding))
+            yield adds, "typing_extensions may be absent"
+        if code == _UNSORTED_IMPORTS:
+            yield _needs_order(finding, _lines(body)), "a comment says that the order matters"
+        if code.startswith(_OF_TYPES):
+            in_region = any(line in region for region in marked_regions(body))
+            yield in_region, "a build tool copies the marked region"
+        if self._knows_its_lines:
+            yield _moves_lines(finding), "the test reads its own line numbers"
+        if code == _UNUSED_IMPORT:
+            yield from self._needed.reasons(finding, body)
 
 
 def kept_findings(
@@ -174,71 +169,32 @@ def _lines(body: str) -> Sequence[str]:
     return split_lines(body)
 
 
-def _no_gain(finding: Finding, body: str) -> str:
-    """Return why the fix of a rule that is not selected would be no gain, or an empty string."""
-    reasons = (
-        (_is_explained(finding, body), "a comment explains the import"),
-        (_is_in_fallback(finding, body), "the import is one of several to try"),
-        (_is_only_a_placeholder(finding), "an f-string would be no shorter"),
-        (_has_comment_above(finding, body), "a comment belongs to it"),
-        (_is_only_statement(finding, body), "it marks an empty body"),
-    )
-    return next((reason for holds, reason in reasons if holds), "")
+def _no_gain(finding: Finding, body: str) -> Iterator[tuple[bool, str]]:
+    """Yield why the fix of a rule that is not selected would be no gain."""
+    code, line = finding["code"], finding["line"]
+    if code in (_UNUSED_IMPORT, _REPEATED):
+        comments = _WORDS.findall(_lines(body)[line - 1])
+        yield not all(map(is_for_tool, comments)), "a comment explains the import"
+    if code in _IN_FALLBACK:
+        yield line in _fallback_lines(body), "the import is one of several to try"
+    if code == _F_STRING:
+        alone = any(_PLACEHOLDER.fullmatch(each["content"]) for each in _edits(finding))
+        yield alone, "an f-string would be no shorter"
+    if code in _REMOVED and line > 1:
+        yield _lines(body)[line - 2].lstrip().startswith("#"), "a comment belongs to it"
+    if code == _NO_EFFECT:  # many authors write a `pass` that has only a docstring beside it
+        yield line in _second_of_two(body), "it marks an empty body"
 
 
-def _is_in_region(finding: Finding, body: str) -> bool:
-    return any(finding["line"] in region for region in marked_regions(body))
+def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
+    return finding["fix"]["edits"] if finding["fix"] else ()
 
 
-def _needs_order(finding: Finding, body: str) -> bool:
+def _needs_order(finding: Finding, lines: Sequence[str]) -> bool:
     """Return True if a comment in a block of imports, or above it, is about their order."""
-    if finding["code"] != _UNSORTED_IMPORTS:
-        return False
-    lines = _lines(body)
-    above = takewhile(lambda line: line.lstrip().startswith("#"), lines[finding["line"] - 2 :: -1])
-    block = lines[finding["line"] - 1 : finding["end_line"]]
-    return any(map(_NEEDED_ORDER.search, [*(above if finding["line"] > 1 else ()), *block]))
-
-
-def _is_only_a_placeholder(finding: Finding) -> bool:
-    """Return True if a fix makes an f-string of one placeholder and nothing else."""
-    fix = finding["fix"]
-    return finding["code"] == _F_STRING and any(
-        _PLACEHOLDER.fullmatch(edit["content"]) for edit in (fix["edits"] if fix else ())
-    )
-
-
-def _placeholders_beside_others(
-    findings: Iterable[Finding], kept: Collection[Place], body: str
-) -> Iterator[Place]:
-    """Yield f-strings of one placeholder in statements in which other calls become f-strings."""
-    together: dict[ast.AST | None, list[Finding]] = defaultdict(list)
-    for each in findings:
-        if each["code"] == _F_STRING and each["fix"]:
-            together[_statements(body).get(each["line"])].append(each)
-    for group in together.values():
-        if any(place_of(each) not in kept for each in group):
-            yield from (place_of(each) for each in group if _is_only_a_placeholder(each))
-
-
-@lru_cache(maxsize=1)
-def _statements(body: str) -> dict[int, ast.stmt]:
-    """Return the innermost statement that contains a line, by the number of the line."""
-    found = [node for node in reversed(_nodes(body)) if isinstance(node, ast.stmt)]
-    found.sort(key=lambda node: (node.lineno, -(node.end_lineno or 0)))
-    return {line: node for node in found for line in range(node.lineno, (node.end_lineno or 0) + 1)}
-
-
-def _has_comment_above(finding: Finding, body: str) -> bool:
-    """Return True if a statement that a fix removes has a comment in the line above."""
-    if finding["code"] not in _REMOVED or finding["line"] == 1:
-        return False
-    return _lines(body)[int(finding["line"]) - 2].lstrip().startswith("#")
-
-
-def _is_only_statement(finding: Finding, body: str) -> bool:
-    """Return True for a `pass` that has only a docstring beside it, where many authors write one."""
-    return finding["code"] == _NO_EFFECT and finding["line"] in _second_of_two(body)
+    first = finding["line"] - 1
+    above = takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[:first]))
+    return any(map(_NEEDED_ORDER.search, [*above, *lines[first : finding["end_line"]]]))
 
 
 @lru_cache(maxsize=1)
@@ -307,32 +263,10 @@ def _has_python_2_code(body: str) -> bool:
 
 
 def _moves_lines(finding: Finding) -> bool:
-    """Return True if a fix may change the number of lines."""
-    fix = finding["fix"]
-    if fix is None:  # a recipe
-        return True
-    return any(
-        edit["content"].count("\n") != edit["end_line"] - edit["line"] for edit in fix["edits"]
+    """Return True if a fix may change the number of lines. A recipe may."""
+    return finding["fix"] is None or any(
+        each["content"].count("\n") != each["end_line"] - each["line"] for each in _edits(finding)
     )
-
-
-def _needs_extensions(finding: Finding) -> bool:
-    """Return True if a fix imports from `typing_extensions`, which may not be installed."""
-    fix = finding["fix"]
-    return fix is not None and any(_EXTENSIONS in edit["content"] for edit in fix["edits"])
-
-
-def _is_explained(finding: Finding, body: str) -> bool:
-    """Return True if a comment of an unused or repeated import says what it is for."""
-    if finding["code"] not in (_UNUSED_IMPORT, _REPEATED):
-        return False
-    comments = _WORDS.findall(_lines(body)[finding["line"] - 1])
-    return not all(map(is_for_tool, comments))
-
-
-def _is_in_fallback(finding: Finding, body: str) -> bool:
-    """Return True if an import is in a `try` that expects that an import fails."""
-    return finding["code"] in _IN_FALLBACK and finding["line"] in _fallback_lines(body)
 
 
 @lru_cache(maxsize=1)
@@ -358,20 +292,14 @@ def _docstring_tests(place: FileTree) -> dict[str, str]:
 
     They probably contain the docstrings that they expect.
     """
-    found: dict[str, str] = {}
-    for pattern in ("**/test*.py", "**/*_test.py"):
-        for test in list(place.files.glob(pattern, look=place.left))[:_MOST_FILES]:
-            with suppress(HostError):  # too large
-                content = place.read(test)
-                if b"__doc__" in content:
-                    found[test] = content.decode("utf-8", "replace")
-    return found
+    tests = islice(place.contents("**/test*.py", "**/*_test.py"), _MOST_FILES)
+    return {
+        path: content.decode("utf-8", "replace") for path, content in tests if b"__doc__" in content
+    }
 
 
 def _is_expected(finding: Finding, body: str, expected: str) -> bool:
     """Return True if a finding is in a docstring whose first line a test probably expects."""
-    if finding["code"] not in _DOCSTRING_TEXT:
-        return False
     lines = _lines(body)[finding["line"] - 1 : finding["line"] + 1]
     text = next(filter(None, (line.strip(_QUOTES).rstrip(".") for line in lines)), "")
     if len(text) < _LEAST_TEXT:

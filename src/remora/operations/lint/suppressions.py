@@ -2,11 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from configparser import ConfigParser
-from configparser import Error as ConfigParserError
 from importlib.metadata import version
 
-from remora.errors import HostError
 from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
@@ -16,10 +13,8 @@ from remora.tools.tree import ToolTree
 _NO_QA = "RUF100"
 _SUPPRESSION = "RUF10"
 """Beginning of the rules about comments that suppress findings."""
-_CONFIG = ("setup.cfg", "tox.ini", ".flake8")
 _HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _LINTER = re.compile(r"(?<![\w-])(?:flake8|pylint|pycodestyle|pyflakes|prospector|pylama)(?![\w-])")
-_LIMIT = 1024 * 1024
 
 
 def kept_suppressions(
@@ -53,19 +48,9 @@ def kept_suppressions(
 
 
 def _uses_flake8(place: ToolTree) -> bool:
-    if _HOOK.search(place.text_or_empty(".pre-commit-config.yaml")):
-        return True
-    for name in _CONFIG:
-        if not place.files.exists(name):
-            continue
-        parser = ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(place.files.read_bytes(name, limit=_LIMIT).decode())
-        except (ConfigParserError, UnicodeDecodeError, HostError):
-            continue
-        if parser.has_section("flake8"):
-            return True
-    return False
+    return bool(_HOOK.search(place.text_or_empty(".pre-commit-config.yaml"))) or any(
+        place.ini(name).has_section("flake8") for name in ("setup.cfg", "tox.ini", ".flake8")
+    )
 
 
 def _names_linter(place: ToolTree) -> bool:

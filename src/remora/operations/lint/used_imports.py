@@ -4,14 +4,12 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import lru_cache
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
-from remora.errors import HostError
 from remora.tools.file_tree import FileTree
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.host.ruff.finding import Finding
@@ -43,11 +41,8 @@ ImportedNames = frozenset[tuple[str, str]]
 def names_from_modules(place: FileTree) -> ImportedNames:
     """Return the names that code, docs or settings import from a module, or use as `module.name`."""
     found: set[tuple[str, str]] = set()
-    paths = (path for kind in _FILES for path in place.files.glob(f"**/*.{kind}", look=place.left))
-    for path in paths:
-        body = ""
-        with suppress(HostError):  # too large
-            body = place.read(path).decode("utf-8", "replace")
+    for _, content in place.contents(*(f"**/*.{kind}" for kind in _FILES)):
+        body = content.decode("utf-8", "replace")
         found.update(_USE.findall(body))
         for module, names in _FROM.findall(body):
             last = module.rpartition(".")[2]
@@ -62,20 +57,17 @@ class NeededImports:
         self._place = place
         self._path = path
 
-    def reason(self, finding: Finding, body: str) -> str:
-        """Return why an import that a finding calls unused stays, or an empty string."""
-        reasons = self._reasons(finding, body) if bound_names(finding, body) else ()
-        return next((why for holds, why in reasons if holds), "")
-
-    def _reasons(self, finding: Finding, body: str) -> Iterator[tuple[bool, str]]:
-        bound, imported = bound_names(finding, body), _UNUSED.findall(finding["message"])[0]
+    def reasons(self, finding: Finding, body: str) -> Iterator[tuple[bool, str]]:
+        """Yield the reasons why an import that a finding calls unused stays, if they hold."""
+        bound = bound_names(finding, body)
+        if not bound:
+            return
+        imported = _UNUSED.findall(finding["message"])[0]
         known = self._place.once(names_from_modules)
-        yield (
-            _is_used_elsewhere(self._path, bound, known),
-            "another file imports the name from here",
-        )
-        in_examples = not bound.isdisjoint(_words_of_examples(body))
-        yield in_examples, "an example in a docstring uses the name"
+        taken = _is_used_elsewhere(self._path, bound, known)
+        yield taken, "another file imports the name from here"
+        examples = {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
+        yield not bound.isdisjoint(examples), "an example in a docstring uses the name"
         is_hidden = not bound.isdisjoint(_hidden_uses(body))
         yield is_hidden, "a type in quotes or a marked region uses the name"
         yield self._serves_tests(bound, imported, body), "a test runner uses the name"
@@ -133,11 +125,6 @@ def _is_used_elsewhere(path: str, bound: set[str], names: ImportedNames) -> bool
     return any((module, name) in names for name in (*bound, _ALL))
 
 
-def _words_of_examples(body: str) -> set[str]:
-    """Return the words in the lines after `>>>`."""
-    return {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
-
-
 @lru_cache(maxsize=1)  # for all findings of a version of a file
 def _hidden_uses(body: str) -> frozenset[str]:
     tree = parse_text(body)
@@ -146,8 +133,8 @@ def _hidden_uses(body: str) -> frozenset[str]:
 
 def _fixture_names(place: FileTree) -> frozenset[str]:
     """Return the names of the functions of a project that are pytest fixtures."""
-    paths = place.files.glob("**/*.py", look=place.left)
-    return frozenset(name for path in paths for name in _FIXTURE.findall(place.text_or_empty(path)))
+    texts = (content.decode("utf-8", "replace") for _, content in place.contents("**/*.py"))
+    return frozenset(name for text in texts for name in _FIXTURE.findall(text))
 
 
 def bound_names(finding: Finding, body: str) -> set[str]:
@@ -168,16 +155,12 @@ def bound_names(finding: Finding, body: str) -> set[str]:
 def imported_names(body: str) -> set[str]:
     """Return the names that the imports of a file bind."""
     tree = parse_text(body)
-    return (
-        set()
-        if isinstance(tree, str)
-        else {
-            alias.asname or alias.name.partition(".")[0]
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for alias in node.names
-        }
-    )
+    return {
+        alias.asname or alias.name.partition(".")[0]
+        for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def _acts(tree: ast.Module) -> bool:

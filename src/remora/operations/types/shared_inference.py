@@ -335,11 +335,9 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
 def project_texts(place: ToolTree) -> dict[str, str]:
     """Return the text of each Python file of a tree that is valid UTF-8."""
     found = {}
-    for path in (*place.files.glob("**/*.py"), *place.files.glob("**/*.pyi")):
-        try:
-            found[path] = decode(path, place.read(path)).body
-        except HostError:
-            continue
+    for path, content in place.contents("**/*.py", "**/*.pyi"):
+        with suppress(HostError):
+            found[path] = decode(path, content).body
     return found
 
 

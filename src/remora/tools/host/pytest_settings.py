@@ -1,7 +1,5 @@
 """What a project's pytest configuration says about test files."""
 
-import configparser
-import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
@@ -9,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import HostError
 from remora.tools.file_tree import FileTree
 
 _SECTIONS = (
@@ -42,13 +39,9 @@ class PytestSettings(msgspec.Struct, frozen=True):
 def pytest_settings(place: FileTree) -> PytestSettings:
     """Return the settings of the first file that configures pytest."""
     for path, section in _SECTIONS:
-        try:
-            text = place.read(path).decode("utf-8", "replace") if place.files.exists(path) else ""
-        except HostError:  # too large
-            continue
-        found = _options(text, section)
-        if found is not None or (path == "pytest.ini" and text):
-            options = found or {}
+        options = _options(place, path, section)
+        if options is not None or (path == "pytest.ini" and place.text_or_empty(path)):
+            options = options or {}
             folders = tuple(
                 each.strip("/")
                 for each in _words(options.get("testpaths"))
@@ -60,17 +53,16 @@ def pytest_settings(place: FileTree) -> PytestSettings:
     return PytestSettings()
 
 
-def _options(text: str, section: str) -> Mapping[str, Any] | None:
+def _options(place: FileTree, path: str, section: str) -> Mapping[str, Any] | None:
     """Return pytest's options in a configuration file, or None if it has none."""
+    if section:
+        parser = place.ini(path)
+        return dict(parser[section]) if parser.has_section(section) else None
     try:
-        if not section:
-            tools = tomllib.loads(text).get("tool", {}).get("pytest", {})
-            return tools.get("ini_options", tools) or None
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read_string(text)
-    except (tomllib.TOMLDecodeError, configparser.Error, AttributeError):
+        tools = place.toml(path).get("tool", {}).get("pytest", {})
+        return tools.get("ini_options", tools) or None
+    except AttributeError:  # not a table
         return None
-    return dict(parser[section]) if parser.has_section(section) else None
 
 
 def _words(value: Any) -> list[str]:

@@ -4,10 +4,7 @@ import functools
 import io
 import re
 import tokenize
-import tomllib
 from collections.abc import Iterator
-from configparser import ConfigParser
-from configparser import Error as ConfigParserError
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -15,7 +12,6 @@ from typing import Any
 import yaml
 
 from remora.code.edit.text_lines import split_lines
-from remora.errors import HostError
 from remora.tools.file_tree import FileTree
 
 _FILES = ("tox.ini", "Makefile", "makefile", "noxfile.py", "setup.cfg", "pyproject.toml")
@@ -183,13 +179,8 @@ def _hook_arguments(place: FileTree, name: str) -> list[str] | None:
 def _flake8_width(place: FileTree) -> int | None:
     """Return the line length that flake8 or pycodestyle reports, or None."""
     for name in (".flake8", "setup.cfg", "tox.ini", ".pycodestyle"):
-        parser = ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(place.text_or_empty(name))
-        except ConfigParserError:
-            continue
         for section in ("flake8", "pycodestyle"):
-            length = parser.get(section, "max-line-length", fallback="").strip()
+            length = place.ini(name).get(section, "max-line-length", fallback="").strip()
             if length.isdecimal():
                 return int(length)
     words = _hook_arguments(place, "flake8") or []
@@ -202,23 +193,14 @@ def _settings(place: FileTree, path: str) -> Iterator[tuple[dict[str, Any], dict
     for count in range(len(parts), -1, -1):
         folder = "".join(f"{part}/" for part in parts[:count])
         for name in (".ruff.toml", "ruff.toml"):
-            if place.files.exists(folder + name):
-                yield {}, _read(place, folder + name)
-        if place.files.exists(f"{folder}pyproject.toml"):
-            tool = _table(_read(place, f"{folder}pyproject.toml"), "tool")
-            yield _table(tool, "black"), _table(tool, "ruff")
+            yield {}, place.toml(folder + name)
+        tool = _table(place.toml(f"{folder}pyproject.toml"), "tool")
+        yield _table(tool, "black"), _table(tool, "ruff")
 
 
 def _table(holder: dict[str, Any], name: str) -> dict[str, Any]:
     found = holder.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def _read(place: FileTree, path: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(place.read(path).decode("utf-8-sig"))
-    except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return {}  # ruff reports the error
 
 
 def _option_width(arguments: str) -> int | None:

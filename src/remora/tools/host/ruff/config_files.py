@@ -4,10 +4,7 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Iterator
-from configparser import ConfigParser
-from configparser import Error as ConfigParserError
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from remora.code.syntax.source import parse_text
@@ -39,12 +36,7 @@ def is_configured(place: FileTree, path: str) -> bool:
     `path` is a file or a folder. Raises HostError if a configuration file is outside the root or
     cannot be read.
     """
-    folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
-    parts = [part for part in folder.split("/") if part not in ("", ".")]
-    found = False
-    for count in range(len(parts), -1, -1):
-        found = _has_config(place, "/".join(parts[:count])) or found
-    return found
+    return bool([*_configurations(place, path)])
 
 
 def has_config_below(place: FileTree, folder: str) -> bool:
@@ -54,8 +46,35 @@ def has_config_below(place: FileTree, folder: str) -> bool:
     """
     pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
     inside = {path.rpartition("/")[0] for path in place.files.glob(pattern, look=place.left)}
-    found = [_has_config(place, each) for each in sorted(inside)]  # check every one
-    return any(found)
+    return bool([found for each in sorted(inside) for found in _in_folder(place, each)])
+
+
+def settings_for(place: FileTree, path: str) -> Sequence[dict[str, Any]]:
+    """Return the nearest ruff configuration of a file or folder, and those that it extends.
+
+    Returns an empty list if there is none. Raises whatever `is_configured` raises.
+    """
+    return next(_configurations(place, path), [])
+
+
+def _configurations(place: FileTree, path: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the configurations of a file or folder, the nearest first, with those they extend."""
+    folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    for count in range(len(parts), -1, -1):
+        yield from _in_folder(place, "/".join(parts[:count]))
+
+
+def _in_folder(place: FileTree, folder: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the configuration of a folder, if it has one, with those that it extends."""
+    for name in SETTINGS:
+        path = f"{folder}/{name}" if folder else name
+        settings = (
+            _section(path, _read(place, path)) if os.path.lexists(place.tree / path) else None
+        )
+        if settings is not None:
+            yield [settings, *_extended(place, path, settings, [path])]
+            return
 
 
 def nearest_config_folder(place: FileTree, folder: str) -> str:
@@ -63,23 +82,6 @@ def nearest_config_folder(place: FileTree, folder: str) -> str:
     while folder and not any(os.path.lexists(place.tree / folder / name) for name in SETTINGS):
         folder = folder.rpartition("/")[0]
     return folder
-
-
-def settings_for(place: FileTree, path: str) -> list[dict[str, Any]] | None:
-    """Return the nearest ruff configuration of a file or folder, and those that it extends.
-
-    Returns None if there is none. Raises whatever `is_configured` raises.
-    """
-    folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
-    parts = [part for part in folder.split("/") if part not in ("", ".")]
-    for count in range(len(parts), -1, -1):
-        for name in SETTINGS:
-            config = "/".join([*parts[:count], name])
-            if os.path.lexists(place.tree / config):
-                settings = _section(config, _read(place, config))
-                if settings is not None:
-                    return [settings, *_extended(place, config, settings, [config])]
-    return None
 
 
 DEFAULT_MINOR = 10
@@ -117,11 +119,8 @@ def _tested(place: FileTree) -> Iterator[int]:
 
     A workflow that names a single version says nothing about older ones.
     """
-    parser = ConfigParser(interpolation=None)
-    with suppress(ConfigParserError):
-        parser.read_string(place.text_or_empty("tox.ini"))
     for key in ("envlist", "env_list"):
-        names = _OTHER_FACTOR.sub("", parser.get("tox", key, fallback=""))
+        names = _OTHER_FACTOR.sub("", place.ini("tox.ini").get("tox", key, fallback=""))
         yield from map(int, _TOX_VERSION.findall(names))
     for path in place.files.glob(".github/workflows/*.y*ml", look=place.left):
         for versions in _MATRIX.findall(place.text_or_empty(path)):
@@ -154,24 +153,11 @@ def _classified(place: FileTree) -> Iterator[tuple[int, int]]:
 
 def _requirements(place: FileTree) -> Iterator[str]:
     """Yield the Python version that each file of the project requires, or an empty string."""
-    for read in (_required_by_pyproject, _required_by_setup_cfg, _required_by_setup_py):
-        yield read(place)
-
-
-def _required_by_pyproject(place: FileTree) -> str:
-    """Return `requires-python`, or the Python version that Poetry requires, or an empty string."""
-    if not place.files.exists("pyproject.toml"):
-        return ""
-    document = _read(place, "pyproject.toml")
+    document = place.toml("pyproject.toml")
     required = _value(document, "project", "requires-python")
-    return required or _value(document, "tool", "poetry", "dependencies", "python")
-
-
-def _required_by_setup_cfg(place: FileTree) -> str:
-    parser = ConfigParser(interpolation=None)
-    with suppress(ConfigParserError):
-        parser.read_string(place.text_or_empty("setup.cfg"))
-    return parser.get("options", "python_requires", fallback="")
+    yield required or _value(document, "tool", "poetry", "dependencies", "python")
+    yield place.ini("setup.cfg").get("options", "python_requires", fallback="")
+    yield _required_by_setup_py(place)
 
 
 def _required_by_setup_py(place: FileTree) -> str:
@@ -194,22 +180,6 @@ def _value(document: object, *keys: str) -> str:
     for key in keys:
         document = document.get(key) if isinstance(document, dict) else None
     return document if isinstance(document, str) else ""
-
-
-def _has_config(place: FileTree, folder: str) -> bool:
-    """Return True if `folder` has a configuration.
-
-    Also checks all files that the configuration extends.
-    """
-    for name in SETTINGS:
-        path = f"{folder}/{name}" if folder else name
-        if not os.path.lexists(place.tree / path):
-            continue
-        settings = _section(path, _read(place, path))
-        if settings is not None:
-            _extended(place, path, settings, [path])
-            return True
-    return False
 
 
 def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:

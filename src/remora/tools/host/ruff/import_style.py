@@ -1,11 +1,9 @@
 """Order and lines of a project's imports, by its settings of isort and its files."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from configparser import ConfigParser
-from configparser import Error as ConfigParserError
+from itertools import islice
 
 from remora.tools.file_tree import FileTree
 
@@ -44,19 +42,12 @@ def _is_same_order(settings: Mapping[str, object]) -> bool:
 
 def _isort_settings(place: FileTree) -> Iterator[Mapping[str, object]]:
     """Yield the settings of isort in each file that has some."""
-    try:
-        tool = tomllib.loads(place.text_or_empty("pyproject.toml")).get("tool")
-        found = tool.get("isort") if isinstance(tool, dict) else None
-        if isinstance(found, dict):
-            yield found
-    except (tomllib.TOMLDecodeError, RecursionError):
-        pass  # ruff reports the error
+    tool = place.toml("pyproject.toml").get("tool")
+    found = tool.get("isort") if isinstance(tool, dict) else None
+    if isinstance(found, dict):
+        yield found
     for name in (".isort.cfg", "setup.cfg", "tox.ini"):
-        parser = ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(place.text_or_empty(name))
-        except ConfigParserError:
-            continue
+        parser = place.ini(name)
         yield from (
             dict(parser[section])
             for section in ("settings", "isort", "tool:isort")
@@ -73,8 +64,8 @@ def imports_one_per_line(place: FileTree) -> bool:
     if any(_FORCED.search(place.text_or_empty(name)) for name in _NAMING):
         return True
     repeated = together = 0
-    for path in place.files.glob("**/*.py", look=place.left)[:_MOST_FILES]:
-        body = place.text_or_empty(path)
+    for _, content in islice(place.contents("**/*.py"), _MOST_FILES):
+        body = content.decode("utf-8-sig", "replace")
         alone = Counter(_ONE_NAME.findall(body))
         repeated += sum(number > 1 for number in alone.values())
         together += len(_SOME_NAMES.findall(body))

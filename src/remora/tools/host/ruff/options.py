@@ -117,7 +117,7 @@ class RuffOptions:
     @_once_for_folder
     def names(self, path: str) -> list[str]:
         """Return the options to check names: only the Python version and builtins count."""
-        builtins = json.dumps(setting_values(settings_for(self.files, path) or [], "builtins"))
+        builtins = json.dumps(setting_values(settings_for(self.files, path), "builtins"))
         return [*self.isolated(), "--config", f"builtins={builtins}"]
 
     def isolated(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The rules to check: those that the user or the project selects, or defaults."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ def rule_choice(place: FileTree, path: str, selected: Sequence[str] = ()) -> Rul
 
 
 def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
-    settings = settings_for(place, path) or []
+    settings = settings_for(place, path)
     used = ruff_use(place).version
     defaults = _defaults(used)
     if setting_values(settings, "select"):
@@ -125,7 +125,7 @@ class SelectedRules:
         if folder not in self._selectors:
             chosen = [*self._asked]
             if not chosen or DEFAULT in chosen:
-                settings = settings_for(self._place, path) or []
+                settings = settings_for(self._place, path)
                 chosen += [
                     *setting_values(settings, "select"),
                     *setting_values(settings, "extend-select"),
@@ -150,33 +150,18 @@ def _defaults(used: RuffVersion | None) -> Sequence[str] | None:
 def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -> list[str]:
     """Return the rules that the pinned version of ruff does not have.
 
-    Rules that are selected by their own code or name are not returned.
+    Rules that are selected by their own code or name are not returned. In preview mode, a rule that
+    has become stable later may have been there before.
     """
-    if used is None:
-        return []
     chosen = {*setting_values(settings, "select"), *setting_values(settings, "extend-select")}
     preview = _has_preview(settings)
-    known = {*_known_codes(used, preview=preview)}
     return [
         each.code
-        for each in all_rules()
-        if each.code
-        and (each.is_stable or (preview and each.is_preview))
-        and each.code not in known
-        and chosen.isdisjoint({each.code, each.name})
+        for each in (all_rules() if used is not None else ())
+        if each.code and used is not None and not used.has(each.since)
+        if (each.is_preview if preview else each.is_stable)
+        if chosen.isdisjoint({each.code, each.name})
     ]
-
-
-def _known_codes(used: RuffVersion, *, preview: bool) -> Iterator[str]:
-    """Yield the codes of the rules that a version of ruff checks if they are selected.
-
-    In preview mode, a rule that has become stable later may have been there before.
-    """
-    for rule in all_rules():
-        if rule.code is None or not (rule.is_stable or (preview and rule.is_preview)):
-            continue
-        if used.has(rule.since) or (preview and rule.is_stable):
-            yield rule.code
 
 
 def _has_preview(settings: Sequence[dict[str, Any]]) -> bool:
