@@ -7,7 +7,7 @@ from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, ow
 from remora.code.syntax.source import Source, compile_error, parse_error, read_source
 from remora.ids import NodeKey
 from remora.operations.submission import Check, Submission
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.finding import new_findings
 
 
 def broken_code(submission: Submission) -> tuple[str, str]:

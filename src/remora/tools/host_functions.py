@@ -11,10 +11,15 @@ import msgspec
 
 from remora.errors import HostError
 from remora.tools.host.find_references import find_references
-from remora.tools.host.python_outline import parse_python
-from remora.tools.host.text_files import edit_text, list_files, read_text, write_new_file
+from remora.tools.host.text_files import (
+    edit_text,
+    list_files,
+    parse_python,
+    read_text,
+    write_new_file,
+)
 from remora.tools.node_findings import node_findings, ruff_check
-from remora.tools.ruff_fixes import apply_ruff_fix, apply_safe_fixes
+from remora.tools.ruff_fixes import apply_ruff_fixes
 from remora.tools.tree import ToolTree
 
 
@@ -41,8 +46,7 @@ class HostFunction:
 
 
 GENERIC = (
-    HostFunction(function=apply_ruff_fix, seconds=60.0),
-    HostFunction(function=apply_safe_fixes, seconds=60.0),
+    HostFunction(function=apply_ruff_fixes, seconds=60.0),
     HostFunction(function=edit_text),
     HostFunction(function=find_references, seconds=30.0),
     HostFunction(function=list_files),

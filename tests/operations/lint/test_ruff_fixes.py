@@ -341,17 +341,6 @@ def test_a_file_with_annotations_does_not_run_on_python_2(tmp_path: Path) -> Non
     assert "class A:" in (tmp_path / "a.py").read_text()
 
 
-def test_calls_of_one_statement_become_f_strings_together(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(
-        "text = text.replace(\n    '{} e'.format(end),\n    '{}'.format(end),\n)\n"
-        "text = '{}'.format(end)\n"
-    )
-    fix_findings(ToolTree(tmp_path), "a.py", [])
-    assert (tmp_path / "a.py").read_text() == (
-        "text = text.replace(\n    f'{end} e',\n    f'{end}',\n)\ntext = '{}'.format(end)\n"
-    )
-
-
 @pytest.mark.parametrize("selector", ["default", "UP"])
 @pytest.mark.parametrize("name", ["upgrades beside code for Python 2", "nothing but a placeholder"])
 def test_rules_that_the_user_selects_are_fixed_all_the_same(

@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from remora.code.syntax.docstring_sections import indent_of
-from remora.operations.docstring.layout import item_lines
+from remora.operations.docstring.layout import item_lines, new_section
 from remora.operations.docstring.mend import Mend
-from remora.operations.docstring.new_section import new_section
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import (
     Describable,

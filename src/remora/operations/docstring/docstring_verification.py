@@ -18,8 +18,8 @@ from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.drift.drift_finding import DriftFinding
 from remora.operations.docstring.mend import certain_renames
+from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.summary.name_words import only_repeats_name
 from remora.operations.submission import Submission
 
 _TreeAndComments = tuple[str, tuple[str, ...]]

@@ -9,15 +9,13 @@ from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.insertion_point import (
+from remora.operations.docstring.layout import docstring_lines
+from remora.operations.docstring.literal import (
     InsertionPoint,
+    escape_text,
     existing_docstring_point,
     file_bytes,
     new_docstring_point,
-)
-from remora.operations.docstring.layout import docstring_lines
-from remora.operations.docstring.literal_source import (
-    escape_text,
     new_literal,
     read_literal,
     updated_literal,

@@ -19,7 +19,7 @@ from remora.code.syntax.nodes import Module
 from remora.code.syntax.signature import docstring_text
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
-from remora.operations.docstring.literal_source import DocstringLiteral, read_literal
+from remora.operations.docstring.literal import DocstringLiteral, read_literal
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Item, ParsedDocstring, Section
 from remora.operations.restorer import Restored, Slot, Texts

@@ -17,6 +17,7 @@ from remora.operations.docstring.docstring_writer import is_writable, write
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
+from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parts import (
     STYLES,
     Describable,
@@ -31,9 +32,7 @@ from remora.operations.docstring.related_texts import (
     possible_sections,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from remora.operations.docstring.summary.name_words import only_repeats_name
-from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.finding import Finding, new_findings
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 

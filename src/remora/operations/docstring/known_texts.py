@@ -7,8 +7,8 @@ import msgspec
 
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.layout import has_room
 from remora.operations.docstring.mend import Mend, mend_of, missing_parameters
-from remora.operations.docstring.new_section import has_room
 from remora.operations.docstring.parts import Describable, DocstringTexts
 from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
 

@@ -18,9 +18,9 @@ from remora.operations.docstring.hidden_descriptions import (
 )
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS, TEXT_LIMIT
 from remora.operations.docstring.known_texts import update_plan
+from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
-from remora.operations.docstring.summary.name_words import only_repeats_name
 from remora.operations.restorer import Restorer, Slot, Texts
 
 

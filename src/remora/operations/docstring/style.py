@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.new_section import EXAMPLES
+from remora.operations.docstring.layout import EXAMPLES
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import (
     DocstringFormat,

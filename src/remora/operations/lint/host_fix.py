@@ -34,8 +34,7 @@ from remora.operations.lint.recipes.base import (
 from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
-from remora.tools.host.ruff.finding import Finding, edits_of
-from remora.tools.host.ruff.new_findings import new_findings, suspects
+from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
 from remora.tools.node_findings import describe_findings
 from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
@@ -131,7 +130,7 @@ class _Fixer:
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
     def with_ruff_fixes(self) -> bytes:
-        return self._fix_nodes() if self._nodes else self._fix_file()
+        return self._fix_step_by_step() if self._nodes else self._fix_file()
 
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
@@ -245,17 +244,14 @@ class _Fixer:
 
         Returns the file as it is if those are not found. Its fixes are then tried as proposals.
         """
-        if not any(map(self._allows, self.before)):
+        allowed = [each for each in self.before if self._allows(each)]
+        if not allowed:
             return self._content
-        left_alone = self._left_alone.reasons(self.before, decode(self._path, self._content).body)
-        kept = {
-            each["line"]
-            for each in filter(self._allows, self.before)
-            if place_of(each) in left_alone
-        }
+        left_alone = self._kept(self._content)
+        kept = {each["line"] for each in allowed if place_of(each) in left_alone}
         fixed = None if kept else self._fix_with_ruff()
         if fixed is None:
-            fixed = self._fix_one_by_one(self._findings_at(kept))
+            fixed = self._fix_step_by_step(self._findings_at(kept))
         extra = self._added(self.before, fixed)
         if not extra:
             return fixed
@@ -269,7 +265,7 @@ class _Fixer:
             return self._content
         fixed = self._format.formatted(reverted[0])
         if self._added(self.before, fixed):
-            fixed = self._fix_one_by_one(self._findings_at(reverted[1] | kept))
+            fixed = self._fix_step_by_step(self._findings_at(reverted[1] | kept))
         return self._content if self._added(self.before, fixed) else fixed
 
     def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
@@ -279,17 +275,26 @@ class _Fixer:
             (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
 
-    def _fix_one_by_one(self, excluded: frozenset[tuple[str, str]]) -> bytes:
-        """Apply fixes as ruff does, except for those of some findings."""
+    def _fix_step_by_step(self, excluded: Collection[tuple[str, str]] = ()) -> bytes:
+        """Apply fixes as ruff does, except for those of some findings.
+
+        If nodes are given, only their findings are fixed, and those that these fixes add anywhere.
+        """
         content = self._content
         for _ in range(_MAX_PASSES):
-            text = decode(self._path, content)
+            text, present, left_alone = (
+                decode(self._path, content),
+                self.check(content),
+                self._kept(content),
+            )
             lines = split_lines(text.body)
-            left_alone = self._kept(content)
+            own = [*self.targets(content, present), *new_findings(self.before, present)]
+            identities = set(map(id, own if self._nodes else present))
             wanted = [
                 each
-                for each in self.check(content)
-                if self._allows(each)
+                for each in present
+                if id(each) in identities
+                and self._allows(each)
                 and place_of(each) not in left_alone
                 and (each["code"], lines[each["line"] - 1]) not in excluded
             ]
@@ -317,25 +322,6 @@ class _Fixer:
         if imported_names(texts[0]) - imported_names(texts[1]) - set().union(*unused):
             return None
         return self._format.formatted(texts[1])
-
-    def _fix_nodes(self) -> bytes:
-        """Fix the findings of some nodes, and the findings that these fixes add anywhere."""
-        fixed = self._content
-        for _ in range(_MAX_PASSES):
-            present = self.check(fixed)
-            own = {id(each) for each in self.targets(fixed, present)}
-            own |= {id(each) for each in new_findings(self.before, present)}
-            left_alone = self._left_alone.reasons(present, decode(self._path, fixed).body)
-            wanted = [
-                each
-                for each in present
-                if id(each) in own and self._allows(each) and place_of(each) not in left_alone
-            ]
-            changed = apply_fixes_together(decode(self._path, fixed), wanted, unsafe=self._unsafe)
-            if changed == fixed:
-                break
-            fixed = changed
-        return self._format.formatted(decode(self._path, fixed).body)
 
 
 def _long_lines(body: str, width: int) -> list[Finding]:

@@ -1,5 +1,6 @@
 """Number of lint findings in each node, from a single ruff run over all planned files."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -119,9 +120,9 @@ def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
 
 
 def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    by_path: dict[str, list[Finding]] = {}
+    by_path: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
-        by_path.setdefault(finding["path"], []).append(finding)
+        by_path[finding["path"]].append(finding)
     return by_path
 
 
@@ -189,22 +190,12 @@ class _RuffRuns:
 
 
 def _counts(found: Sequence[Finding]) -> Callable[[Module, Node], int]:
-    lines: dict[str, list[int]] = {}
-    for finding in found:
-        lines.setdefault(finding["path"], []).append(int(finding["line"]))
-    counts: dict[str, dict[str, int]] = {}
+    by_path = _by_path(found)
+    counts: Counter[str] = Counter()
 
     def amount(module: Module, node: Node) -> int:
-        if module.path not in counts:
-            counts[module.path] = _by_owner(module, lines.get(module.path, []))
-        return counts[module.path].get(node.key, 0)
+        here = by_path.pop(module.path, ())
+        counts.update(node_at_line(module, int(each["line"])) for each in here)
+        return counts[node.key]
 
     return amount
-
-
-def _by_owner(module: Module, lines: Sequence[int]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for line in lines:
-        key = node_at_line(module, line)
-        counts[key] = counts.get(key, 0) + 1
-    return counts

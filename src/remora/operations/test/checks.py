@@ -15,7 +15,7 @@ from remora.operations.test.insert.new_file import is_new_package, package_of
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove_together
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.finding import new_findings
 from remora.tools.tree import ToolTree
 
 _MAX_TESTS = 4

@@ -28,7 +28,7 @@ from remora.operations.test.runner.mutation_check import failure_reason, prove, 
 from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 

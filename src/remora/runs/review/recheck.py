@@ -21,7 +21,7 @@ from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.interpreters import ProjectPython, environment_digest
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges

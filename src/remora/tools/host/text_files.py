@@ -1,4 +1,4 @@
-"""Host functions that read and change text files."""
+"""Host functions that read and change files."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from remora.code.edit.text_lines import (
     newline_of,
     with_newline,
 )
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.text import clip, count
 from remora.tools.file_tree import FileTree
@@ -118,3 +120,28 @@ def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
     if found.stop == found.next and line > 1:
         return lines[line - 2].stop, found.stop
     return found.start, found.next
+
+
+def parse_python(place: FileTree, path: str) -> dict[str, Any]:
+    """Parse a Python file and return its nodes.
+
+    Each node has `key, qualname, node_type, signature, docstring, line_start, line_end`. If the
+    file does not parse, `ok` is false, and `error` and `line` describe the problem.
+    """
+    module = parse_module(path, place.read(path))
+    if not isinstance(module, Module):
+        return {"ok": False, "error": module.detail, "line": module.line, "nodes": []}
+    nodes = [_node(node) for node in module.nodes]
+    return {"ok": True, "error": None, "line": None, "nodes": nodes}
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "key": node.key,
+        "qualname": node.qualname,
+        "node_type": node.node_type,
+        "signature": node.signature,
+        "docstring": node.docstring,
+        "line_start": node.line_start,
+        "line_end": node.line_end,
+    }

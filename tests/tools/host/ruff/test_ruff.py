@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -96,45 +95,49 @@ def test_a_project_that_has_ruff_fix_always_is_only_looked_at(
     assert (tree / "a.py").read_text() == "import os\n"
 
 
-def test_one_fix_leaves_the_other_findings(tree: Path, call: Callable[..., Any]) -> None:
-    (tree / "a.py").write_text("import os\nimport sys\n\nprint(f'')\n")
-
-    made = call("apply_ruff_fix", "a.py", "F401", 2)
-
-    assert (made["applied"], made["line"]) == (1, 2)
-    assert (tree / "a.py").read_text() == "import os\n\nprint(f'')\n"
-
-
-def test_a_column_tells_two_findings_of_a_line_apart(tree: Path, call: Callable[..., Any]) -> None:
-    (tree / "a.py").write_text('print(f"é", f"b")\n')
-
-    call("apply_ruff_fix", "a.py", "F541", 1, 13)
-
-    assert (tree / "a.py").read_text() == 'print(f"é", "b")\n'
+B006 = "def f(a=[]):\n\treturn a\n"
+FIXES = {
+    "the other findings stay": (
+        "import os\nimport sys\n\nprint(f'')\n", ["F401", 2], "import os\n\nprint(f'')\n"
+    ),
+    "a column tells two findings of a line apart": (
+        'print(f"é", f"b")\n', ["F541", 1, 13], 'print(f"é", "b")\n'
+    ),
+    "edits in two places": (
+        B006, ["B006", 1], "def f(a=None):\n\tif a is None:\n\t\ta = []\n\treturn a\n"
+    ),
+}  # fmt: skip
 
 
-def test_a_fix_with_edits_in_two_places_is_made_whole(tree: Path, call: Callable[..., Any]) -> None:
-    (tree / "a.py").write_text("def f(a=[]):\n\treturn a\n")
+@pytest.mark.parametrize(("source", "finding", "expected"), FIXES.values(), ids=FIXES)
+def test_a_fix_is_applied(
+    tree: Path, call: Callable[..., Any], source: str, finding: list[Any], expected: str
+) -> None:
+    (tree / "a.py").write_text(source)
+    made = call("apply_ruff_fixes", "a.py", [finding], unsafe=True)
+    assert made == {"applied": 1, "skipped": []}
+    assert (tree / "a.py").read_text() == expected
 
-    call("apply_ruff_fix", "a.py", "B006", 1, unsafe=True)
 
-    assert (tree / "a.py").read_text() == (
-        "def f(a=None):\n\tif a is None:\n\t\ta = []\n\treturn a\n"
-    )
-
-
-def test_a_missing_fix_or_not_safe_says_so(tree: Path, refusal: Callable[..., str]) -> None:
+@pytest.mark.parametrize(
+    ("finding", "why"),
+    [
+        (["F401", 2], "a.py:2: no finding F401; findings on this line: none"),
+        (["F401", 3], "this line: E711 in column 17"),
+        (["E711", 3], "unsafe, not safe"),
+        (["F631", 5], "has no fix"),
+        (["F401"], "is not a finding"),
+        (["F401", "1", None], "is not a finding"),
+    ],
+)
+def test_nothing_is_written_where_a_fix_is_missing_or_not_safe(
+    tree: Path, refusal: Callable[..., str], finding: list[Any], why: str
+) -> None:
     content = "import os\ndef f(a):\n    return a == None\ndef g():\n    assert (1, 2)\n"
     (tree / "a.py").write_text(content)
-
-    assert refusal("apply_ruff_fix", "a.py", "F401", 2) == (
-        "a.py:2: no finding F401; findings on this line: none"
-    )
-    assert "this line: E711 in column 17" in refusal("apply_ruff_fix", "a.py", "F401", 3)
-    assert "unsafe, not safe" in refusal("apply_ruff_fix", "a.py", "E711", 3)
-    assert "has no fix" in refusal("apply_ruff_fix", "a.py", "F631", 5)
-    assert "Python files only" in refusal("apply_ruff_fix", "ruff.toml", "F401", 1)
+    assert why in refusal("apply_ruff_fixes", "a.py", [["F401", 1], finding])
     assert (tree / "a.py").read_text() == content
+    assert "Python files only" in refusal("apply_ruff_fixes", "ruff.toml", [["F401", 1]])
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
@@ -145,8 +148,7 @@ def test_line_endings_and_mark_stay(
     lines = [b"import os", b"import sys", b"", b"", b"def f(a=[]):", b"    return sys, a", b""]
     (tree / "a.py").write_bytes(mark + ending.join(lines))
 
-    call("apply_safe_fixes", "a.py", [["F401", 1, None]])
-    call("apply_ruff_fix", "a.py", "B006", 4, None, True)
+    call("apply_ruff_fixes", "a.py", [["F401", 1, None], ["B006", 5, None]], unsafe=True)
 
     fixed = [b"import sys", b"", b"", b"def f(a=None):", b"    if a is None:", b"        a = []"]
     assert (tree / "a.py").read_bytes() == mark + ending.join([*fixed, b"    return sys, a", b""])
@@ -167,7 +169,7 @@ def test_all_safe_fixes_give_what_ruff_itself_gives(
         f for f in found if f["fix"] and f["fix"]["applicability"] == "safe" and f["code"] != "I001"
     ]
 
-    made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in apart])
+    made = call("apply_ruff_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in apart])
     command = [find_ruff_bin(), "check", "--no-cache", "-q", "--exit-zero", "--fix", "b.py"]
     subprocess.run(command, cwd=tmp_path, check=True)
 
@@ -179,7 +181,7 @@ def test_all_safe_fixes_give_what_ruff_itself_gives(
 def test_a_fix_that_overlaps_an_earlier_one_is_left(tree: Path, call: Callable[..., Any]) -> None:
     (tree / "a.py").write_text("import sys\nimport os\n\nprint(sys)\n")
 
-    made = call("apply_safe_fixes", "a.py", [["F401", 2, None], ["I001", 1, None]])
+    made = call("apply_ruff_fixes", "a.py", [["F401", 2, None], ["I001", 1, None]])
 
     assert made == {"applied": 1, "skipped": [["I001", 1, 1, "overlaps another fix"]]}
     assert (tree / "a.py").read_text() == "import sys\n\nprint(sys)\n"
@@ -191,7 +193,7 @@ def test_one_edit_that_answers_two_findings_is_made_once(
     (tree / "a.py").write_text("from os import path, sep\n")
     found = call("ruff_check", ["a.py"], ["F401"])
 
-    made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in found])
+    made = call("apply_ruff_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in found])
 
     assert len(found) == 2
     assert (made["applied"], made["skipped"]) == (2, [])
@@ -204,24 +206,11 @@ def test_fixes_that_together_break_the_program_are_not_all_made(
     (tree / "a.py").write_text("def f():\n    pass\n    pass\n")
     found = call("ruff_check", ["a.py"], ["PIE790"])
 
-    made = call("apply_safe_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in found])
+    made = call("apply_ruff_fixes", "a.py", [[f["code"], f["line"], f["column"]] for f in found])
 
     compile((tree / "a.py").read_text(), "a.py", "exec")
     assert made["applied"] + len(made["skipped"]) == len(found)
     assert made["applied"] >= 1
-
-
-def test_nothing_is_written_where_one_finding_is_not_there(
-    tree: Path, refusal: Callable[..., str]
-) -> None:
-    (tree / "a.py").write_text("import os\n")
-
-    assert "no finding F811" in refusal(
-        "apply_safe_fixes", "a.py", [["F401", 1, None], ["F811", 1, None]]
-    )
-    assert "is not a finding" in refusal("apply_safe_fixes", "a.py", [["F401"]])
-    assert "is not a finding" in refusal("apply_safe_fixes", "a.py", [["F401", "1", None]])
-    assert (tree / "a.py").read_text() == "import os\n"
 
 
 def test_the_findings_of_a_node_and_what_can_be_done(
@@ -268,7 +257,7 @@ def test_a_file_that_does_not_parse_has_its_findings_at_the_module(
 
 
 def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(
-    tree: Path, call: Callable[..., Any], refusal: Callable[..., str]
+    tree: Path, call: Callable[..., Any]
 ) -> None:
     (tree / "ruff.toml").write_text(
         'target-version = "py312"\n[lint]\nselect = ["F401", "UP006", "F541"]\n'
@@ -277,15 +266,12 @@ def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(
     (tree / "a.py").write_text(source)
 
     why = "it would add F401 in line 1"
-    assert why in refusal("apply_ruff_fix", "a.py", "UP006", 4, node="f")
-    assert (tree / "a.py").read_text() == source
-
-    made = call("apply_safe_fixes", "a.py", [["UP006", 4, None], ["F541", 5, None]], node="f")
+    made = call("apply_ruff_fixes", "a.py", [["UP006", 4, None], ["F541", 5, None]], node="f")
     assert made == {"applied": 1, "skipped": [["UP006", 4, 10, why]]}
     assert (tree / "a.py").read_text() == source.replace("f''", "''")
 
     # without a node the caller answers for what it leaves behind
-    assert call("apply_ruff_fix", "a.py", "UP006", 4)["applied"] == 1
+    assert call("apply_ruff_fixes", "a.py", [["UP006", 4]])["applied"] == 1
 
 
 class TestConfiguration:
@@ -461,14 +447,6 @@ def test_many_files_are_checked_at_once(tree: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "process",
-    [lambda place: place.ruff.one_process(), lambda _: nullcontext()],
-    ids=["shared", "own"],
-)
-def test_ruff_is_stopped_before_it_uses_gigabytes(
-    tree: Path, process: Callable[[ToolTree], AbstractContextManager[None]]
-) -> None:
-    place = ToolTree(tree)
-    with process(place), pytest.raises(RuffStoppedError, match="needed more than 1,024 MiB"):
-        place.ruff.check_text("huge.py", b"a;" * 500_000)
+def test_ruff_is_stopped_before_it_uses_gigabytes(tree: Path) -> None:
+    with pytest.raises(RuffStoppedError, match="needed more than 1,024 MiB"):
+        ToolTree(tree).ruff.check_text("huge.py", b"a;" * 500_000)

@@ -1,10 +1,9 @@
 """Conditions of raised exceptions in English, such as "`count` is less than 1"."""
 
 import ast
+import builtins
 import re
 from collections.abc import Collection, Sequence
-
-from remora.operations.docstring.code_quotes import code_text
 
 _MAX_PARTS = 2
 _COMPARED: dict[type[ast.cmpop], str] = {
@@ -46,20 +45,10 @@ _PREDICATES = {
     "startswith": ("starts with", "does not start with"),
     "endswith": ("ends with", "does not end with"),
 }
-_UNFIT = re.compile(r"\b(?:non|not|no|must|should|you|we)\b", re.IGNORECASE)
-_BEFORE_SUBJECT: tuple[list[str], ...] = (
-    [],
-    ["the"],
-    ["argument"],
-    ["parameter"],
-    ["the", "argument"],
-    ["the", "node"],
-)
-_MUST = (
-    (r"(?:must|should|has to) be", "is not"),
-    (r"(?:must not|should not|cannot|can't|can not|may not) be", "is"),
-    (r"(?:is|are) not", "is not"),
-)
+_LONGEST = 56
+_PRIVATE = re.compile(r"(?<![A-Za-z0-9_])_\w*[A-Za-z]|\.__\w+")
+_UNFIT = re.compile(r"[\\`]|super\(|\"\"\"|'''")
+_BUILTIN = frozenset(vars(builtins)) | {"self", "cls"}
 
 
 def condition_text(test: ast.expr, names: Collection[str], *, negated: bool = False) -> str:
@@ -93,39 +82,18 @@ def both_text(parts: Sequence[str]) -> str:
 
 
 def _with_one_subject(parts: Sequence[str], word: str) -> str:
-    """Join conditions, and say "`x` is neither None nor a `str`" if they are about one value."""
+    """Join conditions, and say "`x` is None or empty" if they are about one value."""
     first, *rest = parts
     subject = first[: first.index("` is ") + 5] if "` is " in first else ""
     same = subject and all(each.startswith(subject) for each in rest)
-    negated = [each.removeprefix(f"{subject}not ") for each in parts]
-    if same and word == " and " and len(parts) == 2 and not set(negated) & set(parts):
-        return f"{subject}neither {negated[0]} nor {negated[1]}"
     return word.join([first, *(each[len(subject) :] if same else each for each in rest)])
 
 
 def _joined(test: ast.BoolOp, names: Collection[str], *, negated: bool) -> str:
-    is_or = isinstance(test.op, ast.Or) != negated
-    listed = _compared_with_constants(test, ast.Eq if is_or != negated else ast.NotEq)
-    if listed is not None:
-        return _one_of(*listed, names, negated=not is_or)
     parts = [_condition(each, names, negated=negated) for each in test.values]
     if not all(parts) or len(parts) > _MAX_PARTS or any(" and " in p or " or " in p for p in parts):
         return ""
-    return _with_one_subject(parts, " or " if is_or else " and ")
-
-
-def _compared_with_constants(
-    test: ast.BoolOp, operator: type[ast.cmpop]
-) -> tuple[ast.expr, ast.Tuple] | None:
-    """Return `x` and `(1, 2)` for `x == 1 or x == 2`, or None for other conditions."""
-    compared = [each for each in test.values if isinstance(each, ast.Compare)]
-    lefts = {ast.dump(each.left) for each in compared}
-    if len(compared) < len(test.values) or len(lefts) > 1:
-        return None
-    if not all(len(each.ops) == 1 and isinstance(each.ops[0], operator) for each in compared):
-        return None
-    values = [each.comparators[0] for each in compared]
-    return compared[0].left, ast.Tuple(elts=values, ctx=ast.Load())
+    return _with_one_subject(parts, " or " if isinstance(test.op, ast.Or) != negated else " and ")
 
 
 def _compared(test: ast.Compare, names: Collection[str], *, negated: bool) -> str:
@@ -135,7 +103,7 @@ def _compared(test: ast.Compare, names: Collection[str], *, negated: bool) -> st
     left, right = test.left, test.comparators[0]
     if isinstance(right, ast.Tuple | ast.List | ast.Set) and operator in (ast.In, ast.NotIn):
         return _one_of(left, right, names, negated=operator is ast.NotIn)
-    first, second = code_text(left, names), _operand(right, names)
+    first, second = _code_text(left, names), _operand(right, names)
     if not first or not second or isinstance(left, _UNSAYABLE) or isinstance(right, _UNSAYABLE):
         return ""
     if second == "0" and operator in _ABOUT_ZERO:
@@ -150,7 +118,7 @@ def _about_zero(
 ) -> str:
     """Describe a comparison with 0, where the length of a value says whether it is empty."""
     if isinstance(left, ast.Call) and ast.unparse(left.func) == "len" and len(left.args) == 1:
-        value = code_text(left.args[0], names)
+        value = _code_text(left.args[0], names)
         empty = operator in (ast.Eq, ast.LtE)
         known = value and operator in (ast.Eq, ast.NotEq, ast.LtE, ast.Gt)
         return f"{value} is {'' if empty else 'not '}empty" if known else ""
@@ -161,7 +129,7 @@ def _between(test: ast.Compare, names: Collection[str]) -> str:
     if [type(op) for op in test.ops] != [ast.LtE, ast.LtE]:
         return ""
     low, high = _operand(test.left, names), _operand(test.comparators[1], names)
-    value = code_text(test.comparators[0], names)
+    value = _code_text(test.comparators[0], names)
     if not low or not high or not value:
         return ""
     return f"{value} is not between {low} and {high}"
@@ -170,7 +138,7 @@ def _between(test: ast.Compare, names: Collection[str]) -> str:
 def _one_of(
     left: ast.expr, right: ast.Tuple | ast.List | ast.Set, names: Collection[str], *, negated: bool
 ) -> str:
-    value = code_text(left, names)
+    value = _code_text(left, names)
     texts = [_operand(each, names) for each in right.elts]
     if not value or not all(texts) or not 1 < len(texts) <= 4:
         return ""
@@ -183,7 +151,7 @@ def _operand(node: ast.expr, names: Collection[str]) -> str:
         return str(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         return ast.unparse(node)
-    return code_text(node, names)
+    return _code_text(node, names)
 
 
 def _called(test: ast.Call, names: Collection[str], *, negated: bool) -> str:
@@ -192,21 +160,21 @@ def _called(test: ast.Call, names: Collection[str], *, negated: bool) -> str:
     not_ = "not " if negated else ""
     name = test.func.id if isinstance(test.func, ast.Name) else ""
     if name == "isinstance" and len(test.args) == 2:
-        value, kinds = code_text(test.args[0], names), _kinds(test.args[1], names)
+        value, kinds = _code_text(test.args[0], names), _kinds(test.args[1], names)
         return f"{value} is {not_}{kinds}" if value and kinds else ""
     if name == "callable" and len(test.args) == 1:
-        value = code_text(test.args[0], names)
+        value = _code_text(test.args[0], names)
         return f"{value} is {not_}callable" if value else ""
     if isinstance(test.func, ast.Attribute) and len(test.args) == 1:
         said = _PREDICATES.get(test.func.attr)
-        value, other = code_text(test.func.value, names), code_text(test.args[0], names)
+        value, other = _code_text(test.func.value, names), _code_text(test.args[0], names)
         return f"{value} {said[negated]} {other}" if said and value and other else ""
     return ""
 
 
 def _kinds(node: ast.expr, names: Collection[str]) -> str:
     """Return "a `str`" or "a `str` or `bytes`" for the second argument of `isinstance`."""
-    texts = [code_text(e, names) for e in (node.elts if isinstance(node, ast.Tuple) else [node])]
+    texts = [_code_text(e, names) for e in (node.elts if isinstance(node, ast.Tuple) else [node])]
     if not all(texts) or len(texts) > 3:
         return ""
     listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
@@ -215,18 +183,34 @@ def _kinds(node: ast.expr, names: Collection[str]) -> str:
     return f"{'an' if texts[0][1:2].lower() in 'aeiou' else 'a'} {listed}"
 
 
-def message_condition(message: str, names: Collection[str]) -> str:
-    """Return the condition that a message such as "count must be even" implies, or "".
+def _code_text(node: ast.AST, names: Collection[str]) -> str:
+    """Return an expression's source in backticks, or an empty string if it is not suitable.
 
-    The subject of the message must be one of `names`.
+    The expression may use only `names`, builtins and capitalized names.
     """
-    if re.search(r"[,;:(\n]|\bbut\b|\bor\b.*\bor\b|\.\s|\bif\b", message):
+    if not _is_known(node, names):
         return ""
-    for pattern, verb in _MUST:
-        found = re.fullmatch(rf"([\w`' ]{{1,40}}?) {pattern} ([^.]+)\.?", message, re.IGNORECASE)
-        if found is None or _UNFIT.search(found[2]):
-            continue
-        *words, subject = found[1].replace("`", "").replace("'", "").split()
-        if subject in names and [each.lower() for each in words] in _BEFORE_SUBJECT:
-            return f"`{subject}` {verb} {found[2]}"
-    return ""
+    try:
+        text = ast.unparse(node)
+    except (RecursionError, ValueError):
+        return ""
+    text = re.sub(r"\b(?:self|cls)\.", "", text)
+    fit = len(text) <= _LONGEST and text.isprintable() and not _UNFIT.search(text)
+    return f"`{text}`" if fit and not _PRIVATE.search(text) else ""
+
+
+def _is_known(node: ast.AST, names: Collection[str]) -> bool:
+    inner = list(ast.walk(node))
+    bound = {
+        each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    called = {id(each.func) for each in inner if isinstance(each, ast.Call)}
+    return all(
+        each.id in names
+        or each.id in _BUILTIN
+        or each.id in bound
+        or (len(each.id) > 2 and each.id[:1].isupper())
+        or id(each) in called
+        for each in inner
+        if isinstance(each, ast.Name)
+    )

@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
 from remora.code.syntax.effects import exception_name, may_be_subclass, own_nodes, unqualified_name
-from remora.operations.docstring.code_quotes import message_text
-from remora.operations.docstring.exceptions.condition_text import (
-    both_text,
-    condition_text,
-    message_condition,
-)
+from remora.operations.docstring.exceptions.condition_text import both_text, condition_text
 from remora.operations.docstring.parts import Raise
 
 _LEAVES = (ast.Return, ast.Continue, ast.Break)
@@ -116,13 +111,7 @@ def _raise_statement(statement: ast.Raise, where: _Context) -> Iterator[tuple[st
     if any(may_be_subclass(name, base) for base in where.caught):
         return
     made = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    yield ast.unparse(made), _reason(statement, where)
-
-
-def _reason(statement: ast.Raise, where: _Context) -> str:
-    """Return the condition of a `raise`, or the condition that its message implies."""
-    reason = both_text(where.tests) if where.tests else ""
-    return reason or message_condition(message_text(statement.exc, where.names), where.names)
+    yield ast.unparse(made), both_text(where.tests) if where.tests else ""
 
 
 def _raises_in_try(statement: Any, where: _Context) -> Iterator[tuple[str, str]]:

@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.errors import HostError
-from remora.operations.lint.recipes.ambiguous import PLAIN_CHARACTERS
 from remora.operations.lint.recipes.base import PythonSource, RecipeFix, Verify, parse_source
 from remora.operations.lint.recipes.class_variables import CLASS_VARIABLES
 from remora.operations.lint.recipes.comment_wrapping import WRAPPED_COMMENTS
-from remora.operations.lint.recipes.docstring_text import IMPERATIVE, PERIOD
+from remora.operations.lint.recipes.docstring_text import IMPERATIVE, PERIOD, PLAIN_CHARACTERS
 from remora.operations.lint.recipes.exceptions import CHAINED
 from remora.operations.lint.recipes.imports import UNUSED_IMPORTS, needed_imports
 from remora.operations.lint.recipes.summary import SUMMARY_LINE
 from remora.operations.lint.reverting import causes_elsewhere
-from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.new_findings import comparison_key, new_findings
+from remora.tools.host.ruff.finding import Finding, comparison_key, new_findings
 
 _RECIPES = (
     *(WRAPPED_COMMENTS, SUMMARY_LINE, IMPERATIVE, PERIOD, CLASS_VARIABLES, CHAINED),

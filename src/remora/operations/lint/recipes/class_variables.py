@@ -46,17 +46,14 @@ def annotate(source: PythonSource, finding: Finding) -> RecipeFix | None:
             if known is None and not source.once(_is_annotated):
                 return None
             edit = Edit(end, end, f": ClassVar[{known}]" if known else ": ClassVar")
-            value: ast.expr | None = statement.value
-        case ast.AnnAssign(target=ast.Name(id=name), value=value) if _is_plain(source, owner):
+        case ast.AnnAssign(target=ast.Name(id=name)) if _is_plain(source, owner):
             if name in source.written_attributes or source.conventions.is_written(name):
                 return None
             start, stop = source.span(statement.annotation)
             edit = Edit(start, stop, f"ClassVar[{source.body[start:stop]}]")
         case _:
             return None
-    added = len(edit.text) - (edit.end - edit.start)
-    edits = (edit, *_moved_lines(source, value, added))
-    return RecipeFix(edits, frozenset({("typing", "ClassVar")}))
+    return RecipeFix((edit,), frozenset({("typing", "ClassVar")}))
 
 
 def _may_annotate(source: PythonSource, owner: ast.ClassDef) -> bool:
@@ -153,23 +150,6 @@ def _classes(source: PythonSource) -> dict[str, ast.ClassDef]:
     return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
 
 
-def _moved_lines(source: PythonSource, value: ast.expr | None, added: int) -> Iterator[Edit]:
-    """Yield the edits that keep the lines of a value aligned with its opening bracket."""
-    if value is None or value.end_lineno in (None, value.lineno):
-        return
-    numbers = range(value.lineno + 1, (value.end_lineno or 0) + 1)
-    texts = [source.line(number) for number in numbers]
-    depths = {len(text) - len(text.lstrip(" ")) for text in texts if text.strip()}
-    if not depths or min(depths) <= value.col_offset:
-        return
-    if any(source.starts_in_string(number) for number in numbers):
-        return
-    for number, text in zip(numbers, texts, strict=True):
-        at = source.lines[number - 1].start
-        if text.strip():
-            yield Edit(at, at, " " * added)
-
-
 def _can_subscript(source: PythonSource) -> bool:
     """Return True if `list[str]` can be evaluated as an annotation."""
     return source.conventions.oldest >= _SUBSCRIPTED or ("__future__", "annotations", True) in (
@@ -199,33 +179,10 @@ def _common(items: list[ast.expr]) -> str | None:
 
 
 def _keeps(before: PythonSource, after: PythonSource) -> bool:
-    """Return True if only `ClassVar` was added to annotations, and its import."""
-    return all(_adds_class_var(old, new) for old, new in changed_statements(before, after))
-
-
-def _adds_class_var(old: Statements, new: Statements) -> bool:
-    if _without_annotations(old) != _without_annotations(new):
-        return False
-    pairs = zip(_annotations(old), _annotations(new), strict=True)
+    """Return True if only annotations and the import of `ClassVar` differ."""
     return all(
-        now in (then, "ClassVar", f"ClassVar[{then}]") or (not then and now.startswith("ClassVar["))
-        for then, now in pairs
-    )
-
-
-def _annotations(statements: Statements) -> list[str]:
-    """Return the annotation of each assignment, or an empty string if it has none."""
-    return [
-        ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
-        for statement in statements
-        for node in ast.walk(statement)
-        if _is_assignment(node)
-    ]
-
-
-def _is_assignment(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assign) or (
-        isinstance(node, ast.AnnAssign) and node.value is not None
+        _without_annotations(old) == _without_annotations(new)
+        for old, new in changed_statements(before, after)
     )
 
 

@@ -1,4 +1,4 @@
-"""Recipes for findings in the text of docstrings."""
+"""Recipes for findings in the text of docstrings and comments."""
 
 import ast
 import re
@@ -43,6 +43,19 @@ _NOT_VERBS = re.compile(
     r"thus|series|news|lens|alias|axis|basis|analysis|canvas|bias|gas"
 )
 """Words that end in `s` and are not a verb in the third person."""
+_PLAIN = {
+    "\N{LEFT SINGLE QUOTATION MARK}": "'",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+    "\N{SINGLE HIGH-REVERSED-9 QUOTATION MARK}": "'",
+    "\N{PRIME}": "'",
+    "\N{ACUTE ACCENT}": "'",
+    "\N{HYPHEN}": "-",
+    "\N{NON-BREAKING HYPHEN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{MINUS SIGN}": "-",
+    "\N{NO-BREAK SPACE}": " ",
+}
+_MOST_LETTERS = 10
 
 
 def use_imperative(source: PythonSource, finding: Finding) -> RecipeFix | None:
@@ -151,3 +164,25 @@ def _ends_paragraph(source: PythonSource, literal: ast.Constant, number: int) ->
 
 PERIOD = Recipe(codes=("D400", "D415"), fix=end_with_period, keeps=same_tree_but_docstrings)
 IMPERATIVE = Recipe(codes=("D401",), fix=use_imperative, keeps=same_tree_but_docstrings)
+
+
+def use_plain_character(source: PythonSource, finding: Finding) -> RecipeFix | None:
+    """Return the edit that replaces a character, if the file is in English otherwise."""
+    at = source.position(finding["line"], finding["column"])
+    plain = _PLAIN.get(source.body[at])
+    literal = source.docstring_at(finding["line"])
+    is_doctest = literal is not None and ">>>" in source.text(literal)
+    if plain is None or is_doctest or source.once(_letters_beyond_ascii) > _MOST_LETTERS:
+        return None
+    return RecipeFix((Edit(at, at + 1, plain),))
+
+
+def _letters_beyond_ascii(source: PythonSource) -> int:
+    if source.body.isascii():
+        return 0
+    return sum(each.isalpha() and not each.isascii() for each in source.body)
+
+
+PLAIN_CHARACTERS = Recipe(
+    codes=("RUF002", "RUF003"), fix=use_plain_character, keeps=same_tree_but_docstrings
+)

@@ -7,7 +7,7 @@ import msgspec
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.operations.test.insert.added_tests import merge_added_tests
 from remora.operations.test.insert.removed_tests import remove_added_tests
-from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch

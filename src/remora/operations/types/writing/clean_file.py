@@ -10,8 +10,7 @@ from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, parameters_of
 from remora.operations.types.writing.wrapped_signatures import wrap_signatures
-from remora.tools.host.ruff.finding import Finding, edits_of
-from remora.tools.host.ruff.new_findings import new_findings, new_lines, suspects
+from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, new_lines, suspects
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
 

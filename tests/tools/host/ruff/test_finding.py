@@ -2,7 +2,7 @@
 
 import time
 
-from remora.tools.host.ruff.new_findings import new_lines
+from remora.tools.host.ruff.finding import new_lines
 
 FUNCTIONS = "".join(f"def f{number}(x):\n    pass\n\n\n" for number in range(2000))
 

@@ -1,4 +1,4 @@
-"""Position of a docstring in the bytes of a file. All other bytes are kept."""
+"""Docstring literals in the bytes of a file: where they are, and the source between their quotes."""
 
 import ast
 import codecs
@@ -13,8 +13,10 @@ import msgspec
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.signature import start_line
 from remora.code.syntax.source import Source
+from remora.python_text import literal
 
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+_SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
 
 class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,3 +132,66 @@ def header_end(node: DefinitionNode, body: FileBytes) -> int:
         elif token.type == tokenize.NEWLINE and depth == 0:
             return node.lineno - 1 + token.end[0]
     return node.lineno
+
+
+class DocstringLiteral(msgspec.Struct, frozen=True):
+    r"""A docstring literal. `inner` is the source between the quotes, with `\n` as line ending."""
+
+    prefix: str
+    quotes: str
+    inner: str
+
+
+def read_literal(source: str, value: str) -> DocstringLiteral | None:
+    """Parse a docstring literal.
+
+    Return None if the lines of its source do not match the lines of its value.
+    """
+    tokens = []
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(f"({source})").readline))
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    shape = _SHAPE.fullmatch(source)
+    if sum(token.type == tokenize.STRING for token in tokens) != 1 or shape is None:
+        return None
+    found = DocstringLiteral(shape[1], shape[2], shape[3])
+    plain = "\\" not in found.inner or "r" in found.prefix.lower()
+    if plain:
+        return found if found.inner == value else None
+    return found if _lines_match(found, value) else None
+
+
+def _lines_match(found: DocstringLiteral, value: str) -> bool:
+    lines = found.inner.split("\n")
+    if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
+        return False
+    try:
+        read = [literal(f"{found.quotes}{line} {found.quotes}")[:-1] for line in lines]
+    except (SyntaxError, ValueError):
+        return False
+    return read == value.split("\n")
+
+
+def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) -> list[str]:
+    """Return the source lines of a new docstring. The first line is not indented.
+
+    The literal is raw if a line contains a backslash. If `below` is true, multi-line text starts on
+    the line below the opening quotes.
+    """
+    prefix = "r" if any("\\" in line for line in lines) else ""
+    if len(lines) == 1:
+        return [f"{prefix}{quotes}{lines[0]}{quotes}"]
+    first = [prefix + quotes, indent + lines[0]] if below else [prefix + quotes + lines[0]]
+    return [*first, *lines[1:], indent + quotes]
+
+
+def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
+    quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
+    text = "\n".join(inner)
+    return f"{found.prefix}{quotes}{text}{quotes}"
+
+
+def escape_text(text: str, found: DocstringLiteral) -> str:
+    """Escape the text for use in an existing literal."""
+    return text if "r" in found.prefix.lower() else text.replace("\\", "\\\\")

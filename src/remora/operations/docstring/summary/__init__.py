@@ -1,1 +1,0 @@
-"""Summaries: what they must say, and the place where their likelihood is measured."""
