@@ -1,5 +1,6 @@
 """`remora` as its users have it: a process, with folders of its own for configuration and cache."""
 
+import atexit
 import json
 import os
 import shutil
@@ -7,8 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import pytest
@@ -158,8 +160,16 @@ def step_agent() -> dict[str, str]:
 
 def lint_project(folder: Path) -> Path:
     """A repository with one commit, three findings, and the agent of `step_agent`."""
+    shutil.copytree(_lint_template(), folder, symlinks=True, dirs_exist_ok=True)
+    return folder
+
+
+@cache
+def _lint_template() -> Path:
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder)
     write(folder, {"src/settings.py": MODULE, "pyproject.toml": SETTINGS, **step_agent()})
-    git(folder, "init", "-q")
+    git(folder, "init", "-q", "--template=")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "start")
     return folder

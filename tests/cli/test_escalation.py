@@ -91,18 +91,13 @@ def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) ->
     assert "escalation" in types_of(poor, cart)
     shown = poor("trace", "show", "cart.py:Cart.add", cwd=cart).out
     assert "escalation      to large: no answer passed the checks" in shown
+    assert "History:" in str(models.large.requests[-1]["messages"])
+    assert "History:" not in str(models.small.requests[-1]["messages"])
     check_records(poor, cart)
     rows = exported(poor, cart)
     assert {row["model"] for row in rows} == {"small", "large"}
     assert {row["model"] for row in rows if row["outcome"] == "success"} == {"large"}
     assert {row["model"] for row in rows if row["kept"]} == {"large"}
-
-
-def test_the_larger_model_reads_what_happened_before(poor: Remora, cart: Path) -> None:
-    with servers() as models:
-        replace(poor, environ=models.environ)(*DOCSTRING, cwd=cart)
-    assert "History:" in str(models.large.requests[-1]["messages"])
-    assert "History:" not in str(models.small.requests[-1]["messages"])
 
 
 @pytest.mark.slow

@@ -142,9 +142,10 @@ def test_after_two_answers_that_are_not_calls_rules_finish_the_job(
     "body",
     [
         pytest.param(answer("x" * 100_000), id="larger than a line of a stream holds"),
-        pytest.param(answer("\ud800"), id="not UTF-8"),
-        pytest.param(answer("no", prompt_tokens=10**30), id="a count that nobody counted"),
-        pytest.param(answer("no", finish_reason="x" * 100_000), id="an endless word"),
+        pytest.param(
+            answer("\ud800", prompt_tokens=10**30, finish_reason="x" * 100_000),
+            id="not UTF-8, a count that nobody counted, an endless word",
+        ),
     ],
 )
 def test_whatever_a_server_says_is_recorded_and_can_be_read_again(

@@ -4,8 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Remora, tree
 from tests.forked_process import warm
 
@@ -17,27 +15,12 @@ TELLS = (
 )
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("--help",),
-        ("runs", "--json"),
-        ("show", "nope", "--json"),
-        ("agents", "show", "lint"),
-        ("analyze", "--no-such-option"),
-        ("analyze", "--dry-run"),
-    ],
-)
-def test_a_command_is_the_same(poor: Remora, project: Path, line: tuple[str, ...]) -> None:
-    assert poor(*line, cwd=project) == poor.afresh(*line, cwd=project)
-
-
-def test_what_it_leaves_is_the_same(poor: Remora, project: Path) -> None:
-    poor("init", cwd=project)
-    by_a_fork = tree(project)
-    (project / "remora.yaml").unlink()
-    poor.afresh("init", cwd=project)
-    assert tree(project) == by_a_fork
+def test_a_command_is_the_same_and_leaves_the_same(poor: Remora, project: Path) -> None:
+    for line in (("show", "nope", "--json"), ("init",)):
+        (project / "remora.yaml").unlink(missing_ok=True)
+        by_a_fork = poor(*line, cwd=project), tree(project)
+        (project / "remora.yaml").unlink(missing_ok=True)
+        assert (poor.afresh(*line, cwd=project), tree(project)) == by_a_fork
 
 
 def run(script: Path, *args: str, environ: dict[str, str]) -> tuple[int, str]:

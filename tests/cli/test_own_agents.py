@@ -63,6 +63,7 @@ def scripts_again(remora: Remora, project: Path) -> set[tuple[str, str]]:
 
 
 class TestThePagesAgent:
+    @pytest.mark.slow
     def test_it_works_from_needs_to_verify_with_the_real_model(
         self, remora: Remora, project: Path
     ) -> None:
@@ -109,6 +110,18 @@ class TestThePagesAgent:
         assert job["error"].startswith("only_calls.pym: more than a call changed")
 
 
+REFUSED_NAMES = {
+    ("lint",): "'lint' is already used by a built-in agent",
+    ("mine", "--operation", "docstring"): "'docstring' is already used by a built-in agent",
+    ("mine", "--operation", "there"): "'there' is already used by the agent in",
+    ("there",): "already exists",
+    ("../mine",): "is not a valid agent name",
+    ("Mine",): "is not a valid agent name",
+    ("mine", "--operation", "a b"): "is not a valid agent operation",
+    ("x" * 52,): "is not a valid agent name",
+}
+
+
 class TestNew:
     def test_the_agent_is_right_and_works_at_once(self, poor: Remora, project: Path) -> None:
         started = poor("agents", "new", "tidy", "--json", cwd=project).document
@@ -144,6 +157,7 @@ class TestNew:
         once = twice.replace("    # total = order.total()\n", "")
         assert (project / "src/price.py").read_text() == once
 
+    @pytest.mark.slow
     def test_its_test_passes_and_fails_where_the_agent_does_something_else(
         self, poor: Remora, project: Path
     ) -> None:
@@ -193,30 +207,12 @@ class TestNew:
         assert (shown["name"], shown["node_types"]) == ("tidy", ["function", "class", "module"])
         assert shown["path"] == str(project / ".remora/agents/tidy/agent.yaml")
 
-    @pytest.mark.parametrize(
-        ("args", "word"),
-        [
-            (("lint",), "'lint' is already used by a built-in agent"),
-            (
-                ("mine", "--operation", "docstring"),
-                "'docstring' is already used by a built-in agent",
-            ),
-            (("mine", "--operation", "there"), "'there' is already used by the agent in"),
-            (("there",), "already exists"),
-            (("../mine",), "is not a valid agent name"),
-            (("Mine",), "is not a valid agent name"),
-            (("mine", "--operation", "a b"), "is not a valid agent operation"),
-            (("x" * 52,), "is not a valid agent name"),
-        ],
-    )
-    def test_invalid_and_existing_names_are_refused(
-        self, poor: Remora, project: Path, args: tuple[str, ...], word: str
-    ) -> None:
+    def test_invalid_and_existing_names_are_refused(self, poor: Remora, project: Path) -> None:
         poor("agents", "new", "there", cwd=project)
         before = tree(project)
-        done = poor("agents", "new", *args, "--json", cwd=project)
-        assert done.code == 2
-        assert word in done.error["message"]
+        for args, word in REFUSED_NAMES.items():
+            done = poor("agents", "new", *args, "--json", cwd=project)
+            assert (done.code, word in done.error["message"]) == (2, True), args
         assert tree(project) == before
 
     def test_it_is_not_written_through_a_link(
@@ -250,39 +246,38 @@ tools:
 INPUTS = "from remora.pym import Input, external\n"
 
 
+FAULTS: list[tuple[str, dict[str, str], str]] = [
+    ("", {"act.pym": INPUTS + 'target: str = Input("target")\n1\n'},
+     "6:13: act.pym:2: the input `target`: Remora passes a value of type dict: declare that type"),
+    ("", {"act.pym": INPUTS + 'options: list = Input("options")\n1\n'},
+     "6:13: act.pym:2: the input `options`: Remora passes a value of type dict"),
+    ("", {"act.pym": INPUTS + 'line = Input(3)\n1\n'},
+     "6:13: act.pym:2: the name of an input must be a string"),
+    ("", {"act.pym": "x = (\n"}, "6:13: act.pym:2: unexpected EOF"),
+    ("needs: s.pym", {"s.pym": INPUTS + 'target: dict = Input("target")\nTrue\n'},
+     "8:8: s.pym:2: the input `target`: not available; a needs script receives `node`"),
+    ("candidates: s.pym", {"s.pym": INPUTS + 'line: int = Input("line")\n1\n'},
+     "8:13: s.pym:2: the input `line`: not available; a candidates script receives"),
+    ("context: [s.pym]", {"s.pym": INPUTS + 'node: dict = Input("node")\n1\n'},
+     "8:11: s.pym:2: the input `node`: not available"),
+    ("verify: [parses, s.pym]", {"s.pym": INPUTS + 'files: dict = Input("files")\nTrue\n'},
+     "8:18: s.pym:2: the input `files`: Remora passes a value of type list"),
+    ("verify: [gone.pym]", {}, "8:10: no file gone.pym"),
+    ("verify: [parse]", {}, "8:10: verify.0: expected one of parses"),
+    ("verify: []", {}, "8:9: verify: expected at least one check (default: "),
+    ("verify:", {}, "8:8: verify: expected a list"),
+    ("packet_extension: {type: objec}", {}, "8:19: packet_extension: expected a JSON"),
+]  # fmt: skip
+
+
 class TestValidate:
-    @pytest.mark.parametrize(
-        ("more", "scripts", "said"),
-        [
-            ("", {"act.pym": INPUTS + 'target: str = Input("target")\n1\n'},
-             "6:13: act.pym:2: the input `target`: Remora passes a value of type dict: declare that type"),
-            ("", {"act.pym": INPUTS + 'options: list = Input("options")\n1\n'},
-             "6:13: act.pym:2: the input `options`: Remora passes a value of type dict"),
-            ("", {"act.pym": INPUTS + 'line = Input(3)\n1\n'},
-             "6:13: act.pym:2: the name of an input must be a string"),
-            ("", {"act.pym": "x = (\n"}, "6:13: act.pym:2: unexpected EOF"),
-            ("needs: s.pym", {"s.pym": INPUTS + 'target: dict = Input("target")\nTrue\n'},
-             "8:8: s.pym:2: the input `target`: not available; a needs script receives `node`"),
-            ("candidates: s.pym", {"s.pym": INPUTS + 'line: int = Input("line")\n1\n'},
-             "8:13: s.pym:2: the input `line`: not available; a candidates script receives"),
-            ("context: [s.pym]", {"s.pym": INPUTS + 'node: dict = Input("node")\n1\n'},
-             "8:11: s.pym:2: the input `node`: not available"),
-            ("verify: [parses, s.pym]", {"s.pym": INPUTS + 'files: dict = Input("files")\nTrue\n'},
-             "8:18: s.pym:2: the input `files`: Remora passes a value of type list"),
-            ("verify: [gone.pym]", {}, "8:10: no file gone.pym"),
-            ("verify: [parse]", {}, "8:10: verify.0: expected one of parses"),
-            ("verify: []", {}, "8:9: verify: expected at least one check (default: "),
-            ("verify:", {}, "8:8: verify: expected a list"),
-            ("packet_extension: {type: objec}", {}, "8:19: packet_extension: expected a JSON"),
-        ],
-    )  # fmt: skip
-    def test_a_fault_is_reported_at_its_place(
-        self, poor: Remora, project: Path, more: str, scripts: dict[str, str], said: str
-    ) -> None:
-        folder = own(project, {"act.pym": "1\n", **scripts, "agent.yaml": f"{YAML}{more}\n"})
-        done = poor("agents", "validate", "own", "--json", cwd=project)
-        assert done.code == 2
-        assert done.document["agents"][0]["error"].startswith(f"{folder}/agent.yaml:{said}")
+    def test_a_fault_is_reported_at_its_place(self, poor: Remora, project: Path) -> None:
+        for more, scripts, said in FAULTS:
+            files = {"act.pym": "1\n", **scripts, "agent.yaml": f"{YAML}{more}\n"}
+            folder = own(project, files)
+            done = poor("agents", "validate", "own", "--json", cwd=project)
+            assert done.code == 2
+            assert done.document["agents"][0]["error"].startswith(f"{folder}/agent.yaml:{said}")
         assert poor("analyze", "-o", "own", cwd=project).code == 2
 
     def test_a_name_that_none_has_is_reported_with_the_nearest_and_all(

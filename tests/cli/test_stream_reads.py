@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, git, lint_project, user_without_weights, write
-from tests.cli.review.terminal import ASK, Terminal
+from tests.cli.conftest import Remora, lint_project, user_without_weights, write
 from tests.diagnosis.planted_failures import TOOL_CRASH, plant
 
 COUNT = """
@@ -140,35 +139,7 @@ def test_verdicts_read_once_and_check_again_under_the_lock(opens: Counted, two: 
     assert opens(two, "revert", path.stem) == expected
 
 
-def test_a_branch_is_committed_to_with_as_few(opens: Counted, two: Path) -> None:
-    run, path = run_of(two)
-    git(two, "config", "user.name", "t")
-    git(two, "config", "user.email", "t@localhost")
-    found = opens(two, "accept", path.stem, "--all", "--git-branch", "fixes")
-    assert found.pop(f"lock {run}") == LOCK
-    assert len(found) == 3
-    assert set(found.values()) == {1}
-
-
-def test_a_review_holds_one_view(opens: Counted, two: Path) -> None:
-    run, path = run_of(two)
-    words = "review", path.stem
-    terminal = Terminal(opens.remora, two, *words, size=(40, 100))
-    try:
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-    finally:
-        terminal.close()
-    found = opens.read()
-    assert found.pop(f"lock {run}") == LOCK
-    assert found.pop(f"read {run}") == 1
-    # the view keeps no calls of the agents: they are read when a change is shown
-    assert set(found.values()) == {2}
-
-
+@pytest.mark.slow
 def test_a_retry(opens: Counted, two: Path) -> None:
     run, path = run_of(two)
     parent, other = (agent_of(two, file)[0] for file in ("src/settings.py", "src/other.py"))
@@ -188,13 +159,7 @@ def test_a_retry(opens: Counted, two: Path) -> None:
     assert found[f"read {child}"] == 4
 
 
-def test_resuming_a_run_that_ended(opens: Counted, two: Path) -> None:
-    run, path = run_of(two)
-    found = opens(two, "analyze", "--resume", path.stem)
-    assert found.pop(f"read {run}") == 2  # what is left to do, and the results
-    assert list(found.values()) == [1, 1]
-
-
+@pytest.mark.slow
 def test_resuming_an_agent(opens: Counted, two: Path) -> None:
     run, path = run_of(two)
     lines = path.read_bytes().splitlines(keepends=True)

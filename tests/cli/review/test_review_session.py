@@ -87,17 +87,6 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     assert '"feedback":"keep it"' in shown
 
 
-def test_a_later_review_continues_with_pending_changes(desk: Desk) -> None:
-    for key in "yy":
-        with desk.review() as terminal:
-            terminal.sees(ASK)
-            terminal.press(key)
-            terminal.sees(ASK)
-            terminal.press("q")
-            assert terminal.ends()[0] == 0
-    assert desk.states == ["accepted", "accepted", "pending", "pending"]
-
-
 def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
@@ -116,13 +105,9 @@ def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
     assert desk.states == ["pending"] * 4
 
 
-@pytest.mark.parametrize(
-    ("by", "first"),
-    [("rule", "── F401 ──"), pytest.param("agent", "── steps ──", marks=pytest.mark.slow)],
-)
-def test_changes_can_be_grouped_by_file_rule_or_agent(desk: Desk, by: str, first: str) -> None:
-    with desk.review("last", "--by", by) as terminal:
-        assert first in terminal.sees(ASK)
+def test_changes_can_be_grouped_by_rule(desk: Desk) -> None:
+    with desk.review("last", "--by", "rule") as terminal:
+        assert "── F401 ──" in terminal.sees(ASK)
         terminal.press("q")
         assert terminal.ends()[0] == 0
 
@@ -154,20 +139,6 @@ def test_a_terminal_that_goes_away_leaves_nothing_behind(desk: Desk) -> None:
         os.killpg(terminal.process.pid, signal.SIGHUP)
         terminal.process.wait(timeout=DEADLINE_S)
     assert desk.states == ["pending"] * 4
-
-
-def test_edit_accepts_and_opens_what_was_written(desk: Desk) -> None:
-    editor = desk.root.parent / "editor"
-    editor.write_text('#!/bin/sh\necho "# mine" >> "$1"\n')
-    editor.chmod(0o755)
-    with desk.review(EDITOR=str(editor)) as terminal:
-        terminal.sees(ASK)
-        terminal.press("e")
-        terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-    assert desk.text("a.py") == UNUSED.replace("import os\n", "") + "# mine\n"
-    assert desk.states[0] == "accepted"
 
 
 def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
@@ -239,7 +210,7 @@ def test_a_change_set_whose_stream_was_removed_is_named(desk: Desk) -> None:
         assert terminal.ends()[0] == 1
 
 
-@pytest.mark.parametrize("left", [0, 1, 5, -1])
+@pytest.mark.parametrize("left", [0, 5])
 def test_a_change_set_whose_stream_was_cut_is_named_by_all_commands(desk: Desk, left: int) -> None:
     agent = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"][0]["agent_id"]
     stream = desk.root / ".agentfs" / "traces" / f"{agent}.jsonl"
@@ -265,20 +236,13 @@ def strange(tmp_path: Path) -> Desk:
     return Desk(remora, root)
 
 
-def test_control_characters_of_a_file_are_escaped(strange: Desk) -> None:
-    with strange.review(size=(24, 80)) as terminal:
-        seen = terminal.sees(ASK)
-        assert r'"""\x1b[2J\x1b]0;own\x07 \u202e 漢字."""' in seen
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-
-
-def test_a_long_diff_is_cut_and_a_key_shows_all_of_it_in_a_pager(strange: Desk) -> None:
+def test_a_long_diff_is_escaped_and_cut_and_a_key_shows_all_of_it_in_a_pager(strange: Desk) -> None:
     pager = strange.root.parent / "pager"
     pager.write_text("#!/bin/sh\necho PAGED; exec cat\n")
     pager.chmod(0o755)
     with strange.review(size=(24, 80), PAGER=str(pager)) as terminal:
         seen = terminal.sees(ASK)
+        assert r'"""\x1b[2J\x1b]0;own\x07 \u202e 漢字."""' in seen
         assert "import m20\r\n" in seen
         assert "import m199" not in seen
         assert "more lines: press d" in seen
@@ -321,21 +285,6 @@ def test_undo_takes_back_what_was_accepted_rejected_or_skipped(desk: Desk) -> No
     assert desk.text("a.py") == UNUSED
     verdicts = [event["data"]["verdict"] for event in desk.reviews]
     assert verdicts == ["accepted", "rejected", "reopened", "reopened"]
-
-
-def test_the_last_verdict_can_be_undone_too(desk: Desk) -> None:
-    with desk.review() as terminal:
-        for _ in range(4):
-            terminal.sees(ASK)
-            terminal.press("y")
-        terminal.sees("Nothing is left to decide")
-        terminal.press("u")
-        assert "[4/4]" in terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees("Nothing is left to decide")
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-    assert desk.states == ["accepted"] * 4
 
 
 def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:

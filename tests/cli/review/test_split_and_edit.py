@@ -123,23 +123,18 @@ def test_a_refused_edit_is_kept_until_it_is_taken_back(desk: Desk, editor: Path)
         quits(terminal)
 
 
-@pytest.mark.parametrize(
-    ("script", "told"),
-    [
-        ("exit 3", "exited with code 3"),
-        ("exit 0", "not edited, so nothing is decided"),
-        (': > "$1"', "mod.py is empty, so nothing was decided"),
-        ('rm "$1"', "the edited copy of mod.py cannot be read"),
-        ('cat > "$1" <<"EOF"\n' + LOADER + "EOF", "the edit leaves nothing of the change"),
-    ],
-)
-def test_an_editor_that_gives_nothing_decides_nothing(
-    desk: Desk, editor: Path, script: str, told: str
-) -> None:
-    editor.write_text(f"#!/bin/sh\n{script}\n")
+def test_an_editor_that_gives_nothing_decides_nothing(desk: Desk, editor: Path) -> None:
     with desk.review(EDITOR=str(editor), size=(40, 200)) as terminal:
         terminal.sees(ASK)
-        assert told in answers(terminal, "e")
+        for script, told in (
+            ("exit 3", "exited with code 3"),
+            ("exit 0", "not edited, so nothing is decided"),
+            (': > "$1"', "mod.py is empty, so nothing was decided"),
+            ('rm "$1"', "the edited copy of mod.py cannot be read"),
+            ('cat > "$1" <<"EOF"\n' + LOADER + "EOF", "the edit leaves nothing of the change"),
+        ):
+            editor.write_text(f"#!/bin/sh\n{script}\n")
+            assert told in answers(terminal, "e")
         quits(terminal)
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
@@ -149,10 +144,10 @@ def interrupt(terminal: Terminal) -> None:
     end = time.monotonic() + DEADLINE_S
     while terminal.process.poll() is None and time.monotonic() < end:
         os.kill(terminal.process.pid, signal.SIGINT)
-        time.sleep(2)
+        time.sleep(0.3)
 
 
-@pytest.mark.parametrize("keys", ["", "s", "sy", "n"])
+@pytest.mark.parametrize("keys", ["sy", "n"])
 def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, keys: str) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
@@ -226,11 +221,8 @@ def test_a_terminal_shows_the_numbers_of_hunks(desk: Desk) -> None:
     assert "@@ -1,7 +1,7 @@ hunks 1 to 3" in shown
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["--all"], ["load", "other"], ["load", "--rule", "F401"], ["load", "--git-branch", "fixes"]],
-)
-def test_hunks_are_those_of_one_change_set(desk: Desk, words: list[str]) -> None:
-    done = desk.remora("accept", "last", "--hunk", "1", *words, cwd=desk.root)
-    assert done.code == 2
-    assert "--hunk needs exactly one NODE" in done.err
+def test_hunks_are_those_of_one_change_set(desk: Desk) -> None:
+    for words in ("--all", "load other", "load --rule F401", "load --git-branch fixes"):
+        done = desk.remora("accept", "last", "--hunk", "1", *words.split(), cwd=desk.root)
+        assert done.code == 2
+        assert "--hunk needs exactly one NODE" in done.err

@@ -92,6 +92,7 @@ def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran, words: tuple
     assert "cannot be combined with --resume" in done.error["message"]
 
 
+@pytest.mark.slow
 def test_another_model_is_refused(stopped_with_model: Ran) -> None:
     done = stopped_with_model("analyze", "--resume", "last", "--model", "other", "--json")
     assert done.code == 2
