@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.ids import NodeKey, agent_id
-from remora.models.no_model import NoModel
+from remora.models.protocol import NoModel
 from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_stream import open_run

@@ -24,7 +24,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.config.user_folders import UserFolders
 from remora.memory.canonical import json_text
 from remora.memory.events import ContextUpdate, Event, ModelRequest, ModelResponse, payload
-from remora.memory.prompt.history import HISTORY_TYPES
+from remora.memory.prompt.render import HISTORY_TYPES
 from remora.models.embedded import weights
 from remora.models.embedded.server_process import ServerOptions, ServerProcess, usable_cores
 from remora.models.protocol import Model, TokenCounter

@@ -8,8 +8,8 @@ from typing import Any
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.cli_reference import reference
-from remora.config.known_operations import config_schema
-from remora.memory.json_schemas import event_schema, packet_schema
+from remora.config.template import config_schema
+from remora.memory.events import event_schema, packet_schema
 
 Schema = dict[str, Any]
 FOLDER = Path(__file__).parent / "reference"

@@ -19,8 +19,7 @@ from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
 from remora.errors import ConfigError, DiskError, ModelError, UsageError
-from remora.models.no_model import NoModel
-from remora.models.protocol import Model
+from remora.models.protocol import Model, NoModel
 from remora.models.scripted import ScriptedModel
 from remora.runs.execution.agent_settings import (
     EMBEDDED_LIMIT,
@@ -42,7 +41,7 @@ def configured(**flags: Any) -> Any:
     dotted = {key.replace("__", "."): value for key, value in flags.items()}
     return load_config(
         user_file=None, project_file=None, environ={}, flags=dotted, operations=BUILT_IN.settings
-    )
+    )[0]
 
 
 def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) -> QuerySettings:
@@ -117,7 +116,7 @@ def test_the_nearest_word_on_turns_counts(
 ) -> None:
     config = load_config(
         user_file=None, project_file=None, environ={}, flags=flags, operations=BUILT_IN.settings
-    )
+    )[0]
     assert max_turns_for(config, load_agents(Path("/nowhere"), BUILT_IN)["lint"], wish) == turns
 
 

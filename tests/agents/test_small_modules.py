@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.inputs.packet_extensions import checked_extensions
 from remora.agents.inputs.target_location import line_ranges, locate_target
+from remora.agents.loop.packet_updates import checked_extensions
 from remora.agents.loop.stop_rules import StopRules, TurnCounts, raw_size
 from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
 from remora.memory.delta import PacketDelta, new_action

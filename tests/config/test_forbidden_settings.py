@@ -21,7 +21,7 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         environ=environ,
         flags={},
         operations=BUILT_IN.settings,
-    )
+    )[0]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.config.known_operations import default_config
 from remora.config.loading import api_key, api_keys, load_config
 from remora.config.schema import Config
+from remora.config.template import default_config
 from remora.errors import ConfigError, DiskError
 
 
@@ -37,7 +37,7 @@ class Files:
             environ=environ or {},
             flags=flags or {},
             operations=BUILT_IN.settings,
-        )
+        )[0]
 
     def fault(self, **layers: Any) -> str:
         """The error's message without the folder's name, and its hint."""
@@ -100,7 +100,6 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
         "postgres": {"lease_s": 30},
         "redaction": {"rules": []},
         "workspace": {
-            "driver": "auto",
             "require_isolation": 0,
             "allow_unsandboxed": False,
             "include": [],
@@ -320,7 +319,7 @@ def test_files_that_cannot_be_read(files: Files, tmp_path: Path) -> None:
                 environ={},
                 flags={},
                 operations=BUILT_IN.settings,
-            )
+            )[0]
         assert raised.value.message == f"{path}: {kind}"
     with pytest.raises(DiskError, match="too long"):
         load_config(
@@ -329,7 +328,7 @@ def test_files_that_cannot_be_read(files: Files, tmp_path: Path) -> None:
             environ={},
             flags={},
             operations=BUILT_IN.settings,
-        )
+        )[0]
 
 
 @given(
@@ -354,7 +353,7 @@ def test_flags_give_a_config_or_an_error(value: object) -> None:
                 environ={},
                 flags={key: value},
                 operations=BUILT_IN.settings,
-            )
+            )[0]
         except ConfigError as refused:
             assert_names(refused, f"flag {key}: ")
         else:

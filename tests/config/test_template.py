@@ -8,11 +8,10 @@ import yaml
 from pydantic import BaseModel
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.config.known_operations import config_schema, default_config
 from remora.config.loading import load_config
 from remora.config.messages import known_keys
 from remora.config.schema import Config
-from remora.config.template import commented_yaml
+from remora.config.template import commented_yaml, config_schema, default_config
 
 
 def uncommented() -> str:
@@ -33,7 +32,7 @@ def test_as_it_is_written_it_sets_nothing(tmp_path: Path) -> None:
     assert yaml.safe_load(commented_yaml(BUILT_IN.settings)) is None
     assert load_config(
         user_file=path, project_file=path, environ={}, flags={}, operations=BUILT_IN.settings
-    ) == default_config(BUILT_IN.settings)
+    )[0] == default_config(BUILT_IN.settings)
 
 
 def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
@@ -41,7 +40,7 @@ def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
     path.write_text(uncommented())
     assert load_config(
         user_file=path, project_file=None, environ={}, flags={}, operations=BUILT_IN.settings
-    ) == default_config(BUILT_IN.settings)
+    )[0] == default_config(BUILT_IN.settings)
     assert dotted(yaml.safe_load(uncommented())) == {
         key
         for key in known_keys(Config)

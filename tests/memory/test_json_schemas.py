@@ -2,8 +2,7 @@
 
 from jsonschema import Draft202012Validator
 
-from remora.memory.events import PAYLOADS
-from remora.memory.json_schemas import event_schema, packet_schema
+from remora.memory.events import PAYLOADS, event_schema, packet_schema
 from remora.memory.packet import DecisionPacket, packet_json
 
 

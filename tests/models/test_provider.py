@@ -16,8 +16,7 @@ from remora.models.client.server_probe import find_local_servers
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.server_process import RunningServer, ServerOptions, ServerProcess
-from remora.models.no_model import NoModel
-from remora.models.protocol import Capabilities, Decoding, Request
+from remora.models.protocol import Capabilities, Decoding, NoModel, Request
 from remora.models.provider import check_model, open_model
 
 MESSAGES = (Message(role="user", content="A or B?"),)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.agents.fork_point import fork_point_at
+from remora.agents.fork import fork_point_at
 from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre
 from tests.agents.test_resume import (

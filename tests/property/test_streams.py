@@ -28,8 +28,9 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
     decode_event,
+    event_schema,
+    packet_schema,
 )
-from remora.memory.json_schemas import event_schema, packet_schema
 from remora.memory.packet import (
     PINNED,
     Candidate,

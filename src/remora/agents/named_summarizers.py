@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from remora.memory.caller_events import raw_output_of
 from remora.memory.canonical import canonical
 from remora.memory.encode_values import encode_value, encoded_sha256
-from remora.memory.plain_events import raw_output_of
 from remora.memory.summarizers import (
     DefaultSummarizer,
     LinterSummarizer,

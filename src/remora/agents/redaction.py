@@ -1,44 +1,9 @@
-"""Redaction of model answers, tool arguments and changed files."""
+"""Refusal of tool arguments and changed files that contain placeholders for secrets."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from remora.models.protocol import Answer, Capabilities, Model, Request, TokenCounter
 from remora.trace.redact.placeholder import new_placeholders
-from remora.trace.redact.redactor import Redactor
-
-
-class RedactedModel:
-    """Wraps a model and redacts its answers, so that agents act only on recorded text."""
-
-    def __init__(self, model: Model, redact: Redactor) -> None:
-        self._model = model
-        self._redact = redact
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._model.capabilities
-
-    @property
-    def context(self) -> int | None:
-        return self._model.context
-
-    @property
-    def counter(self) -> TokenCounter:
-        return self._model.counter
-
-    def describe(self) -> dict[str, Any]:
-        return self._redact.clean(self._model.describe())
-
-    async def ask(self, request: Request) -> Answer:
-        return self._redact.clean(await self._model.ask(request))
-
-    async def aclose(self) -> None:
-        await self._model.aclose()
 
 
 def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:

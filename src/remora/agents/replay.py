@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.custom_checks import run_check
 from remora.agents.named_summarizers import ScriptSummarizer
+from remora.agents.verification import run_check
 from remora.errors import (
     DiskError,
     NotFound,

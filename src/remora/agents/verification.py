@@ -1,17 +1,18 @@
 """Verifies a submission with built-in checks and checks defined by the project."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from remora.agents.custom_checks import check_inputs, run_check
+from remora.agents.named_summarizers import EPOCH
 from remora.agents.redaction import placeholder_in_files
 from remora.operations.checks import broken_code
-from remora.operations.submission import Check, Submission
-from remora.pym import Script, one_line
+from remora.operations.submission import Check, Findings, Submission
+from remora.pym import Limits, Script, one_line
+from remora.text import escape_surrogates
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,3 +78,74 @@ def _run_check(
     detail = run_check(script, facts, contents.__getitem__)
     record = {"script_sha256": script.sha256, "inputs": facts}
     return CheckResult(name=name, ok=not detail, detail=detail, script=record)
+
+
+Files = Mapping[str, tuple[bytes | None, bytes | None]]
+Contents = Callable[[str], bytes]
+"""Return a file's bytes by their SHA-256."""
+
+
+def check_inputs(
+    script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
+) -> dict[str, Any]:
+    """Return the inputs that the script declares, in the form in which they are recorded.
+
+    Available inputs are `files`, `target`, `findings_before` and `findings_after`. File contents
+    are recorded as SHA-256 hashes.
+    """
+    facts: Mapping[str, Callable[[], Any]] = {
+        "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
+        "target": lambda: dict(target),
+        "findings_before": lambda: list(_findings(files, before)),
+        "findings_after": lambda: list(_findings(files, after)),
+    }
+    declared = {spec.name for spec in script.inputs}
+    return {name: make() for name, make in facts.items() if name in declared}
+
+
+def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
+    """Run a check script on recorded `facts`. Return the problem, or an empty string if it passes.
+
+    The check passes only if the script returns true. An error, an exceeded limit or any other
+    return value is a failure. The script has no host functions. Raises whatever `content` raises if
+    a file is missing.
+    """
+    given = dict(facts)
+    try:
+        if "files" in given:
+            given["files"] = [_texts(file, content) for file in given["files"]]
+    except UnicodeDecodeError:
+        return f"{script.label}: a file is not UTF-8 text"
+    run = script.run(given, {}, limits=Limits(), clock=EPOCH, seed=0)
+    if run.error is not None:
+        return run.error.message
+    if run.value is True:
+        return ""
+    if isinstance(run.value, str) and run.value.strip():
+        return escape_surrogates(one_line(run.value))
+    got = escape_surrogates(one_line(repr(run.value)))
+    return f"{script.label}: returned {got}; expected true, or a text that describes the fault"
+
+
+def _hashes(path: str, before: bytes | None, after: bytes | None) -> dict[str, str | None]:
+    return {"path": path, "before": _hash(before), "after": _hash(after)}
+
+
+def _hash(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
+
+
+def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
+    sides = {side: file[side] for side in ("before", "after")}
+    texts = {
+        side: None if digest is None else content(digest).decode("utf-8-sig")
+        for side, digest in sides.items()
+    }
+    return {"path": file["path"], **texts}
+
+
+def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
+    """Yield the findings in changed Python files. Other files have the same findings as before."""
+    for path in sorted(files):
+        if path.endswith((".py", ".pyi")):
+            yield from ({**finding, "path": path} for finding in lint(path))

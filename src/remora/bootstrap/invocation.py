@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.config.key_variables import KEY_VARIABLES
 from remora.config.pyproject import has_settings, read_settings
-from remora.config.user_folders import UserFolders
+from remora.config.user_folders import KEY_VARIABLES, UserFolders
 from remora.errors import ConfigError, UsageError
 from remora.files.project_root import find_root
 from remora.operations.base import Operations
@@ -112,7 +111,7 @@ def open_config(invocation: Invocation, root: Path) -> "Config":
 
 def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
     """Return the configuration for `root`, and the origin of each setting that is not a default."""
-    from remora.config.loading import load_with_places
+    from remora.config.loading import load_config
     from remora.models.agreed_addresses import with_agreed
 
     invocation.check_config_file()
@@ -124,7 +123,7 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
             f"{project} is a link to a file outside the project",
             hint="replace the link with the file",
         )
-    config, places = load_with_places(
+    config, places = load_config(
         user_file=user if lexists(user) else None,
         project_file=project if lexists(project) else None,
         environ=invocation.environ,

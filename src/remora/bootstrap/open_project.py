@@ -76,7 +76,7 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
     """
     import hmac
 
-    from remora.config.key_variables import KEY_VARIABLES
+    from remora.config.user_folders import KEY_VARIABLES
     from remora.trace.redact.redactor import Redactor
     from remora.trace.redact.rule import UserRule
 
@@ -138,7 +138,7 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     ConfigError if the project chooses its address and the user has not agreed.
     """
     from remora.models.agreed_addresses import require_agreed
-    from remora.models.no_model import NoModel
+    from remora.models.protocol import NoModel
     from remora.models.provider import open_larger
     from remora.runs.execution.run import LARGER
 

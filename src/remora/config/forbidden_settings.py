@@ -7,8 +7,8 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
-from remora.config.key_variables import KEY_VARIABLES
 from remora.config.schema import MAX_COUNT, NO_MODEL, Config
+from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
 

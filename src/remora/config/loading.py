@@ -12,10 +12,10 @@ from remora.config.forbidden_settings import (
     kept_from_user,
     without_model,
 )
-from remora.config.key_variables import KEY_VARIABLES
-from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
 from remora.config.schema import NO_MODEL, Config
+from remora.config.template import OperationModels, default_config
+from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 
@@ -42,35 +42,7 @@ class _Layers(NamedTuple):
     places: dict[KeyPath, str]
 
 
-def load_config(
-    *,
-    user_file: Path | None,
-    project_file: Path | None,
-    environ: Mapping[str, str],
-    flags: Mapping[str, Any],
-    operations: OperationModels,
-    project_table: ParsedYaml | None = None,
-) -> Config:
-    """Return the configuration merged from all layers.
-
-    A file that is None is skipped. All other files must exist. `project_table` is the
-    `[tool.remora]` table of pyproject.toml, which can be used instead of a project file. `flags`
-    have dotted keys such as `runner.max_turns`, and flags whose value is None are ignored.
-    `operations` maps the name of each operation to its settings model. Raises ConfigError with the
-    position of every error in the first invalid layer, and DiskError if a file cannot be read.
-    """
-    config, _ = load_with_places(
-        user_file=user_file,
-        project_file=project_file,
-        environ=environ,
-        flags=flags,
-        operations=operations,
-        project_table=project_table,
-    )
-    return config
-
-
-def load_with_places(  # noqa: PLR0913 (one keyword for each layer)
+def load_config(  # noqa: PLR0913 (one keyword for each layer)
     *,
     user_file: Path | None,
     project_file: Path | None,
@@ -80,11 +52,16 @@ def load_with_places(  # noqa: PLR0913 (one keyword for each layer)
     project_table: ParsedYaml | None = None,
     takes_model: bool = True,
 ) -> tuple[Config, dict[KeyPath, str]]:
-    """Return the result of `load_config`, and the place of each setting that overrides a
-    default.
+    """Return the configuration merged from all layers, and the place of each setting that overrides
+    a default.
 
-    If `takes_model` is false, or if the user's file disables models, the project's settings that
-    choose or enable one are ignored.
+    A file that is None is skipped. All other files must exist. `project_table` is the
+    `[tool.remora]` table of pyproject.toml, which can be used instead of a project file. `flags`
+    have dotted keys such as `runner.max_turns`, and flags whose value is None are ignored.
+    `operations` maps the name of each operation to its settings model. If `takes_model` is false,
+    or if the user's file disables models, the project's settings that choose or enable one are
+    ignored. Raises ConfigError with the position of every error in the first invalid layer, and
+    DiskError if a file cannot be read.
     """
     defaults = default_config(operations)
     layers = _Layers(defaults.model_dump(), defaults, {}, {})

@@ -1,12 +1,22 @@
-"""Per-user folders for configuration, cache, state and runtime files."""
+"""What the environment says of the user: folders, and the variables that contain API keys."""
 
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from remora.errors import ConfigError
+
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "model": ("REMORA_API_KEY", "OPENAI_API_KEY"),
+        "escalation": ("REMORA_ESCALATION_API_KEY",),
+    }
+)
+"""For each section with an address: the variables that can contain its API key. The first one is
+named in messages."""
 
 
 def make_private(folder: Path) -> None:

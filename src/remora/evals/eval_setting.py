@@ -6,9 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.packet_only import PACKET_ONLY
-from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, RENDERERS
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LONG_TRACK, PACKET_ONLY, RENDERERS
 
 RENDERER_NAMES = {
     name.partition("/")[0]: name

@@ -20,8 +20,7 @@ from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import AgentStart, Event, Payload, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, first_packet
-from remora.memory.prompt.history import HISTORY_TYPES
-from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS, reads_history
+from remora.memory.prompt.render import HISTORY_TYPES, RENDERER_STRATEGIES, RENDERERS, reads_history
 from remora.memory.summarizers import Summarizer
 from remora.models.protocol import Strategy, TokenCounter
 from remora.tools.result_contract import ToolResult, as_result, is_contract

@@ -6,8 +6,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from remora.errors import OutsideError, UsageError
-from remora.files.git import git_command, git_output
-from remora.files.git_network import run_with_network
+from remora.files.git import git_command, git_output, run_with_network
 
 _REFS = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
 """Branches and tags, also those that were moved."""

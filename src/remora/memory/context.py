@@ -10,9 +10,9 @@ from msgspec import UNSET, UnsetType
 from remora.memory import delta as make
 from remora.memory import tool_results
 from remora.memory.budget import fit
+from remora.memory.caller_events import check_event, check_tool, delta_of_plain_event, raw_output_of
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
-from remora.memory.event_validation import check_event, check_tool
 from remora.memory.events import Event
 from remora.memory.packet import (
     GOAL_LIMIT,
@@ -21,7 +21,6 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
 )
-from remora.memory.plain_events import delta_of_plain_event, raw_output_of
 from remora.memory.projection import apply
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer

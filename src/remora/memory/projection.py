@@ -8,9 +8,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from remora.memory.budget import TRIM
+from remora.memory.caller_events import check_event
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
-from remora.memory.event_validation import check_event
 from remora.memory.events import AgentStart, Event, Recovered, payload
 from remora.memory.packet import (
     MAX_ACTIONS,

@@ -5,6 +5,8 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from remora.chat import Message, ToolCall, ToolSchema, Usage
+from remora.errors import ModelError
+from remora.models.token_counters import UpperBound
 
 Strategy = Literal["grammar", "tool_call", "string_tool_call", "completion", "rules"]
 
@@ -131,3 +133,29 @@ def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
     if usage.prompt_tokens is None:
         return False
     return usage.prompt_tokens < (counted if exact else counted / 5)
+
+
+NAME = "none"
+"""The recorded name of the model, and the value of `--model none`."""
+
+
+class NoModel:
+    """A `Model` that fails every request. Its `hint` explains how to add a model."""
+
+    name = NAME
+    context: int | None = None
+    capabilities = Capabilities()
+
+    def __init__(self, hint: str = "") -> None:
+        self.hint = hint
+        self.counter: TokenCounter = UpperBound()
+
+    def describe(self) -> dict[str, Any]:
+        """Return the data that identifies the model in a stream."""
+        return {"provider": "none", "name": self.name, "counter": self.counter.name}
+
+    async def ask(self, request: Request) -> Answer:  # noqa: ARG002 (signature of Model)
+        raise ModelError("no model is available", hint=self.hint)
+
+    async def aclose(self) -> None:
+        """Do nothing, because there are no connections."""

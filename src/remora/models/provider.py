@@ -12,8 +12,7 @@ import msgspec
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
 from remora.models.embedded.weights import CAPABILITIES, CONTEXT, require_engine
-from remora.models.no_model import NAME, NoModel
-from remora.models.protocol import Model
+from remora.models.protocol import NAME, Model, NoModel
 
 if TYPE_CHECKING:
     from remora.config.schema import EscalationConfig, ModelConfig

@@ -1,9 +1,8 @@
 """Loads, type-checks and runs `.pym` scripts in a sandbox with resource limits."""
 
-from remora.pym.batch_check import ScriptChecks
 from remora.pym.limits import Limits
 from remora.pym.run_outcome import HostCall, ScriptRun, one_line
-from remora.pym.script import Script, examine, load, load_bytes, load_source, replay
+from remora.pym.script import Script, ScriptChecks, examine, load, load_bytes, load_source, replay
 from remora.pym.specs import ExternalSpec, InputSpec, Parameter
 from remora.pym.stubs import Input, external
 

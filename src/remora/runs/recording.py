@@ -33,8 +33,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import GOAL_LIMIT, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
-from remora.memory.prompt.packet_only import INSTRUCTIONS, PACKET_ONLY
-from remora.memory.prompt.render import render
+from remora.memory.prompt.render import INSTRUCTIONS, PACKET_ONLY, render
 from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start

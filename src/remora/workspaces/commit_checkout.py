@@ -10,8 +10,7 @@ from typing import NamedTuple
 from remora.config.user_folders import make_private
 from remora.errors import NotFound, OutsideError
 from remora.files.file_lock import locked
-from remora.files.git import git_command, git_output
-from remora.files.git_network import run_with_network
+from remora.files.git import git_command, git_output, run_with_network
 from remora.workspaces.repository_cache import (
     UNUSED,
     new_folder,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remora.agents.definition.agent import Agent
-from remora.agents.fork_point import fork_point_at
+from remora.agents.fork import fork_point_at
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentError,

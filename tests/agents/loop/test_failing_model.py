@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remora.agents.definition.agent import Agent
-from remora.agents.fork_point import fork_point_at
+from remora.agents.fork import fork_point_at
 from remora.errors import ModelError
 from remora.memory.events import AgentError, Escalation, ModelRequest, ToolCalled
 from remora.models.protocol import Request

@@ -44,7 +44,7 @@ def measured(arms: Sequence[ArmResult]) -> list[MeasuredModel]:
 def config() -> Config:
     return load_config(
         user_file=None, project_file=None, environ={}, flags={}, operations=BUILT_IN.settings
-    )
+    )[0]
 
 
 def test_a_model_is_compared_with_rules() -> None:

@@ -3,8 +3,7 @@
 from remora.chat import ToolSchema
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.history import HISTORY
-from remora.memory.prompt.render import reads_history, render
+from remora.memory.prompt.render import HISTORY, reads_history, render
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
 

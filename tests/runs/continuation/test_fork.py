@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.agents.definition.agent import load_agent
-from remora.agents.fork import with_agent
-from remora.agents.fork_point import fork_point_at
+from remora.agents.fork import fork_point_at, with_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
 from remora.ids import agent_id

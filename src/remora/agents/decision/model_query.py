@@ -14,8 +14,7 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
-from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.render import render
+from remora.memory.prompt.render import LONG_TRACK, render
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
@@ -23,10 +22,11 @@ _SAMPLING_TEMPERATURE = 0.8
 
 
 class Recorder(NamedTuple):
-    """Functions that append a payload to the stream, in a turn, and flush the stream."""
+    """Functions that append a payload to the stream, in a turn, flush it, and redact answers."""
 
     emit: Callable[[Payload, int], object]
     flush: Callable[[], None]
+    clean: Callable[[Answer], Answer]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ async def query_model(
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
-    recorder.emit(_response_event(answer), shown.turn)
+    recorder.emit(_response_event(recorder.clean(answer)), shown.turn)
     return None
 
 

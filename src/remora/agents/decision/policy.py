@@ -1,29 +1,57 @@
-"""Decides by rule if there is only one choice, and otherwise from the model's answer."""
+"""Decides by rule, or from a model's answer. Also the recorded steps towards a decision."""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.query_settings import Rung
-from remora.agents.decision.steps import Exchange
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.delta import candidate
-from remora.memory.events import AgentError, ModelRequest, ToolCalled
+from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.models.decoding.call_validation import BadCall
 from remora.models.protocol import is_truncated
 
+
+class Exchange(NamedTuple):
+    """A request, its answer, and the candidates that the request showed."""
+
+    request: ModelRequest
+    response: ModelResponse
+    candidates: tuple[Candidate, ...]
+
+
+class Tried(NamedTuple):
+    """The candidates that are left after all were tried. Empty if none passed the checks.
+
+    `trials` contains the recorded end of each trial.
+    """
+
+    kept: tuple[Candidate, ...]
+    trials: list[dict[str, Any]]
+
+    @property
+    def problem(self) -> str:
+        """Why the first candidate that failed did so, or an empty string."""
+        return next((str(one["detail"]) for one in self.trials if one.get("detail")), "")
+
+
+class Escalated(NamedTuple):
+    """The turn was passed on to the larger model."""
+
+    reason: str
+
+
+Step = Exchange | Tried | Escalated
+
+
 Decision = ToolCalled | AgentError
 """The turn's call, or the error that prevented one."""
-
-
-def decide_by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:
-    """Choose the only candidate if it is complete. Return None if a model has to choose."""
-    return _candidate(packet, 0) if _single(packet, tools) else None
 
 
 def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled:
@@ -31,29 +59,11 @@ def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
 
     If no candidate is complete, return a call that submits the changes made so far.
     """
-    for index, one in enumerate(packet.candidate_actions):
-        if is_complete(one, tools):
-            return _candidate(packet, index)
+    offered = enumerate(packet.candidate_actions)
+    index, chosen = next((each for each in offered if is_complete(each[1], tools)), (None, None))
     return ToolCalled(
-        tool=SUBMIT,
-        args={"summary": NEEDS_MODEL},
-        decided_by="rule",
-        candidates=len(packet.candidate_actions),
-        packet_sha256=canonical_sha256(packet),
-        trim=0,
-    )
-
-
-def _single(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> bool:
-    candidates = packet.candidate_actions
-    return len(candidates) == 1 and is_complete(candidates[0], tools)
-
-
-def _candidate(packet: DecisionPacket, index: int) -> ToolCalled:
-    chosen = packet.candidate_actions[index]
-    return ToolCalled(
-        tool=chosen.tool,
-        args=chosen.args,
+        tool=SUBMIT if chosen is None else chosen.tool,
+        args={"summary": NEEDS_MODEL} if chosen is None else chosen.args,
         decided_by="rule",
         candidates=len(packet.candidate_actions),
         choice=index,

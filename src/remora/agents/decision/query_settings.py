@@ -7,8 +7,7 @@ import msgspec
 from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL
 from remora.errors import ConfigError, ModelError
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
-from remora.models.no_model import NoModel
-from remora.models.protocol import Model, Strategy
+from remora.models.protocol import Model, NoModel, Strategy
 
 ANSWER_TOKENS = 200
 """Maximum tokens of an answer."""

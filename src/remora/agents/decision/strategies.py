@@ -18,8 +18,7 @@ from remora.models.decoding.functiongemma_calls import (
     typed_arguments,
 )
 from remora.models.decoding.grammar import tool_call_grammar
-from remora.models.decoding.json_calls import parse_json_call
-from remora.models.decoding.native_calls import read_native_call
+from remora.models.decoding.json_calls import parse_json_call, read_native_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]

@@ -14,8 +14,7 @@ from remora.agents.definition.agent_yaml import (
     ScriptReference,
     read_definition,
 )
-from remora.agents.definition.script_inputs import HARNESS_INPUTS
-from remora.agents.definition.scripts import load_scripts
+from remora.agents.definition.scripts import HARNESS_INPUTS, load_scripts
 from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
 from remora.code.syntax.node_patterns import nearest

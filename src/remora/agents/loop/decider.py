@@ -13,15 +13,17 @@ from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
+    Escalated,
+    Exchange,
+    Step,
+    Tried,
     decide_by_answer,
-    decide_by_rule,
     decide_without_model,
     problem_of,
     sampled_candidates,
     truncation_of,
 )
 from remora.agents.decision.query_settings import Rung
-from remora.agents.decision.steps import Escalated, Exchange, Step, Tried
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import NO_ANSWER
@@ -72,65 +74,47 @@ class Decider:
         is_open = not offered or not all(is_complete(one, self._schemas) for one in offered)
         main, is_lost = self._rungs[0].settings, self._state.lost_model is not None
         if is_open and main.may_write and not is_lost:
-            written = await self._write()
+            written = (await self._by_rungs(self._written_by))[-1]
             is_call = isinstance(written, ToolCalled) and bool(offered)
             return replace(written, written=True) if is_call else written
-        if len(offered) == 1 and not is_open:
-            return self._ruled(self._packet)
-        if is_open or not main.asks_model:
-            return decide_without_model(self._packet, self._schemas)
+        if is_open or len(offered) == 1 or not main.asks_model:
+            return self._first()
         if is_lost:
-            call = decide_without_model(self._packet, self._schemas)
-            return replace(call, decided_by="fallback")
+            return replace(self._first(), decided_by="fallback")
         if self._tries:
             await self._try_all(offered, improves=False)
         if len(self._packet.candidate_actions) == 1:
-            return self._ruled(self._packet)
-        return await self._choose()
+            return self._first()
+        return (await self._by_rungs(self._chosen_by))[0]
 
     @property
     def _packet(self) -> DecisionPacket:
         return self._state.context.packet
 
-    def _ruled(self, packet: DecisionPacket) -> Decision:
-        ruled = decide_by_rule(packet, self._schemas)
-        return ruled or decide_without_model(packet, self._schemas)
+    def _first(self) -> ToolCalled:
+        return decide_without_model(self._packet, self._schemas)
 
-    # --- choosing --------------------------------------------------------------------------
+    # --- choosing and writing --------------------------------------------------------------
 
-    async def _choose(self) -> Decision:
-        """Ask models, from the smallest on, until one answers with a valid call."""
-        failed: AgentError | None = None
-        for number, rung in enumerate(self._rungs):
-            if failed is not None:
-                await self._escalate(failed.message)
-            question = Question(strategy=rung.settings.strategy, history=self._state.history)
-            answer = await self._ask(rung, question)
-            decision = (
-                answer
-                if isinstance(answer, AgentError)
-                else decide_by_answer(answer, self._schemas, rung)
-            )
+    async def _by_rungs(self, ask: Callable[[Rung], Awaitable[Decision]]) -> Sequence[Decision]:
+        """Ask models, from the smallest on, until one answers. Return what each of them did."""
+        made: list[AgentError] = []
+        for rung in self._rungs:
+            if made:
+                await self._escalate(made[-1].message)
+            decision = await ask(rung)
             if isinstance(decision, ToolCalled):
-                return replace(decision, decided_by="escalation") if number else decision
-            failed = failed or decision
-        assert failed is not None  # there is at least one rung
-        return failed
+                return [replace(decision, decided_by="escalation") if made else decision]
+            made.append(decision)
+        return made
 
-    # --- writing ---------------------------------------------------------------------------
-
-    async def _write(self) -> Decision:
-        """Ask for the missing arguments, from the smallest model on, until an answer passes."""
-        failed: AgentError | None = None
-        for number, rung in enumerate(self._rungs):
-            if failed is not None:
-                await self._escalate(failed.message)
-            decision = await self._written_by(rung)
-            if isinstance(decision, ToolCalled):
-                return replace(decision, decided_by="escalation") if number else decision
-            failed = decision
-        assert failed is not None  # there is at least one rung
-        return failed
+    async def _chosen_by(self, rung: Rung) -> Decision:
+        """Ask one model to choose a candidate."""
+        question = Question(strategy=rung.settings.strategy, history=self._state.history)
+        answer = await self._ask(rung, question)
+        if isinstance(answer, AgentError):
+            return answer
+        return decide_by_answer(answer, self._schemas, rung)
 
     async def _written_by(self, rung: Rung) -> Decision:
         """Ask one model, and return the first of its answers that passes, or an error."""
@@ -199,6 +183,7 @@ class Decider:
                 Recorder(
                     lambda payload, turn: self._emit(payload, turn, None),
                     self._flush,
+                    self._redact.clean,
                 ),
                 question,
             )
@@ -246,7 +231,7 @@ class Decider:
 
     async def _escalate(self, reason: str) -> None:
         if self._recorded(Escalated) is None:
-            larger = self._rungs[-1].model.describe()
+            larger = self._redact.clean(self._rungs[-1].model.describe())
             self._emit(Escalation(reason=reason, model=larger), self._packet.turn, None)
             self._made(Escalated)
 

@@ -1,7 +1,7 @@
 """The dependencies of an agent, connected by the composition root."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,6 @@ from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.inputs.node_versions import UserFile
-from remora.agents.redaction import RedactedModel
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.operations.submission import Check, Findings
@@ -74,10 +73,3 @@ class AgentDependencies:
         """Return the models to ask, the smallest first."""
         main = Rung(self.model, self.settings)
         return (main,) if self.larger is None else (main, self.larger)
-
-    def with_redacted_models(self) -> "AgentDependencies":
-        """Return the dependencies with models whose answers are redacted before recording."""
-        larger = self.larger
-        if larger is not None:
-            larger = larger._replace(model=RedactedModel(larger.model, self.redact))
-        return replace(self, model=RedactedModel(self.model, self.redact), larger=larger)

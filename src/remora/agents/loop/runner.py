@@ -60,7 +60,7 @@ class AgentRunner:
 
     def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
-        self.dependencies = dependencies.with_redacted_models()
+        self.dependencies = dependencies
         self._redact = dependencies.redact
         self._secret_lines = lru_cache(maxsize=1)(dependencies.redact.lines_with_secrets)
         self._state = AgentState(first_context(job, dependencies), dependencies.blobs)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT, RawOutputs
-from remora.agents.decision.steps import Escalated, Exchange, Step, Tried
+from remora.agents.decision.policy import Escalated, Exchange, Step, Tried
 from remora.agents.loop.stop_rules import (
     NO_ANSWER,
     Ending,
@@ -38,8 +38,7 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import Candidate, DecisionPacket
-from remora.memory.prompt.history import HISTORY_TYPES
-from remora.memory.prompt.render import reads_history
+from remora.memory.prompt.render import HISTORY_TYPES, reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.agents.builtin_tools import RECALL, SUBMIT, RawOutputs, recall
 from remora.agents.definition.agent import Agent
-from remora.agents.definition.script_inputs import HARNESS_INPUTS
+from remora.agents.definition.scripts import HARNESS_INPUTS
 from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256

@@ -14,7 +14,7 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, Change, Event
 from remora.memory.packet import Candidate
-from remora.models.no_model import NoModel
+from remora.models.protocol import NoModel
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
 

@@ -10,7 +10,7 @@ from remora.errors import DiskError, UsageError
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.config.known_operations import OperationModels
+    from remora.config.template import OperationModels
 
 _SCHEMA = ".remora/config.schema.json"
 
@@ -49,7 +49,7 @@ def _write_schema(path: Path, operations: "OperationModels") -> None:
     """Write the schema for editors, replacing an older schema. Raises OSError if this fails."""
     import json
 
-    from remora.config.known_operations import config_schema
+    from remora.config.template import config_schema
 
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(config_schema(operations), indent=1) + "\n", encoding="utf-8")

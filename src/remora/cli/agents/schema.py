@@ -9,13 +9,13 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import print_json
 
 _SCHEMAS = {
-    "packet": ("remora.memory.json_schemas", "packet_schema"),
-    "event": ("remora.memory.json_schemas", "event_schema"),
+    "packet": ("remora.memory.events", "packet_schema"),
+    "event": ("remora.memory.events", "event_schema"),
     "node": ("remora.hub.node", "node_schema"),
     "agent": ("remora.agents.definition.agent_yaml", "definition_schema"),
     "check": ("remora.runs.report.check_document", "check_schema"),
     "line": ("remora.runs.records.run_events", "lines_schema"),
-    "config": ("remora.config.known_operations", "config_schema"),
+    "config": ("remora.config.template", "config_schema"),
 }
 """Schemas by name, each with its module and function, imported when the schema is printed."""
 

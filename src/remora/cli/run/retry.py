@@ -42,7 +42,7 @@ def retry(
     """
     from remora.bootstrap.open_project import model_flags
     from remora.cli.run.foreground_run import print_run_results, run_to_end
-    from remora.models.no_model import NAME
+    from remora.models.protocol import NAME
     from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run

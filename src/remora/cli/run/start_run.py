@@ -29,8 +29,7 @@ from remora.cli.views.run_view import run_lines
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.models.agreed_addresses import require_agreed
-from remora.models.no_model import NoModel
-from remora.models.protocol import Model
+from remora.models.protocol import Model, NoModel
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.source_files import is_notebook

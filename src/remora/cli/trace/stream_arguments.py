@@ -41,5 +41,5 @@ def signer_of(options: Options) -> "Signer | None":
         environ=os.environ,
         flags={},
         operations=invocation.operations.settings,
-    )
+    )[0]
     return load_signer(os.environ, config.runner.memory.signing_key_file)

@@ -7,7 +7,7 @@ from remora.config.schema import Config
 from remora.evals.restore.arms import Arm
 from remora.evals.restore.scores import Estimate, counts_of, differences
 from remora.evals.restore.slot_results import ArmResult, RestoreReport
-from remora.models.no_model import NAME
+from remora.models.protocol import NAME
 from remora.runs.records.measured_models import MeasuredModel, ModelUse
 
 _RESTORED = "restored"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from remora.config.key_variables import KEY_VARIABLES
+from remora.config.user_folders import KEY_VARIABLES
 
 _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 _PACKAGES = Path(__file__).resolve().parents[3]

@@ -16,39 +16,23 @@ prompt. Every text value is enclosed in a pair of `<escape>` tokens.
 from collections.abc import Sequence
 from typing import Any
 
-from remora.chat import AnswerForm, ToolSchema
-from remora.memory.events import Event
+from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import RenderedRequest, chat_request
+from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.lines import packet_lines
 
-_DEVELOPER = "You are a model that can do function calling with the following functions"
+DEVELOPER = "You are a model that can do function calling with the following functions"
 
 
-def render_functiongemma(
-    packet: DecisionPacket,
-    tools: Sequence[ToolSchema],
-    _form: AnswerForm,
-    _history: Sequence[Event],
-) -> RenderedRequest:
+def functiongemma_prompt(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> RenderedRequest:
     """Render the complete prompt."""
     declarations = "".join(map(function_declaration, tools))
     user = neutralize_control_tokens(packet_lines(packet))
     return RenderedRequest(
-        prompt=f"<start_of_turn>developer\n{_DEVELOPER}{declarations}<end_of_turn>\n"
+        prompt=f"<start_of_turn>developer\n{DEVELOPER}{declarations}<end_of_turn>\n"
         f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
     )
-
-
-def render_functiongemma_tools(
-    packet: DecisionPacket,
-    _tools: Sequence[ToolSchema],
-    _form: AnswerForm,
-    _history: Sequence[Event],
-) -> RenderedRequest:
-    """Render the messages of a request that declares the tools natively."""
-    return chat_request([_DEVELOPER], packet_lines(packet))
 
 
 def function_declaration(tool: ToolSchema) -> str:

@@ -1,30 +1,14 @@
-"""The `lines/1` renderer, which shows the packet as short lines to use fewer tokens than JSON."""
+"""A packet as short lines of text, which use fewer tokens than JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from remora.chat import AnswerForm, ToolSchema
 from remora.memory.canonical import json_text
-from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
-
-
-def render_lines(
-    packet: DecisionPacket,
-    tools: Sequence[ToolSchema],
-    form: AnswerForm,
-    _history: Sequence[Event],
-) -> RenderedRequest:
-    """Render the system message with the tools, and then the packet.
-
-    The most variable part of the packet comes last.
-    """
-    return chat_request(instructions(tools, form), packet_lines(packet))
 
 
 def packet_lines(packet: DecisionPacket) -> str:
-    """Return the packet as lines of text."""
+    """Return the packet as lines of text. The most variable part comes last."""
     return "\n".join(
         [
             *target_lines(packet),

@@ -1,32 +1,45 @@
-"""Rendering of packets with the renderer recorded in the stream.
+"""Rendering of packets with the renderer recorded in the stream, so that requests are reproducible.
 
-This makes every request reproducible.
+- `lines/1` shows the packet as short lines to use fewer tokens than JSON, and `json/1` as JSON
+  without empty fields.
+- `history/1` shows the raw output of all tool calls. It is only used for comparisons
+  (`runner.memory.enabled: false`), because the prompt grows with every turn.
+- `long_track/1` is for the larger model: it shows the packet after as much of the history as fits.
+- `packet/1` is for agents of other programs. It shows the packet and no text of Remora's. The
+  system message is the packet's extension `instructions`, which the program gave. Tools are
+  declared by the program and not listed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from remora.chat import ANSWER_FORMS, AnswerForm, ToolSchema
-from remora.memory.events import Event
+from remora.chat import ANSWER_FORMS, AnswerForm, Message, ToolSchema
+from remora.memory.canonical import json_text
+from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import RenderedRequest
-from remora.memory.prompt.functiongemma import (
-    render_functiongemma,
-    render_functiongemma_tools,
+from remora.memory.prompt.base import (
+    RenderedRequest,
+    chat_request,
+    instructions,
+    prompt_context,
+    without_empty_fields,
 )
-from remora.memory.prompt.history import (
-    HISTORY,
-    LONG_TRACK,
-    render_history,
-    render_long_track,
-)
-from remora.memory.prompt.json import render_json
-from remora.memory.prompt.lines import render_lines
-from remora.memory.prompt.packet_only import PACKET_ONLY, render_packet_only
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
+from remora.memory.prompt.functiongemma import DEVELOPER, functiongemma_prompt
+from remora.memory.prompt.lines import candidate_lines, packet_lines, target_lines
 
+HISTORY = "history/1"
+LONG_TRACK = "long_track/1"
+PACKET_ONLY = "packet/1"
 FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
+HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
+"""Types of the events that the history shows."""
+INSTRUCTIONS = "instructions"
+"""The extension that `packet/1` shows as the system message."""
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,17 +57,67 @@ class Renderer(msgspec.Struct, frozen=True, kw_only=True):
     reads_history: bool = False
 
 
+_Text = Callable[[DecisionPacket, Sequence[Event]], str]
+
+
+def _chat(text: _Text) -> Callable[..., RenderedRequest]:
+    """Return a renderer of a system message with the tools, and of a text as the user message."""
+    return lambda packet, tools, form, history: chat_request(
+        instructions(tools, form), text(packet, history)
+    )
+
+
+def _json_text(packet: DecisionPacket, _history: Sequence[Event]) -> str:
+    return json_text(without_empty_fields(prompt_context(packet)))
+
+
+def _history_text(packet: DecisionPacket, history: Sequence[Event]) -> str:
+    """Return the goal and target, all calls with their raw output, and the candidates."""
+    return "\n".join([*target_lines(packet), *_event_lines(history), *candidate_lines(packet)])
+
+
+def _long_track_text(packet: DecisionPacket, history: Sequence[Event]) -> str:
+    earlier = ["History:", *_event_lines(history)] if history else []
+    return "\n".join([*earlier, packet_lines(packet)])
+
+
+def _event_lines(history: Sequence[Event]) -> Iterator[str]:
+    for event in history:
+        data: dict[str, Any] = msgspec.json.decode(event.data)
+        if event.type == ToolCalled.type:
+            yield f"call: {data['tool']} {json_text(data['args'])}"
+        elif event.type == ToolResulted.type:
+            yield f"result: {json_text(data['raw_output'])}"
+        elif event.type == AgentError.type:
+            yield f"error: {data['message']}"
+
+
+def _packet_only(packet: DecisionPacket, *_: object) -> RenderedRequest:
+    extensions = dict(packet.extensions)
+    given = extensions.pop(INSTRUCTIONS, None)
+    shown = replace(packet, extensions=extensions)
+    user = Message(role="user", content=neutralize_control_tokens(packet_lines(shown)))
+    if not isinstance(given, str):
+        return RenderedRequest(messages=(user,))
+    system = Message(role="system", content=neutralize_control_tokens(given))
+    return RenderedRequest(messages=(system, user))
+
+
 RENDERERS: Mapping[str, Renderer] = MappingProxyType(
     {
-        "lines/1": Renderer(render=render_lines),
-        "json/1": Renderer(render=render_json),
-        "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
-        FUNCTIONGEMMA_TOOLS: Renderer(
-            render=render_functiongemma_tools, strategy="string_tool_call"
+        "lines/1": Renderer(render=_chat(lambda packet, _: packet_lines(packet))),
+        "json/1": Renderer(render=_chat(_json_text)),
+        "functiongemma/1": Renderer(
+            render=lambda packet, tools, *_: functiongemma_prompt(packet, tools),
+            strategy="completion",
         ),
-        HISTORY: Renderer(render=render_history, reads_history=True),
-        LONG_TRACK: Renderer(render=render_long_track, reads_history=True),
-        PACKET_ONLY: Renderer(render=render_packet_only),
+        FUNCTIONGEMMA_TOOLS: Renderer(
+            render=lambda packet, *_: chat_request([DEVELOPER], packet_lines(packet)),
+            strategy="string_tool_call",
+        ),
+        HISTORY: Renderer(render=_chat(_history_text), reads_history=True),
+        LONG_TRACK: Renderer(render=_chat(_long_track_text), reads_history=True),
+        PACKET_ONLY: Renderer(render=_packet_only),
     }
 )
 """All renderers, keyed by their recorded names."""

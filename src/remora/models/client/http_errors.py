@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from remora.config.key_variables import KEY_VARIABLES
+from remora.config.user_folders import KEY_VARIABLES
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import Failure, Reply
 from remora.models.client.server_address import Address

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.fork import fork_start
-from remora.agents.fork_point import ForkPoint, fork_point_at
+from remora.agents.fork import ForkPoint, fork_point_at, fork_start
 from remora.agents.job import Job
 from remora.errors import HostError, NotFound, UsageError
 from remora.files.reserved_names import reserved

@@ -5,8 +5,7 @@ from collections.abc import Collection
 import msgspec
 
 from remora.agents.definition.agent import Agent, definition_record
-from remora.agents.fork import restart_start
-from remora.agents.fork_point import fork_point_at
+from remora.agents.fork import fork_point_at, restart_start
 from remora.agents.job import AgentResult, Job
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from contextlib import closing
 
-from remora.agents.fork import fork_start, restart_start
-from remora.agents.fork_point import fork_point_at
+from remora.agents.fork import fork_point_at, fork_start, restart_start
 from remora.agents.job import Job
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentStart

@@ -11,8 +11,7 @@ from remora.agents.decision.query_settings import (
 )
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
-from remora.memory.prompt.history import LONG_TRACK
-from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LONG_TRACK
 from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 

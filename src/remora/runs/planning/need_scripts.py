@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 
 from remora.agents.definition.agent import Agent
-from remora.agents.definition.script_inputs import needs_input
+from remora.agents.definition.scripts import needs_input
 from remora.agents.named_summarizers import EPOCH
 from remora.code.syntax.nodes import Module, Node, own_lines
 from remora.errors import HostError

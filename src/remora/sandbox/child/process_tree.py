@@ -3,7 +3,7 @@
 import os
 import time
 
-from remora.sandbox.child.signal_numbers import signals
+from remora.sandbox.child.syscalls import signals
 
 _KILL_SECONDS = 5.0
 

@@ -8,7 +8,6 @@ import resource
 import select
 
 from remora.sandbox.child import (
-    bubblewrap,
     landlock,
     mount_view,
     namespaces,
@@ -20,14 +19,57 @@ from remora.sandbox.child.command_record import (
     LANDLOCK,
     LIMITS_ONLY,
     NAMESPACES,
+    PRIVATE_BYTES,
     PRIVATE_FOLDERS,
     CommandRecord,
 )
-from remora.sandbox.child.signal_numbers import signals
+from remora.sandbox.child.syscalls import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_BUBBLEWRAP = (
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+)
+
+
+def bubblewrap_argv(record: CommandRecord) -> list[str]:
+    """Return the `bwrap` command line that runs the command."""
+    words = [record.bwrap, *_BUBBLEWRAP]
+    words += ["--dev", "/dev", "--proc", "/proc"]
+    for path in PRIVATE_FOLDERS:
+        words += ["--size", str(PRIVATE_BYTES), "--tmpfs", path]
+    for path, target in record.links.items():
+        words += ["--symlink", target, path]
+    binds = [("--ro-bind", path) for path in record.read]
+    binds += [("--bind", path) for path in (*record.write, *record.scratch)]
+    for option, path in sorted(binds, key=lambda bind: bind[1]):
+        words += [option, path, path]
+    # root can write some files in /proc even without capabilities
+    words += ["--remount-ro", "/proc", "--remount-ro", "/"]
+    words += ["--seccomp", str(syscall_filter.filter_file())]
+    return [*words, "--chdir", record.folder, "--", *record.command]
+
+
+def mount_scratch_layers(record: CommandRecord) -> None:
+    """Mount layers over the scratch folders, in a new mount namespace that `bwrap` inherits."""
+    if not record.scratch:
+        return
+    namespaces.enter_user_namespace(mounts=True)
+    syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+    for path in record.scratch:
+        lower = os.open(path, os.O_PATH)
+        syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={PRIVATE_BYTES},mode=700")
+        mount_view.mount_overlay(f"/proc/self/fd/{lower}", path, f"{path}/0")
+        os.close(lower)
+
 
 _FAILED = 255
 _OOM_SCORE = b"1000"
@@ -100,7 +142,7 @@ def _steps(
             lambda: _fork_and_wait(problem_writer, exit_code_writer),
         )
     if record.level == BUBBLEWRAP:
-        yield "layers over scratch folders", lambda: bubblewrap.mount_scratch_layers(record)
+        yield "layers over scratch folders", lambda: mount_scratch_layers(record)
     yield "limits", lambda: _limit(record)
     if record.level in {LANDLOCK, NAMESPACES}:
         yield "capabilities", syscalls.drop_capabilities
@@ -200,7 +242,7 @@ def _rules(record: CommandRecord) -> list[tuple[str, int]]:
 
 def _run(record: CommandRecord, places: list[str]) -> None:
     os.chdir(record.folder)
-    command = bubblewrap.bubblewrap_argv(record) if record.level == BUBBLEWRAP else record.command
+    command = bubblewrap_argv(record) if record.level == BUBBLEWRAP else record.command
     problem = OSError(errno.ENOENT, "")
     for place in places:
         try:

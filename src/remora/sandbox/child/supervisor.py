@@ -14,8 +14,8 @@ import time
 from remora.sandbox.child import syscalls
 from remora.sandbox.child.command_record import BUBBLEWRAP, NAMESPACES, CommandRecord
 from remora.sandbox.child.process_tree import end_descendants, reap
-from remora.sandbox.child.signal_numbers import signals
 from remora.sandbox.child.start import StartedChild, start_command
+from remora.sandbox.child.syscalls import signals
 
 _BY_SIGNAL = range(129, 129 + 64)
 

@@ -1,7 +1,15 @@
-"""Linux system calls that the standard library does not provide."""
+"""Linux system calls that the standard library does not provide, and signal numbers."""
 
 import ctypes
 import os
+
+TYPE_CHECKING = False  # True for type checkers; `typing` itself is slow to import
+if TYPE_CHECKING:
+    import signal as signals
+else:
+    import _signal as signals  # importing `signal` takes 4 ms
+
+__all__ = ["signals"]
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4

@@ -10,8 +10,7 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.memory.prompt.history import HISTORY_TYPES
-from remora.memory.prompt.render import RENDERERS, reads_history, render
+from remora.memory.prompt.render import HISTORY_TYPES, RENDERERS, reads_history, render
 from remora.trace.verify.verify_report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError

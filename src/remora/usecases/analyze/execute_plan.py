@@ -7,8 +7,7 @@ from typing import Any
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.errors import DiskError
-from remora.models.no_model import NoModel
-from remora.models.protocol import Model
+from remora.models.protocol import Model, NoModel
 from remora.models.provider import model_is_optional, wants_none
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute

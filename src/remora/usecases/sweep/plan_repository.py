@@ -23,7 +23,7 @@ from remora.errors import OutsideError, RemoraError, UsageError
 from remora.files.git import git_output
 from remora.files.git_clone import is_bare, update_clone
 from remora.memory.events import RunEnd
-from remora.models.no_model import NoModel
+from remora.models.protocol import NoModel
 from remora.models.provider import used_provider
 from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.execution.prepared_run import PreparedRun
