@@ -13,7 +13,7 @@ from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch, trailer
 from remora.runs.review.revert import revert
 from remora.runs.review.review import Verdicts
-from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 EVERY = ChangeSetChoice(every=True)
 DONE = UNUSED.replace("    import re\n", "")
@@ -61,9 +61,6 @@ class TestCommits:
             for job, event in zip(shop.view(shop.newest).jobs, reviews, strict=True)
         ]
         assert shop.problems() == []
-
-    def test_the_branch_holds_what_accept_would_have_written(self, shop: Desk) -> None:
-        onto(shop)
         assert "import" not in shop.git("show", "fixes:pkg/a.py")
         modes = shop.git("ls-tree", "-r", "fixes").splitlines()
         assert [line.split()[0] for line in modes] == ["100644", "100755", "100644", "100644"]
@@ -72,11 +69,6 @@ class TestCommits:
         onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
         onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"]))
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
-
-    def test_no_file_of_the_users_is_reported_as_created(self, shop: Desk) -> None:
-        (shop.root / "pkg/a.py").unlink()
-        done = onto(shop)
-        assert (len(done.accepted), done.created) == (4, ())
 
     def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:
         mine = UNUSED + "\n\ndef mine():\n    return 1\n"
@@ -107,18 +99,19 @@ class TestCommits:
         assert len(onto(desk).accepted) == 2
         assert b"\r" not in desk.git("cat-file", "blob", "fixes:a.py").encode()
 
-    def test_no_hook_runs(self, shop: Desk) -> None:
+    def test_no_hook_runs_and_a_lock_or_a_missing_file_of_the_users_is_in_nobodys_way(
+        self, shop: Desk
+    ) -> None:
         for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction"):
             hook = shop.root / ".git" / "hooks" / name
             hook.parent.mkdir(exist_ok=True)
             hook.write_text(f"#!/bin/sh\ntouch {shop.folder}/ran\nexit 1\n")
             hook.chmod(0o755)
-        assert len(onto(shop).accepted) == 4
-        assert not (shop.folder / "ran").exists()
-
-    def test_a_lock_on_the_users_index_is_in_nobodys_way(self, shop: Desk) -> None:
         (shop.root / ".git" / "index.lock").touch()
-        assert len(onto(shop).accepted) == 4
+        (shop.root / "pkg/a.py").unlink()
+        done = onto(shop)
+        assert (len(done.accepted), done.created) == (4, ())
+        assert not (shop.folder / "ran").exists()
 
     def test_it_is_not_in_the_files_and_cannot_be_reverted_there(self, shop: Desk) -> None:
         onto(shop)
@@ -156,21 +149,22 @@ class TestRepositories:
         assert again.notes[0].endswith("already on the branch fixes")
         assert shop.git("rev-parse", "fixes") == tip
 
-    def test_a_merged_branch_is_continued_at_head(self, shop: Desk) -> None:
+    def test_it_begins_at_head_where_it_is_merged_or_head_is_detached(self, shop: Desk) -> None:
         shop.git("branch", "fixes")
-        shop.git("commit", "-q", "--allow-empty", "-m", "on")
-        assert len(onto(shop).accepted) == 4
-        assert shop.git("rev-list", "--count", "HEAD..fixes").strip() == "4"
-
-    def test_a_detached_head_is_where_the_branch_begins(self, shop: Desk) -> None:
         shop.git("switch", "-q", "--detach")
+        shop.git("commit", "-q", "--allow-empty", "-m", "on")
+        head = shop.git("rev-parse", "HEAD")
         assert len(onto(shop).accepted) == 4
         assert shop.git("rev-list", "--count", "HEAD..fixes") == "4"
-        assert shop.git("rev-parse", "HEAD") == shop.git("rev-parse", "main")
+        assert shop.git("rev-parse", "HEAD") == head
 
     @pytest.mark.parametrize(
         ("setting", "value"),
-        [("core.fileMode", "false"), ("core.autocrlf", "input"), ("core.autocrlf", "true")],
+        [
+            pytest.param("core.fileMode", "false", marks=pytest.mark.slow),
+            pytest.param("core.autocrlf", "input", marks=pytest.mark.slow),
+            ("core.autocrlf", "true"),
+        ],
     )
     def test_git_configuration_applies(self, desk: Desk, setting: str, value: str) -> None:
         self.repository(desk).git("config", setting, value)
@@ -186,12 +180,14 @@ class TestRepositories:
             desk, done.replace("\n", ends)
         )
 
+    @pytest.mark.slow
     def test_hashes_may_be_longer(self, desk: Desk) -> None:
         self.repository(desk, "--object-format=sha256").analyze()
         assert len(onto(desk).accepted) == 2
         assert len(desk.git("rev-parse", "fixes")) == 64
         assert "import" not in desk.git("show", "fixes:pkg/a.py")
 
+    @pytest.mark.slow
     def test_a_sparse_checkout_keeps_what_is_not_there(self, desk: Desk) -> None:
         desk.write({"far/b.py": "x = 1\n"})
         self.repository(desk).git("sparse-checkout", "set", "--cone", "--sparse-index", "pkg")
@@ -201,7 +197,9 @@ class TestRepositories:
         assert desk.git("show", "fixes:far/b.py") == "x = 1"
         assert desk.git("diff", "--name-only", "main", "fixes") == "pkg/a.py"
 
-    @pytest.mark.parametrize("kind", ["worktree", "submodule"])
+    @pytest.mark.parametrize(
+        "kind", ["worktree", pytest.param("submodule", marks=pytest.mark.slow)]
+    )
     def test_git_may_lie_elsewhere(self, desk: Desk, kind: str) -> None:
         """`.git` is a file then."""
         self.repository(desk)
@@ -221,26 +219,18 @@ class TestRepositories:
         assert place.git("rev-list", "--count", "HEAD..fixes") == "2"
         assert place.git("status", "--porcelain") == ""
 
-    @pytest.mark.parametrize(
-        ("attributes", "why"),
-        [
-            ("*.py filter=shout", "filter=shout"),
-            ("*.py working-tree-encoding=utf-16le", "working-tree-encoding=utf-16le"),
-            ("*.py ident", "ident"),
-            ("*.py filter=unknown", ""),
-        ],
-    )
-    def test_files_with_git_filters_are_conflicts(
-        self, desk: Desk, attributes: str, why: str
-    ) -> None:
+    def test_files_with_git_filters_are_conflicts(self, desk: Desk) -> None:
         """A filter is a command; none is run."""
         self.repository(desk)
         desk.git("config", "filter.shout.clean", f"touch {desk.folder}/ran; cat")
         desk.analyze()
-        desk.write({".gitattributes": f"{attributes}\n"})
-        done = onto(desk, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
-        assert [why in each["detail"] for each in done.conflicts] == ([True] if why else [])
-        assert not (desk.folder / "ran").exists()
+        for filtered in ("filter=shout", "working-tree-encoding=utf-16le", "ident", ""):
+            desk.write({".gitattributes": f"*.py {filtered or 'filter=unknown'}\n"})
+            done = onto(desk, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+            assert [filtered in each["detail"] for each in done.conflicts] == [True] * bool(
+                filtered
+            )
+            assert not (desk.folder / "ran").exists()
 
 
 class TestConflicts:
@@ -281,32 +271,23 @@ class TestRefused:
         assert caught.value.hint
         return caught.value.message
 
-    def test_a_branch_that_is_checked_out(self, shop: Desk) -> None:
+    def test_a_branch_that_is_not_to_be_written(self, shop: Desk) -> None:
         assert "is checked out" in self.refused(shop, "main")
-
-    def test_a_branch_of_another_working_tree(self, shop: Desk) -> None:
-        shop.git("worktree", "add", "-q", "-b", "fixes", str(shop.folder / "other"))
-        assert "is checked out" in self.refused(shop)
-
-    def test_a_branch_that_does_not_contain_head(self, shop: Desk) -> None:
-        shop.git("switch", "-q", "-c", "fixes")
+        shop.git("worktree", "add", "-q", "-b", "away", str(shop.folder / "other"))
+        assert "is checked out" in self.refused(shop, "away")
+        shop.git("branch", "fixes")
+        assert "cannot be written" in self.refused(shop, "fixes/lint")
+        shop.git("symbolic-ref", "refs/heads/symbol", "refs/heads/fixes")
+        assert "symbolic ref" in self.refused(shop, "symbol")
+        shop.git("switch", "-q", "fixes")
         shop.git("commit", "-q", "--allow-empty", "-m", "off")
         shop.git("switch", "-q", "main")
         shop.git("commit", "-q", "--allow-empty", "-m", "on")
         assert "does not contain" in self.refused(shop)
 
-    def test_a_name_below_another_branch(self, shop: Desk) -> None:
-        shop.git("branch", "fixes")
-        assert "cannot be written" in self.refused(shop, "fixes/lint")
-
-    @pytest.mark.parametrize("name", ["", "-d", "a..b", "a b", "HEAD~1", "refs/../x"])
-    def test_what_is_not_a_name(self, shop: Desk, name: str) -> None:
-        assert "not a valid branch name" in self.refused(shop, name)
-
-    def test_a_symbolic_branch_is_refused(self, shop: Desk) -> None:
-        shop.git("branch", "other")
-        shop.git("symbolic-ref", "refs/heads/fixes", "refs/heads/other")
-        assert "symbolic ref" in self.refused(shop)
+    def test_what_is_not_a_name(self, shop: Desk) -> None:
+        for name in ("", "-d", "a..b", "a b", "HEAD~1", "refs/../x"):
+            assert "not a valid branch name" in self.refused(shop, name)
 
     def test_a_missing_git_identity(self, shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(shop.home))
@@ -315,17 +296,12 @@ class TestRefused:
         shop.git("config", "user.useConfigOnly", "true")
         assert "no author is configured" in self.refused(shop)
 
-    def test_no_commits_yet(self, desk: Desk) -> None:
+    def test_no_repository_and_no_commits_yet(self, desk: Desk) -> None:
         desk.write({"a.py": UNUSED, "ruff.toml": RULES})
-        desk.git("init", "-q", "-b", "main")
         desk.analyze()
+        assert "not in a git repository" in self.refused(desk)
+        desk.git("init", "-q", "-b", "main")
         assert "no commits yet" in self.refused(desk)
-
-    def test_no_repository(self, tmp_path_factory: pytest.TempPathFactory) -> None:
-        files = {"a.py": UNUSED, "ruff.toml": RULES}
-        assert "not in a git repository" in self.refused(
-            analyzed(tmp_path_factory.mktemp("plain"), files).desk
-        )
 
 
 class TestKilled:
@@ -354,22 +330,25 @@ class TestKilled:
         )
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 
-    @pytest.mark.parametrize("act", ["commit_tree", "move_branch"])
-    def test_after_it_the_commit_is_made(
-        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, act: str
-    ) -> None:
-        self.killed_at(shop, monkeypatch, (branch_journal, act))
-        assert self.subjects(shop) == []
-        assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted; its commit has now been created"
-        )
-        assert self.subjects(shop) == ["lint: pkg/a.py:load"]
-        assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
-
-    def test_after_the_commit_no_second_one_is_made(
+    def test_after_it_the_commit_is_made_once(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
+        self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
+        assert self.subjects(shop) == []
+        self.completed(shop)
+        assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "where", [(branch_journal, "commit_tree"), (branching, "remove_pending")]
+    )
+    def test_wherever_that_was(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, where: tuple[object, str]
+    ) -> None:
+        self.killed_at(shop, monkeypatch, where)
+        self.completed(shop)
+
+    def completed(self, shop: Desk) -> None:
         assert complete_branch(shop.project) == (
             "`accept --git-branch fixes` was interrupted; its commit has now been created"
         )

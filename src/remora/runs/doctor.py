@@ -40,7 +40,7 @@ def check_machine(root: Path, folders: UserFolders) -> list[DoctorCheck]:
     """Check the interpreter, programs, scripts and writable folders. Never raises."""
     return [
         _python(),
-        _git(root),
+        check_git(root),
         _try("ruff", _ruff, hint="reinstall Remora with its dependencies, such as ruff"),
         _try(
             "monty", _monty, hint="reinstall Remora with its dependencies, such as pydantic-monty"
@@ -151,7 +151,7 @@ def _try(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: st
         return DoctorCheck(name=name, ok=False, detail=str(error), needed=needed, hint=hint)
 
 
-def _git(root: Path) -> DoctorCheck:
+def check_git(root: Path) -> DoctorCheck:
     """Check that git works, and that it reads the project's repository, if there is one.
 
     Git refuses the repository of another user.

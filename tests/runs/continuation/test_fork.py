@@ -147,17 +147,20 @@ class TestAFork:
         with pytest.raises(NotFound, match="no turn 4"):
             fork(desk, made, 4)
 
-    @pytest.mark.parametrize("turn", [99, 1000])
-    def test_a_missing_turn_is_refused(self, desk: Desk, turn: int) -> None:
+    def test_is_refused_for_a_missing_turn_and_of_a_run_that_continues_or_is_not_ours(
+        self, desk: Desk
+    ) -> None:
         lines = len(desk.run_events(RUN))
         with pytest.raises(NotFound) as refused:
-            fork(desk, parent_of(desk), turn)
+            fork(desk, parent_of(desk), 99)
         assert "the stream has turns 0 to" in refused.value.hint
-        assert len(desk.run_events(RUN)) == lines
-
-    def test_is_refused_while_the_run_continues(self, desk: Desk) -> None:
         with open_run(desk.project, RUN), pytest.raises(StreamLocked):
             fork(desk, parent_of(desk), 1)
+        (desk.project.state / "heads" / f"{RUN}.json").unlink()
+        with pytest.raises(UsageError, match="belongs to another installation"):
+            fork(desk, parent_of(desk), 1)
+        assert len(desk.run_events(RUN)) == lines
+        assert fork(desk, parent_of(desk), 1, trusted=True).job.attempt == 2
 
     def test_is_refused_where_a_content_is_gone(self, desk: Desk) -> None:
         parent = parent_of(desk)
@@ -171,12 +174,6 @@ class TestAFork:
         with pytest.raises(NotFound, match=r"content of a\.py"):
             fork(desk, parent, 6)
         assert list(desk.project.trace.agent_streams()) == streams
-
-    def test_is_refused_where_the_run_is_not_ours(self, desk: Desk) -> None:
-        (desk.project.state / "heads" / f"{RUN}.json").unlink()
-        with pytest.raises(UsageError, match="belongs to another installation"):
-            fork(desk, parent_of(desk), 1)
-        assert fork(desk, parent_of(desk), 1, trusted=True).job.attempt == 2
 
     def test_writes_the_files_as_they_were(self, desk: Desk, tmp_path: Path) -> None:
         parent = parent_of(desk)
@@ -213,13 +210,6 @@ class TestAForkThatGoesOn:
             assert (job.turns, job.change_set) == (parent.turns, parent.change_set)
         assert desk.problems() == []
 
-    def test_repeats_no_turn_of_its_parent(self, desk: Desk) -> None:
-        made = fork(desk, parent_of(desk), 4).job.agent_id
-        desk.resume(eager, only=frozenset({made}))
-        turns = [event.turn for event in events_of(desk, made)[1:]]
-        assert turns[0] == 4
-        assert desk.view(RUN).status == "ended"
-
     def test_its_change_set_takes_the_place_of_its_parents(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = fork(desk, parent, 1).job.agent_id
@@ -230,7 +220,7 @@ class TestAForkThatGoesOn:
         accepted = desk.payloads(RUN, Review)
         assert [review.agent_id for review in accepted] == [made]
 
-    @pytest.mark.parametrize("turn", [0, 1, 2, 3, 6, 10])
+    @pytest.mark.parametrize("turn", [0, 10])
     def test_what_it_fixed_is_counted_from_where_its_parent_began(
         self, desk: Desk, turn: int
     ) -> None:
@@ -250,8 +240,9 @@ class TestAForkThatGoesOn:
         parent = parent_of(desk)
         made = [fork(desk, parent, turn).job.agent_id for turn in (2, 3)]
         desk.resume(eager)
-        for name in made:
-            assert events_of(desk, name)[-1].type == "agent_end"
+        for name, turn in zip(made, (2, 3), strict=True):
+            events = events_of(desk, name)
+            assert (events[1].turn, events[-1].type) == (turn, "agent_end"), "no turn is repeated"
         assert desk.problems() == []
 
     def test_a_fork_may_use_another_model(self, desk: Desk) -> None:
@@ -293,25 +284,25 @@ class TestARetry:
 
     def test_pins_the_feedback_in_every_packet(self, desk: Desk) -> None:
         before = desk.job(RUN, "guarded")
-        made = self.retry(desk, feedback="keep the name")
+        secret = "ghp_" + "a1B2c3D4e5F6" * 3
+        made = self.retry(desk, feedback=f"keep the name; the token is {secret}")
+        for path in (desk.project.trace.run_stream(RUN), desk.project.trace.agent_stream(made)):
+            assert secret.encode() not in path.read_bytes()
         for turn in range(desk.job(RUN, "guarded").turns):
             knowledge = packet_of(desk, made, turn, shown=True)["knowledge"]
-            assert knowledge["feedback"]["value"] == "keep the name"
+            assert knowledge["feedback"]["value"].startswith("keep the name; the token is <secret:")
         (review,) = desk.payloads(RUN, Review)
         assert (review.verdict, review.agent_id) == ("retried", before.agent_id)
-        assert (review.feedback, review.head) == ("keep the name", before.head)
+        assert (review.feedback or "").startswith("keep the name")
+        assert review.head == before.head
         assert start_of(desk, made).parent
         assert desk.problems() == []
-
-    def test_the_new_attempt_waits_for_a_verdict(self, desk: Desk) -> None:
-        reject(desk.project, RUN, ["guarded"])
-        made = self.retry(desk, feedback="again")
-        job = desk.job(RUN, "guarded")
-        assert (job.agent_id, job.attempt, job.review) == (made, 2, "pending")
 
     def test_without_feedback_it_gets_that_of_the_rejection(self, desk: Desk) -> None:
         reject(desk.project, RUN, ["guarded"], feedback="keep the name")
         made = self.retry(desk)
+        job = desk.job(RUN, "guarded")
+        assert (job.agent_id, job.attempt, job.review) == (made, 2, "pending")
         assert start_of(desk, made).packet.knowledge["feedback"].value == "keep the name"
         assert desk.payloads(RUN, Review)[-1].feedback == "keep the name"
 
@@ -330,12 +321,6 @@ class TestARetry:
         self.retry(desk, feedback="once more")
         assert desk.job(RUN, "guarded").status == "no_change"
         assert desk.problems() == []
-
-    def test_a_secret_in_the_feedback_is_not_kept(self, desk: Desk) -> None:
-        secret = "ghp_" + "a1B2c3D4e5F6" * 3
-        made = self.retry(desk, feedback=f"the token is {secret}")
-        assert secret.encode() not in desk.project.trace.run_stream(RUN).read_bytes()
-        assert secret.encode() not in desk.project.trace.agent_stream(made).read_bytes()
 
     def test_a_missing_node_or_unknown_is_refused(self, desk: Desk) -> None:
         lines = len(desk.run_events(RUN))

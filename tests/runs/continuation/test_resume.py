@@ -161,7 +161,7 @@ def half(kept_half: Kept) -> Desk:
 
 
 class TestItComesToTheSame:
-    @pytest.mark.parametrize("events", [1, 4, 9, 16, 17, 19, 31])
+    @pytest.mark.parametrize("events", [4, 17])
     def test_after_some_events(self, tmp_path: Path, whole: list[Any], events: int) -> None:
         desk = stopped(shop(tmp_path), after(events))
         desk.resume(choosing)
@@ -236,13 +236,17 @@ class TestNothingIsDoneTwice:
         assert came_to(desk) == whole
         assert len(model.requests) == answers(desk) - 1
 
-    def test_a_second_job_start_says_that_it_continues(self, half: Desk) -> None:
+    def test_a_second_job_start_says_that_it_continues_and_the_end_comes_once(
+        self, half: Desk
+    ) -> None:
         half.resume(choosing)
         starts = [start.agent_id for start in half.payloads(RUN, JobStart)]
         assert Counter(starts) == {**dict.fromkeys(starts, 1), starts[0]: 2}
-
-    def test_a_run_that_ended_is_left_alone(self, half: Desk) -> None:
-        half.resume(choosing)
+        for job in half.view(RUN).jobs:
+            types = [event.type for event in agent_events(half, job.agent_id)]
+            assert types.count(AgentEnd.type) == 1
+            assert types[-1] == AgentEnd.type
+        # the run that ended is left alone
         lines = len(half.run_events(RUN))
         project = open_project(half.caller())
         assert prepare_resume(half.caller(), project, read_own_record(project, RUN)).nothing_to_do
@@ -276,16 +280,15 @@ class TestWhatWasNotToldIsTold:
 
 
 class TestAgentsThatHardlyBegan:
-    @pytest.mark.parametrize("left", [b"", b'{"v":1,"seq":0', b"\0" * 40, b"{}\n"[:2]])
-    def test_the_stream_is_empty_or_torn(self, half: Desk, whole: list[Any], left: bytes) -> None:
+    @pytest.mark.parametrize("left", [b"", b'{"v":1,"seq":0', None])
+    def test_the_stream_is_empty_torn_or_gone(
+        self, half: Desk, whole: list[Any], left: bytes | None
+    ) -> None:
         (path,) = half.project.trace.agent_streams()
-        path.write_bytes(left)
-        half.resume(choosing)
-        assert came_to(half) == whole
-
-    def test_the_stream_is_not_there(self, half: Desk, whole: list[Any]) -> None:
-        (path,) = half.project.trace.agent_streams()
-        path.unlink()
+        if left is None:
+            path.unlink()
+        else:
+            path.write_bytes(left)
         half.resume(choosing)
         assert came_to(half) == whole
 
@@ -297,11 +300,14 @@ class TestAgentsThatHardlyBegan:
         types = [event.type for event in read_events(path)]
         assert types.count("recovered") == 1
 
-    @pytest.mark.parametrize("number", [0, 1, 4, -1])
-    def test_a_damaged_stream_holds_up_no_other_job(self, half: Desk, number: int) -> None:
+    @pytest.mark.parametrize(("number", "damage"), [(0, b"{"), (-1, b"{"), (1, b"turn")])
+    def test_a_damaged_stream_holds_up_no_other_job(
+        self, half: Desk, number: int, damage: bytes
+    ) -> None:
+        """Of a broken line or of a wrong hash."""
         (path,) = half.project.trace.agent_streams()
         lines = path.read_bytes().splitlines(keepends=True)
-        lines[number] = b"{" + lines[number]
+        lines[number] = lines[number].replace(damage, b"{{" if damage == b"{" else b"tern")
         path.write_bytes(b"".join(lines))
         with pytest.raises(StreamDamaged):
             half.resume(choosing)
@@ -310,16 +316,6 @@ class TestAgentsThatHardlyBegan:
         assert path.read_bytes() == b"".join(lines)
         assert [job.damaged for job in half.view(RUN).jobs] == [True, False, False]
 
-    def test_so_does_a_stream_with_wrong_hashes(self, half: Desk) -> None:
-        (path,) = half.project.trace.agent_streams()
-        lines = path.read_bytes().splitlines(keepends=True)
-        lines[1] = lines[1].replace(b"turn", b"tern")
-        path.write_bytes(b"".join(lines))
-        with pytest.raises(StreamDamaged):
-            half.resume(choosing)
-        assert len(half.payloads(RUN, JobEnd)) == 2
-        assert path.read_bytes() == b"".join(lines)
-
 
 class TestAFileThatMovedOn:
     EDITED = "# mine\n" + MANY
@@ -327,6 +323,8 @@ class TestAFileThatMovedOn:
     def test_a_new_agent_begins_on_what_it_is_now(self, half: Desk) -> None:
         half.write({"a.py": self.EDITED})
         old = half.job(RUN, "guarded")
+        (path,) = half.project.trace.agent_streams()
+        lines = path.read_bytes()
         half.resume(choosing)
         new = half.job(RUN, "guarded")
         assert new.attempt == old.attempt + 1
@@ -339,15 +337,9 @@ class TestAFileThatMovedOn:
         events = half.run_events(RUN), agent_events(half, new.agent_id)
         base = files_at(*events, 0)["a.py"]
         assert half.project.trace.objects.get(base.sha256 or "") == self.EDITED.encode()
-
-    def test_the_old_one_stays_interrupted_and_is_anchored(self, half: Desk) -> None:
-        half.write({"a.py": self.EDITED})
-        old = half.job(RUN, "guarded").agent_id
-        (path,) = half.project.trace.agent_streams()
-        lines = path.read_bytes()
-        half.resume(choosing)
+        # the old one stays interrupted and is anchored
         assert path.read_bytes() == lines
-        (end,) = [end for end in half.payloads(RUN, JobEnd) if end.agent_id == old]
+        (end,) = [end for end in half.payloads(RUN, JobEnd) if end.agent_id == old.agent_id]
         assert end.status == "interrupted"
         assert end.head.count == lines.count(b"\n")
         done = subprocess.run(
@@ -382,19 +374,13 @@ class TestAFileThatMovedOn:
         assert half.job(RUN, "guarded").attempt == 2
         assert came_to(half)
 
-    @pytest.mark.parametrize("now", [None, "def other():\n    return 1\n", "def broken(:\n"])
+    @pytest.mark.parametrize("now", [None, "def other():\n    return 1\n"])
     def test_a_missing_node_is_reported(self, half: Desk, now: str | None) -> None:
         half.write({"a.py": now})
         half.resume(choosing)
         job = half.job(RUN, "guarded")
         assert (job.status, job.stop_reason) == ("error", "tool_error")
         assert "can no longer be found" in (job.error or "")
-        assert came_to(half)
-
-    def test_so_is_one_that_never_began(self, half: Desk) -> None:
-        half.write({"b.py": None})
-        half.resume(choosing)
-        assert half.job(RUN, "load").status == "error"
         assert came_to(half)
 
 
@@ -411,25 +397,23 @@ class TestItIsRefused:
         trusted = read_own_record(project, RUN, trusted=True)
         assert prepare_resume(half.caller(), project, trusted).models == ("scripted",)
 
-    @pytest.mark.parametrize("commit", ["--output=/tmp/x", "HEAD", 7, ""])
-    def test_where_a_strangers_stream_names_no_commit(self, half: Desk, commit: Any) -> None:
+    def test_where_a_strangers_stream_names_no_commit_or_a_file_or_run_elsewhere(
+        self, half: Desk
+    ) -> None:
         start = read_attempts(half.run_events(RUN)).start
-        other = msgspec.structs.replace(start, base={**start.base, "commit": commit})
-        with pytest.raises(StreamDamaged, match="invalid commit"):
-            BaseFilesCache(half.project, RUN, other).of({})
-
-    def test_where_a_strangers_stream_names_a_folder(self, half: Desk) -> None:
-        start = read_attempts(half.run_events(RUN)).start
+        wrong: tuple[Any, ...] = ("--output=/tmp/x", "HEAD", 7, "")
+        for commit in wrong:
+            other = msgspec.structs.replace(start, base={**start.base, "commit": commit})
+            with pytest.raises(StreamDamaged, match="invalid commit"):
+                BaseFilesCache(half.project, RUN, other).of({})
+        digest = half.project.trace.objects.put(b"x")
+        for path in ("../out", "/tmp/out", "a/../../out"):
+            files = {path: {"sha256": digest, "mode": 0o644}}
+            with pytest.raises(RemoraError):
+                BaseFilesCache(half.project, RUN, start).of(files)
         for name in ("..", "../..", "a/b", ""):
             with pytest.raises(NotFound):
                 BaseFilesCache(half.project, name, start)
-
-    @pytest.mark.parametrize("path", ["../out", "/tmp/out", "a/../../out"])
-    def test_where_a_strangers_base_lies_elsewhere(self, half: Desk, path: str) -> None:
-        digest = half.project.trace.objects.put(b"x")
-        start = read_attempts(half.run_events(RUN)).start
-        with pytest.raises(RemoraError):
-            BaseFilesCache(half.project, RUN, start).of({path: {"sha256": digest, "mode": 0o644}})
 
     def test_where_the_agent_is_another_one_now(self, half: Desk) -> None:
         (path,) = half.project.trace.agent_streams()
@@ -453,10 +437,3 @@ class TestTheRunsOwnSettings:
         assert {end.attempt for end in desk.payloads(RUN, JobEnd)} == {1}
         (load,) = [job for job in desk.view(RUN).jobs if job.node_id.endswith(":load")]
         assert start_of(desk, load.agent_id).packet.constraints.max_turns == 4
-
-    def test_the_end_is_the_last_event_of_each(self, half: Desk) -> None:
-        half.resume(choosing)
-        for job in half.view(RUN).jobs:
-            types = [event.type for event in agent_events(half, job.agent_id)]
-            assert types.count(AgentEnd.type) == 1
-            assert types[-1] == AgentEnd.type

@@ -99,13 +99,11 @@ class TestHunks:
         assert (len(done.conflicts), text_of(desk), reviews(desk)) == (1, mine, [])
         assert accept_hunks(desk.project, desk.newest, NODE, [1, 2]).conflicts == []
 
-    @pytest.mark.parametrize("numbers", [[], [0], [4], [1, 9]])
-    def test_a_hunk_that_does_not_exist_is_wrong_usage(
-        self, desk: Desk, numbers: list[int]
-    ) -> None:
-        with pytest.raises(UsageError, match="no such hunks") as caught:
-            accept_hunks(desk.project, desk.newest, NODE, numbers)
-        assert caught.value.hint == "use numbers from 1 to 3"
+    def test_a_hunk_that_does_not_exist_is_wrong_usage(self, desk: Desk) -> None:
+        for numbers in ([], [0], [4], [1, 9]):
+            with pytest.raises(UsageError, match="no such hunks") as caught:
+                accept_hunks(desk.project, desk.newest, NODE, numbers)
+            assert caught.value.hint == "use numbers from 1 to 3"
 
 
 def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
@@ -167,8 +165,8 @@ def edited(desk: Desk, old: str, new: str) -> list[FilePatch]:
 
 class TestEdited:
     def test_an_edited_version_is_written_and_recorded(self, desk: Desk) -> None:
-        desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
         files = edited(desk, "# both", "# a pair")
+        desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})  # it may be saved meanwhile
         assert accept_edited(desk.project, desk.newest, NODE, files).conflicts == []
         assert text_of(desk) == with_edits(*EDITS).replace("both", "a pair") + "\n\nMINE = 1\n"
         (review,) = reviews(desk)
@@ -178,39 +176,25 @@ class TestEdited:
         assert text_of(desk) == f"{LOADER}\n\nMINE = 1\n"
         assert desk.problems() == []
 
-    @pytest.mark.parametrize(
-        ("old", "new", "why"),
-        [
-            (
-                "import json",
-                "import json, os",
-                "it fails no_new_findings: mod.py: new finding F401",
-            ),
-            ("return value", "return valve", "it fails defined_names: mod.py:7: Undefined name"),
-            ("# both", "# forbidden", "it fails nothing.pym: it says what is forbidden"),
-            ("return value", "return (value", "it fails parses: mod.py: "),
-        ],
-    )
-    def test_an_edit_that_fails_is_refused(self, desk: Desk, old: str, new: str, why: str) -> None:
-        files = edited(desk, old, new)
-        done = accept_edited(desk.project, desk.newest, NODE, files)
-        assert refused(desk, done).startswith(why)
+    def test_an_edit_that_fails_is_refused(self, desk: Desk) -> None:
+        for old, new, why in (
+            ("import json", "import json, os", "no_new_findings: mod.py: new finding F401"),
+            ("return value", "return valve", "defined_names: mod.py:7: Undefined name"),
+            ("# both", "# forbidden", "nothing.pym: it says what is forbidden"),
+            ("return value", "return (value", "parses: mod.py: "),
+        ):
+            done = accept_edited(desk.project, desk.newest, NODE, edited(desk, old, new))
+            assert refused(desk, done).startswith(f"it fails {why}")
 
-    def test_an_edit_that_takes_everything_back_is_wrong_usage(self, desk: Desk) -> None:
+    def test_an_edit_of_nothing_or_of_another_file_is_wrong_usage(self, desk: Desk) -> None:
         (file,) = proposed_files(desk.project, desk.newest, NODE)
-        with pytest.raises(UsageError, match="leaves nothing of the change of"):
-            accept_edited(desk.project, desk.newest, NODE, [replace(file, theirs=file.base)])
-
-    def test_only_files_of_the_change_set_can_be_edited(self, desk: Desk) -> None:
-        (file,) = proposed_files(desk.project, desk.newest, NODE)
-        with pytest.raises(UsageError, match="is not a file of this change set"):
-            accept_edited(desk.project, desk.newest, NODE, [replace(file, path="ruff.toml")])
-
-    def test_the_file_may_be_saved_while_it_is_edited(self, desk: Desk) -> None:
-        files = edited(desk, "# both", "# a pair")
-        desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
-        assert accept_edited(desk.project, desk.newest, NODE, files).conflicts == []
-        assert text_of(desk) == with_edits(*EDITS).replace("both", "a pair") + "\n\nMINE = 1\n"
+        assert [(each.number, each.line) for each in hunks_of([file])] == [(1, 1), (2, 5), (3, 7)]
+        for wrong, why in (
+            (replace(file, theirs=file.base), "leaves nothing of the change of"),
+            (replace(file, path="ruff.toml"), "is not a file of this change set"),
+        ):
+            with pytest.raises(UsageError, match=why):
+                accept_edited(desk.project, desk.newest, NODE, [wrong])
 
     def test_nothing_is_proposed_for_lines_that_the_user_edited(self, desk: Desk) -> None:
         desk.write({"mod.py": LOADER.replace("loads(text)", "loads(text) or {}")})
@@ -229,8 +213,3 @@ def test_what_a_person_changed_is_not_the_agents_work(desk: Desk) -> None:
     accept_edited(desk.project, desk.newest, NODE, edited(desk, "# both", "# a pair"))
     (attempt,) = bundle_of_run(desk.project.trace, desk.newest).attempts.values()
     assert attempt.verdict == "edited"
-
-
-def test_the_numbers_are_those_of_the_diff(desk: Desk) -> None:
-    (file,) = proposed_files(desk.project, desk.newest, NODE)
-    assert [(each.number, each.line) for each in hunks_of([file])] == [(1, 1), (2, 5), (3, 7)]

@@ -27,33 +27,22 @@ def shop(kept: Kept) -> Desk:
 
 
 def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
-    said = accept(shop.project, shop.newest, [], narrow=parse_filter(["F401"], []))
-    assert said.accepted == ["node:a.py:__module__", "node:a.py:load", "node:b.py:__module__"]
+    before = shop.tree()
+    said = accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["E501"], []))
+    assert (said.accepted, said.conflicts, shop.tree()) == ([], [], before)
+    narrow = parse_filter(["F401"], [])
+    said = accept(shop.project, shop.newest, ["b.py:*"], narrow=narrow)
+    assert said.accepted == ["node:b.py:__module__"]
+    said = accept(shop.project, shop.newest, [], narrow=narrow)
+    assert said.accepted == ["node:a.py:__module__", "node:a.py:load"]
     assert said.skipped == ["b.py:load: skipped because it fixes F541 too"]
     assert (shop.root / "b.py").read_text() == MIXED.replace("import os\n", "")
 
 
-def test_several_rules_may_be_named(shop: Desk) -> None:
-    said = accept(
-        shop.project, shop.newest, ["b.py:load"], narrow=parse_filter(["f541", "F401"], [])
-    )
-    assert said.accepted == ["node:b.py:load"]
-
-
-def test_it_narrows_the_nodes_that_are_named(shop: Desk) -> None:
-    said = accept(shop.project, shop.newest, ["b.py:*"], narrow=parse_filter(["F401"], []))
-    assert said.accepted == ["node:b.py:__module__"]
-
-
-def test_a_rule_that_nothing_corrects_takes_nothing(shop: Desk) -> None:
-    before = shop.tree()
-    said = accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["E501"], []))
-    assert (said.accepted, said.conflicts, shop.tree()) == ([], [], before)
-
-
-def test_the_beginning_of_a_code_selects_its_rules(shop: Desk) -> None:
-    narrow = parse_filter(["F", "C9", "PL"], [])  # C901; PLC, PLE, PLR and PLW
-    said = accept(shop.project, shop.newest, ["b.py:load"], narrow=narrow)
+@pytest.mark.parametrize("rules", [["f541", "F401"], ["F", "C9", "PL"]])
+def test_several_rules_and_beginnings_of_codes_may_be_named(shop: Desk, rules: list[str]) -> None:
+    """Such as C901; PLC, PLE, PLR and PLW."""
+    said = accept(shop.project, shop.newest, ["b.py:load"], narrow=parse_filter(rules, []))
     assert said.accepted == ["node:b.py:load"]
 
 

@@ -47,32 +47,23 @@ class TestAll:
         assert shop.view(shop.newest).head == done.head
         assert shop.problems() == []
 
-    def test_without_an_accepted_change_nothing_is_reverted(self, shop: Desk) -> None:
-        reject(shop.project, shop.newest, ["a.py:load"])
-        assert revert(shop.project, shop.newest, []).reverted == []
-
-    def test_the_verdict_binds_what_was_taken_back(self, shop: Desk) -> None:
-        accept(shop.project, shop.newest, ["a.py:load"])
-        job = next(j for j in shop.view(shop.newest).jobs if j.node_id == "node:a.py:load")
-        revert(shop.project, shop.newest, ["a.py:load"])
-        last = shop.payloads(shop.newest, Review)[-1]
-        assert (last.change_set_sha256, last.head) == (job.change_set_sha256, job.head)
-
 
 class TestChosen:
     def test_one_of_a_file_leaves_the_others_in(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, [], every=True)
+        job = next(j for j in shop.view(shop.newest).jobs if j.node_id == "node:a.py:load")
         assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
         assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
+        last = shop.payloads(shop.newest, Review)[-1]
+        assert (last.change_set_sha256, last.head) == (job.change_set_sha256, job.head)
 
-    def test_one_that_is_not_in_the_files_is_reported(self, shop: Desk) -> None:
+    def test_what_is_not_accepted_or_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
+        reject(shop.project, shop.newest, ["b.py:load"])
+        assert revert(shop.project, shop.newest, []).reverted == []
         accept(shop.project, shop.newest, ["a.py:load"])
-        with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
+        with pytest.raises(NotFound, match=r"no accepted change set \(rejected\)") as caught:
             revert(shop.project, shop.newest, ["b.py:load"])
         assert caught.value.hint == "accepted: a.py:load"
-
-    def test_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
-        accept(shop.project, shop.newest, ["a.py:load"])
         (shop.project.state / "heads" / f"{shop.newest}.json").unlink()
         with pytest.raises(UsageError, match="belongs to another installation"):
             revert(shop.project, shop.newest, [])
@@ -97,11 +88,9 @@ class TestMovedOn:
         done = revert(taken.project, taken.newest, [])
         assert (done.reverted, len(done.conflicts)) == ([], 1)
         assert (taken.root / "a.py").read_text() == mine
-        assert verdicts(taken) == ["accepted"]
-
-    def test_a_deleted_file_is_a_conflict(self, taken: Desk) -> None:
         taken.write({"a.py": None})
         assert revert(taken.project, taken.newest, []).conflicts[0]["detail"] == "was deleted"
+        assert verdicts(taken) == ["accepted"]
 
     def test_one_that_is_saved_in_that_very_moment_keeps_the_edit(
         self, taken: Desk, monkeypatch: pytest.MonkeyPatch
@@ -185,26 +174,24 @@ def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -
         place.write_bytes(write.result or b"")
 
 
-@pytest.mark.parametrize(
-    "note",
-    [
-        {},
-        {"run_id": "none"},
-        {"run_id": "none", "agent_id": "a", "node_id": "node:a.py:f"},
-        {"run_id": "../x", "agent_id": "a", "node_id": "node:a.py:f", "seq": "0"},
-    ],
-)
 def test_a_journal_with_an_invalid_note_changes_nothing(
-    shop: Desk, monkeypatch: pytest.MonkeyPatch, note: dict[str, str]
+    shop: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed_revert(shop, monkeypatch)
     file = shop.project.state / "journal" / "current" / "journal.json"
-    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"note": note}))
     before = shop.tree()
-    with pytest.raises((DiskError, UsageError), match=r"is damaged|'\.\./x'"):
-        complete_journals(shop.project)
-    assert shop.tree() == before
-    assert file.exists()
+    known = {"agent_id": "a", "node_id": "node:a.py:f"}
+    for note in (
+        {},
+        {"run_id": "none"},
+        {"run_id": "none", **known},
+        {"run_id": "../x", **known, "seq": "0"},
+    ):
+        file.write_text(json.dumps(json.loads(file.read_bytes()) | {"note": note}))
+        with pytest.raises((DiskError, UsageError), match=r"is damaged|'\.\./x'"):
+            complete_journals(shop.project)
+        assert shop.tree() == before
+        assert file.exists()
 
 
 @pytest.mark.parametrize("note", [{}, {"run_id": "none"}])

@@ -60,12 +60,9 @@ def test_what_was_dismissed_is_pending_again(shop: Desk, verdict: str) -> None:
     assert {(each.verdict, each.feedback) for each in attempts.values()} == {(None, None)}
 
 
-def test_nothing_can_be_undone_without_a_verdict(shop: Desk) -> None:
+def test_a_commit_on_a_branch_stays_and_nothing_is_undone_without_a_verdict(shop: Desk) -> None:
     with pytest.raises(NotFound, match=r"no verdict to undo \(pending\)"):
         undo(shop.project, shop.newest, ["a.py:load"])
-
-
-def test_a_commit_on_a_branch_stays(shop: Desk) -> None:
     shop.commit()
     shop.git("config", "user.name", "Ann")
     shop.git("config", "user.email", "ann@example.org")
