@@ -19,19 +19,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired, run
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from remora.bootstrap.operations import BUILT_IN
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at
+from remora.operations.test.function_plan import plan_further, plan_missing, project_texts
+from remora.operations.test.host_write import write_test
 from remora.operations.test.missing_tests import TestNeed
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
 from remora.operations.test.target_function import TargetFunction
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
 
 SMALL = '''\
@@ -84,7 +84,6 @@ class Package:
         self.name, self.strengthen = source.name, strengthen
         chosen = ProjectPython(python=python, root=place / "none", activated=True)
         self.place = ToolTree(self.tree, chosen)
-        self.host = bind(BUILT_IN.host_functions.values(), self.place)
         self.searched: dict[str, tuple[str, float]] = {}
 
     def planned(self) -> Iterator[tuple[str, str]]:
@@ -102,18 +101,19 @@ class Package:
     def ours(self, path: str, qualname: str) -> Measured | None:
         """Return what we propose, or None if we propose nothing."""
         start = time.monotonic()
-        name = "strengthen_plan" if self.strengthen else "test_plan"
-        plan: dict[str, Any] = self.host[name](path, qualname)
-        if plan["state"] != "open":
-            print(f"# {self.name} {path}:{qualname}: {plan['reason']}", file=sys.stderr)
+        plan_of = plan_further if self.strengthen else plan_missing
+        plan = plan_of(self.place, path, qualname, project_texts(self.place))
+        if not plan.cases:
+            print(f"# {self.name} {path}:{qualname}: {plan.reason}", file=sys.stderr)
             return None
-        written = self.host["write_test"](path, qualname, plan["cases"])
+        written = write_test(self.place, path, qualname, plan.cases)
         seconds = time.monotonic() - start
-        normal = any(not case["raises"] for case in plan["cases"])
-        show(self.tree / written["path"], written["name"], f"{self.name} {path}:{qualname}")
+        normal = any(not case.raises for case in plan.cases)
+        name = written["ids"][0].rpartition("::")[2]
+        show(self.tree / written["path"], name, f"{self.name} {path}:{qualname}")
         if self.strengthen:
             passes = self._proved(path, qualname, written["ids"], Measured()).passes
-            return Measured(passes, normal, plan["killed"], plan["mutants"], seconds)
+            return Measured(passes, normal, plan.worth["killed"], plan.worth["mutants"], seconds)
         return self._proved(
             path, qualname, written["ids"], Measured(normal=normal, seconds=seconds)
         )
@@ -276,7 +276,7 @@ def _small() -> dict[str, float]:
         (source / "test_sizes.py").write_text(TEST)
         package = Package(source, python, Path(place) / "old", strengthen=True)
         start = time.monotonic()
-        package.host["strengthen_plan"]("sizes.py", "parse_size")
+        plan_further(package.place, "sizes.py", "parse_size", project_texts(package.place))
         strengthened = time.monotonic() - start
         subject = target_at(package.place, "sizes.py", "parse_size")
         assert isinstance(subject, TargetFunction)

@@ -56,18 +56,6 @@ def python_for_some(
         return None, frozenset(needing)
 
 
-def may_run_at_planning(invocation: Invocation, project: Project, agents: Iterable[Agent]) -> bool:
-    """Return True if the project's code may run before the jobs of the agents that run it."""
-    checks = project.operations.checks_run_code
-    if not any(_runs_code(agent, checks) for agent in agents):
-        return False
-    try:
-        interpreter_for(invocation, project.root, project.config)
-    except RemoraError:
-        return False
-    return True
-
-
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     """Return the project's interpreter without running any project code.
 

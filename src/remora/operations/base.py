@@ -79,10 +79,9 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
     The option `open` is True if a model can write texts, `python` is the project's interpreter or
     None, and `observed` contains the run-time types and values of the project's functions, by node
-    key. `ruff` makes the object that runs ruff for the tree. `may_run` is True if the interpreter may run the project's code at planning, and `notify`
-    prints a line about that. `prepare` reads the files once, and returns
-    a function that computes the amount of work for a node. If `counts_findings` is true, the
-    amounts are numbers of lint findings, and plans show their sum.
+    key. `ruff` makes the object that runs ruff for the tree. `prepare` reads the files once, and
+    returns a function that computes the amount of work for a node. If `counts_findings` is true,
+    the amounts are numbers of lint findings, and plans show their sum.
     """
 
     prepare: Callable[[Path, Sequence["Module"], Mapping[str, Any]], Amount]

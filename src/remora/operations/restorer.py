@@ -1,13 +1,9 @@
 """Hiding of what people wrote, and comparison with what an operation writes in its place."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-
-if TYPE_CHECKING:
-    from remora.tools.tree import ToolTree
 
 Outcome = Literal["exact", "equivalent", "different", "left"]
 """The same text up to its layout, the same meaning, another meaning, or nothing written."""
@@ -61,10 +57,6 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     - `hide` returns the texts of all files without the given slots.
     - `compare` takes slots, the hidden texts and those that the operation left behind, and returns
       one result for each slot.
-    - `judge`, if there is one, runs both versions of the project, and corrects the results. It takes
-      the original tree and the one that the operation left behind.
-    - `left_out`, if there is one, takes a tree in which slots are hidden, and returns those that the
-      operation does not look for there, each with the reason. They are not measured.
     - `choices` takes the outputs of a job's tools on a file, and returns what chose each text. A
       slot without an entry was chosen by a rule, or by the model that made the job's decisions.
     - With `alone`, at most one slot of a definition is hidden, because the others show how.
@@ -75,8 +67,6 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     find: Callable[[Texts], Sequence[Slot]]
     hide: Callable[[Texts, Sequence[Slot]], dict[str, str]]
     compare: Callable[[Sequence[Slot], Texts, Texts], Sequence[Restored]]
-    judge: "Callable[[ToolTree, ToolTree, Sequence[Slot], Sequence[Restored]], Sequence[Restored]] | None" = None
-    left_out: Callable[[Path, Sequence[Slot]], Mapping[SlotKey, str]] | None = None
     choices: Callable[[str, Sequence[Any]], Mapping[SlotKey, Choice]] = lambda _path, _outputs: {}
     alone: bool = False
     settings: Mapping[str, Any] = {}

@@ -74,8 +74,7 @@ def _operations(known: Operations, names: Sequence[str]) -> tuple[str, ...]:
             f"operation {unable[0]!r} cannot restore what people wrote",
             hint=f"use one of: {', '.join(able)}",
         )
-    by_default = [each.name for each in known.all if not each.checks_run_code]
-    return tuple(dict.fromkeys(names or [name for name in able if name in by_default]))
+    return tuple(dict.fromkeys(names or able))
 
 
 class _CopyRunner:

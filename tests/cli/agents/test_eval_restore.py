@@ -116,22 +116,6 @@ def test_files_that_cannot_be_read_are_left_out_and_named(poor: Remora, loaders:
     assert "left out src/broken.py" in done.err
 
 
-def test_parts_that_the_operation_does_not_look_for_are_left_out(
-    poor: Remora, loaders: Path
-) -> None:
-    test = "from src.a import load\n\n\ndef test_load(tmp_path):\n    load(tmp_path)\n"
-    (loaders / "src" / "b.py").unlink()
-    write(loaders, {"tests/test_a.py": test})
-    done = poor("eval", "restore", "-o", "test", "--json", cwd=loaders)
-    (found,) = done.document["operations"]
-    assert (done.code, found["found"], found["slots"], found["arms"]) == (0, 1, 0, [])
-    note = "left out 1 part of test: functions with effects outside the process"
-    assert done.document["notes"] == [note]
-    assert note in done.err
-    folders = (poor.home / "cache").rglob("restore/*")
-    assert [path.name for path in folders if path.is_dir()] == []
-
-
 def test_excluded_files_have_nothing_to_hide(poor: Remora, loaders: Path) -> None:
     (loaders / "remora.yaml").write_text("exclude: [src/b.py]\n")
     assert poor(*LINT, cwd=loaders).document["operations"][0]["found"] == 2

@@ -1,27 +1,14 @@
 """With the answers of people, `eval restore` gets back nearly all that it hides."""
 
-import ast
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from remora.operations.docstring.hidden_descriptions import documented_parts
-from remora.operations.restorer import Slot
-from remora.operations.test import hidden_tests
-from remora.operations.test.function_context import target_at
-from remora.operations.test.inputs.call_input import last_name
-from remora.operations.test.mutants import mutants
-from remora.operations.test.runner.surviving_mutants import surviving_mutants
-from remora.operations.test.target_function import TargetFunction
 from remora.operations.types.hidden_annotations import written_slots
-from remora.sandbox.interpreters import ProjectPython
-from remora.tools.tree import ToolTree
-from tests.cli.agents import structured_texts
 from tests.cli.conftest import Remora, git, tree, write
-from tests.oracle_server import oracle_server, written_calls
+from tests.oracle_server import oracle_server
 
 LEAST = 0.95
 FUNCTIONS = {
@@ -210,53 +197,3 @@ def test_lines_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None
     written = "".join((root / path).read_text() for path in right)
     back = [line for line in BROKEN if f"{line}\n" in written]
     assert len(back) / len(BROKEN) >= LEAST, set(BROKEN) - set(back)
-
-
-def is_acceptable(place: ToolTree, slot: Slot) -> bool:
-    """Return True if people call the function with literals, and their tests detect a fault.
-
-    Their tests are run to find out; what comes back plays no part.
-    """
-    code = ast.walk(ast.parse(written_calls(slot, structured_texts.FILES)))
-    calls = [
-        one
-        for one in code
-        if isinstance(one, ast.Call) and last_name(one.func) == slot.qualname.rpartition(".")[2]
-    ]
-    literal = [one for one in calls if are_literals(one.args)]
-    subject = target_at(place, slot.path, slot.qualname)
-    assert isinstance(subject, TargetFunction)
-    faults = mutants(place.read(slot.path), slot.qualname)
-    found = surviving_mutants(place, subject, slot.text.split(" "), faults)
-    return bool(literal and found.tests) and len(found.mutants) < found.tried
-
-
-def are_literals(values: list[ast.expr]) -> bool:
-    return all(isinstance(one, ast.Constant) for one in values)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_calls_that_people_chose_come_back_as_tests(
-    poor: Remora, tmp_path: Path, plain_python: ProjectPython
-) -> None:
-    root = write(tmp_path / "texts", structured_texts.FILES)
-    git(root, "init", "-q")
-    before = tree(root)
-    slots = hidden_tests.tested_functions(structured_texts.FILES)
-    place = ToolTree(root, msgspec.structs.replace(plain_python, root=tmp_path / "other"))
-    assert [slot.qualname for slot in slots if is_acceptable(place, slot)] == [
-        slot.qualname for slot in slots
-    ]
-    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
-    with oracle_server(slots, structured_texts.FILES) as server:
-        arms = ("--arm", "rules", "--arm", server.address)
-        done = user.start("eval", "restore", "-o", "test", *arms, "--json", cwd=root)
-        out, err = done.communicate(timeout=800)
-    assert done.returncode == 0, err
-    (operation,) = json.loads(out)["operations"]
-    rules, people = operation["arms"]
-    assert (operation["slots"], rules["error"], people["error"]) == (16, None, None)
-    assert people["equivalent"] / people["slots"] >= LEAST, operation["examples"]
-    assert rules["equivalent"] <= people["equivalent"] / 2
-    assert tree(root) == before

@@ -10,7 +10,7 @@ from remora.agents.verification import CheckResult, verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import AgentError, SubmitResult, ToolCalled, ToolResulted
 from remora.operations.submission import Submission
-from remora.operations.test.model_calls.chosen_cases import NOTHING_SHOWN
+from remora.operations.test.chosen_cases import NOTHING_SHOWN
 from remora.operations.test.operation import TEST
 from remora.operations.test.runner.mutation_check import Proof, prove_together
 from remora.sandbox.interpreters import ProjectPython

@@ -9,8 +9,6 @@ from remora.operations.test import file_tests
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 
-HOME = "tests/test_doubles.py"
-BROKEN = b"\n\n1 / 0\n"
 DOUBLE = '''\
 def double(text: str) -> str:
     """
@@ -19,42 +17,6 @@ def double(text: str) -> str:
     """
     return text * 2
 '''
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(180)
-def test_a_fixture_with_which_the_tests_fail_is_taken_out_again(
-    tree: Path, plain_python: ProjectPython, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tree / "doubles.py").write_text(DOUBLE)
-    python = msgspec.structs.replace(plain_python, root=tree.parent / "project")
-
-    def share(place: ToolTree, path: str, node: str) -> None:
-        place.write(HOME, place.read(HOME) + BROKEN)
-
-    monkeypatch.setattr(file_tests, "share_preparation", share)
-    place = ToolTree(tree, python)
-    with place.within(170):
-        found = file_tests.write_tests(place, "doubles.py", ["double"])
-    assert found["ids"] == [f"{HOME}::test_double"]
-    assert BROKEN not in (tree / HOME).read_bytes()
-
-
-@pytest.mark.slow
-def test_a_writer_is_asked_about_a_function_whose_test_a_lint_rule_refuses(
-    tree: Path, plain_python: ProjectPython
-) -> None:
-    name = "double_each_letter_of_a_text"
-    (tree / "doubles.py").write_text(DOUBLE.replace("double", name))
-    (tree / "ruff.toml").write_text("line-length = 30\n[lint]\nselect = ['E501']\n")
-    (tree / "tests").mkdir()
-    for each in (HOME, "tests/test_other.py"):
-        (tree / each).write_text("import doubles\n\n\ndef test_it():\n    assert doubles\n")
-    place = ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))
-    with place.within(170):
-        found = file_tests.write_tests(place, "doubles.py", [name])
-    assert "E501" in found["reasons"][name]
-    assert (found["ids"], found["open"]) == ([], [name])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Host functions that run code of the project: what they find out, and what that code cannot do."""
+"""What running code of the project shows, and what that code cannot do."""
 
 import contextlib
 import sys
@@ -11,6 +11,13 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
+from remora.operations.test.cases.case import Case
+from remora.operations.test.function_context import target_at
+from remora.operations.test.function_plan import plan_missing, project_texts
+from remora.operations.test.host_write import write_test
+from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.runner.trials import try_calls
+from remora.operations.test.target_function import TargetFunction
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
@@ -95,11 +102,23 @@ HOSTILE = {
 
 
 @pytest.fixture
-def run(tree: Path, plain_python: ProjectPython) -> Callable[..., Any]:
-    """Calls a host function on `tree`, whose code may be run."""
-    python = msgspec.structs.replace(plain_python, root=tree.parent / "project")
-    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
-    return lambda name, *args: functions[name](*args)
+def place(tree: Path, plain_python: ProjectPython) -> ToolTree:
+    """A project whose code may be run."""
+    return ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))
+
+
+@pytest.fixture
+def run(place: ToolTree) -> Callable[..., Any]:
+    """Runs tests of the project."""
+    return bind(BUILT_IN.host_functions.values(), place)["run_tests"]
+
+
+def results(place: ToolTree, *calls: str, path: str = "mod.py") -> dict[str, str]:
+    """Return the values or exceptions of those calls of a function that have a result."""
+    subject = target_at(place, path, calls[0].partition("(")[0])
+    assert isinstance(subject, TargetFunction)
+    found = try_calls(place, subject, [CallInput(call=call) for call in calls]).cases
+    return {case.call: case.value or case.raises for case in found}
 
 
 def seen(tree: Path) -> dict[str, bytes]:
@@ -109,18 +128,16 @@ def seen(tree: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_from_what_it_does_to_a_test_that_notices_faults(
-    tree: Path, run: Callable[..., Any]
+    tree: Path, place: ToolTree, run: Callable[..., Any]
 ) -> None:
     (tree / "sizes.py").write_text(SIZES)
-    plan = run("test_plan", "sizes.py", "parse_size")
-    assert (plan["state"], plan["path"]) == ("open", "tests/test_sizes.py")
-    assert plan["killed"] == plan["mutants"] > 5
-    written = run("write_test", "sizes.py", "parse_size", plan["cases"])
+    plan = plan_missing(place, "sizes.py", "parse_size", project_texts(place))
+    assert plan.worth["killed"] == plan.worth["mutants"] > 5
+    written = write_test(place, "sizes.py", "parse_size", plan.cases)
     assert (tree / "tests/test_sizes.py").read_text() == WRITTEN
-    told = run("run_tests", written["ids"], "sizes.py", "parse_size")
+    told = run(written["ids"], "sizes.py", "parse_size")
     assert told["passed"]
     assert told["survived"] == []
-    assert run("coverage_of", written["ids"], "sizes.py") == [20, 21, 22, 23, 24]
     assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
 
 
@@ -128,7 +145,7 @@ def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> No
     (tree / "mod.py").write_text("def f(a):\n    return a + 1\n")
     rows = "import pytest\nfrom mod import f\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
     (tree / "test_mod.py").write_text(rows + "def test_f(a):\n    assert f(a) == a + 1\n")
-    told = run("run_tests", ["test_mod.py::test_f"])
+    told = run(["test_mod.py::test_f"])
     assert told["passed"]
     assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
 
@@ -136,38 +153,33 @@ def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> No
 def test_pytest_start_errors_are_reported(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
     (tree / "conftest.py").write_text("import nowhere_at_all\n")
-    assert "nowhere_at_all" in run("run_tests", ["test_mod.py::test_f"])["problem"]
+    assert "nowhere_at_all" in run(["test_mod.py::test_f"])["problem"]
 
 
-def test_single_calls_return_values_or_exceptions(tree: Path, run: Callable[..., Any]) -> None:
+def test_calls_have_values_or_exceptions(tree: Path, place: ToolTree) -> None:
     (tree / "sizes.py").write_text(SIZES)
     calls = ["parse_size('2k')", "parse_size('')", "parse_size(3)"]
-    assert run("observe_calls", "sizes.py", "parse_size", calls) == [
-        {"call": calls[0], "value": "2048", "raises": ""},
-        {"call": calls[1], "value": "", "raises": "SizeError"},
-        {"call": calls[2]},
-    ]
+    assert results(place, *calls, path="sizes.py") == {calls[0]: "2048", calls[1]: "SizeError"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", UNSTEADY)
 def test_environment_dependent_results_are_not_asserted(
-    tree: Path, run: Callable[..., Any], what: str
+    tree: Path, place: ToolTree, what: str
 ) -> None:
     (tree / "mod.py").write_text(UNSTEADY[what])
-    assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
-    assert run("test_plan", "mod.py", "f")["state"] == "unfit"
+    assert results(place, "f()") == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", HOSTILE)
-def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], what: str) -> None:
+def test_hostile_functions_are_contained(tree: Path, place: ToolTree, what: str) -> None:
     (tree / "mod.py").write_text(HOSTILE[what] + "\n\ndef fine():\n    return 2\n")
     before = seen(tree)
     with contextlib.suppress(HostError):  # it ended what would have told of it
-        assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
+        assert results(place, "f()") == {}
     assert seen(tree) == before
-    assert run("observe_calls", "mod.py", "fine", ["fine()"])[0]["value"] == "2"
+    assert results(place, "fine()") == {"fine()": "2"}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +192,9 @@ def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], wh
     ],
     ids=["deep", "of other types", "of other types too", "long"],
 )
-def test_forged_results_are_rejected(tree: Path, run: Callable[..., Any], forged: str) -> None:
+def test_forged_results_are_rejected(
+    tree: Path, place: ToolTree, run: Callable[..., Any], forged: str
+) -> None:
     """Whatever stands in the files by which we are told."""
     code = f"""\
 import glob, os
@@ -197,8 +211,8 @@ def f():
 """
     (tree / "mod.py").write_text(code)
     (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    f()\n")
-    assert run("observe_calls", "mod.py", "f", ["f()"]) == [{"call": "f()"}]
-    told = run("run_tests", ["test_mod.py::test_f"])
+    assert results(place, "f()") == {}
+    told = run(["test_mod.py::test_f"])
     assert not told["passed"]
     assert told["problem"]
 
@@ -221,29 +235,29 @@ def f():
 def test_tests_that_do_not_count(tree: Path, run: Callable[..., Any], body: str, why: str) -> None:
     (tree / "mod.py").write_text(body)
     (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    assert f() == 1\n")
-    told = run("run_tests", ["test_mod.py::test_f"], "mod.py", "f")
+    told = run(["test_mod.py::test_f"], "mod.py", "f")
     assert told["passed"] == (not why)
     assert why == "x" or why in told["problem"]
 
 
 def test_tests_that_are_not_there(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
-    assert "test_g" in run("run_tests", ["test_mod.py::test_g"])["problem"]
+    assert "test_g" in run(["test_mod.py::test_g"])["problem"]
     with pytest.raises(HostError, match="no such file"):
-        run("run_tests", ["--version"])
+        run(["--version"])
     with pytest.raises(HostError, match="between 1 and 50"):
-        run("run_tests", [])
+        run([])
 
 
 def test_a_file_whose_name_looks_like_an_option_is_run(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "-d").mkdir()
     (tree / "-d" / "test_mod.py").write_text("def test_f():\n    assert True\n")
-    told = run("run_tests", ["-d/test_mod.py::test_f"])
+    told = run(["-d/test_mod.py::test_f"])
     assert told["passed"], told
     assert list(told["tests"]) == ["-d/test_mod.py::test_f"]
 
 
-def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any]) -> None:
+def test_the_code_that_is_run_is_the_copy_s(tree: Path, place: ToolTree) -> None:
     """As where an editable installation leads back to the project."""
     project = tree.parent / "project"
     project.mkdir()
@@ -251,7 +265,7 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any])
     code = f"import sys\nsys.path.insert(0, {str(project)!r})\nfrom other import VALUE\ndef f():\n    return VALUE\n"
     (tree / "mod.py").write_text(code)
     with pytest.raises(HostError, match="import of mod: ModuleNotFoundError"):
-        run("observe_calls", "mod.py", "f", ["f()"])
+        results(place, "f()")
 
 
 def test_plugins_are_imported_once_for_all_runs(tree: Path, run: Callable[..., Any]) -> None:
@@ -262,7 +276,7 @@ def test_plugins_are_imported_once_for_all_runs(tree: Path, run: Callable[..., A
     (tree / "plugin.py").write_text("import os\nIMPORTED_IN = os.getpid()\n")
     code = "import os\nfrom plugin import IMPORTED_IN\n\n\ndef test_it():\n    assert IMPORTED_IN == os.getppid()\n"
     (tree / "test_mod.py").write_text(code)
-    assert run("run_tests", ["test_mod.py::test_it"])["passed"]
+    assert run(["test_mod.py::test_it"])["passed"]
 
 
 @pytest.mark.parametrize("activated", [False, True])
@@ -284,59 +298,37 @@ def test_pth_targets_are_readable_only_in_the_active_environment(
     executable = tmp_path / "venv" / "bin" / "python"
     executable.symlink_to(Path(sys.executable).resolve())
     python = ProjectPython(python=executable, root=tmp_path / "project", activated=activated)
-    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     (tree / "mod.py").write_text("import value\n\n\ndef f():\n    return value.VALUE\n")
     if activated:
-        assert functions["observe_calls"]("mod.py", "f", ["f()"])[0]["value"] == "1"
+        assert results(ToolTree(tree, python), "f()") == {"f()": "1"}
     else:
         with pytest.raises(HostError, match="No module named 'value'"):
-            functions["observe_calls"]("mod.py", "f", ["f()"])
+            results(ToolTree(tree, python), "f()")
 
 
 def test_without_an_interpreter_nothing_is_run(tree: Path) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
-    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree))
     with pytest.raises(HostError, match="is not permitted"):
-        functions["observe_calls"]("mod.py", "f", ["f()"])
+        results(ToolTree(tree), "f()")
 
 
 def test_below_level_two_only_with_consent(
-    tree: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    tree: Path, place: ToolTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
     monkeypatch.setattr("remora.sandbox.isolation.best_level", lambda: 1)
     with pytest.raises(HostError, match="isolation level 2 or consent"):
-        run("observe_calls", "mod.py", "f", ["f()"])
+        results(place, "f()")
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        {"call": "f()", "value": "g()"},
-        {"call": "import os", "value": "1"},
-        {"call": "f()\nimport os", "value": "1"},
-        {"call": "f()", "raises": "A or B"},
-        {"call": 3},
-    ],
-)
-def test_only_cases_are_written(tree: Path, run: Callable[..., Any], case: dict[str, Any]) -> None:
-    (tree / "mod.py").write_text("def f():\n    return 1\n")
-    with pytest.raises(HostError, match="cases:"):
-        run("write_test", "mod.py", "f", [case])
-    assert sorted(seen(tree)) == ["mod.py"]
-
-
-def test_a_module_is_imported_in_one_way(tree: Path, run: Callable[..., Any]) -> None:
+def test_a_module_is_imported_in_one_way(tree: Path, place: ToolTree) -> None:
     (tree / "shop.py").write_text(
         "class Cart: ...\n\n\ndef cart(): ...\n\n\ndef total(c): return 5\n"
     )
-    case = {
-        "call": "total(cart)",
-        "setup": ["cart = shop.Cart()"],
-        "imports": ["import shop"],
-        "value": "5",
-    }
-    path = run("write_test", "shop.py", "total", [case])["path"]
+    case = Case(
+        call="total(cart)", setup=("cart = shop.Cart()",), imports=("import shop",), value="5"
+    )
+    path = write_test(place, "shop.py", "total", [case])["path"]
     assert (tree / path).read_text() == (
         "import shop\n\n\ndef test_total():\n    cart = shop.Cart()\n    assert shop.total(cart) == 5\n"
     )

@@ -7,7 +7,13 @@ import pytest
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.operations.test.missing_tests import WITHOUT_RESULT, TestNeed
+from remora.operations.test.missing_tests import (
+    TRIVIAL,
+    WITH_EFFECTS,
+    WITHOUT_ARGUMENTS,
+    WITHOUT_RESULT,
+    TestNeed,
+)
 
 MAKERS = """\
 def increment(name):
@@ -17,16 +23,27 @@ def increment(name):
     return change
 
 
-def decorated(name):
-    return increment(name)(dict)
+def passed(name):
+    return increment(name)
 
 
-def forget(row):
-    row.clear()
+def shout(texts):
+    for text in texts:
+        print(text)
 
 
-def shout(text):
-    print(text.upper())
+def stored(name):
+    with open(name) as file:
+        return file.read()
+
+
+def double(text):
+    \"\"\"Return a text twice.
+
+    >>> double("ab")
+    'abab'
+    \"\"\"
+    return text * 2
 """
 
 
@@ -34,15 +51,14 @@ def shout(text):
     ("name", "can_write", "amount"),
     [
         ("increment", True, 1),
-        ("increment", False, WITHOUT_RESULT),
-        ("decorated", True, 1),
-        ("decorated", False, WITHOUT_RESULT),
-        ("forget", True, 1),
-        ("forget", False, WITHOUT_RESULT),
+        ("increment", False, WITHOUT_ARGUMENTS),
+        ("passed", True, TRIVIAL),
         ("shout", True, WITHOUT_RESULT),
+        ("stored", True, WITH_EFFECTS),
+        ("double", False, 1),
     ],
 )
-def test_a_model_can_call_a_resulting_function_and_pass_objects_that_change(
+def test_functions_with_examples_have_jobs_and_others_if_a_model_can_write(
     tmp_path: Path, name: str, can_write: bool, amount: int | str
 ) -> None:
     (tmp_path / "makers.py").write_text(MAKERS)

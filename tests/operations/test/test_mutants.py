@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.operations.test.mutants import CALL, MAX_MUTANTS, STATE, mutants
-from remora.operations.test.state_changes import changes_state
+from remora.operations.test.mutants import MAX_MUTANTS, mutants
 
 KINDS = {
     "return a < b": {"Lt became LtE", "Lt became GtE", "it returns None"},
@@ -61,30 +60,6 @@ def test_no_kind_before_each_other_had_its_turn() -> None:
         "two arguments were swapped",
         "it returns None",
     }
-
-
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        ("del a[b]", STATE),
-        ("a.total += b", STATE),
-        ("a.items.pop(b)", STATE),
-        ("a.x, b = b, a.x", STATE),
-        ("a.memory[b] = a", STATE),
-        ("a._cache[b] = a", "statement"),
-        ("a.nameCache[b] = a", "statement"),
-        ("a = []\n    a.append(b)", CALL),
-        ("b(a)", CALL),
-    ],
-)
-def test_changes_of_given_objects_are_a_kind_of_their_own(body: str, kind: str) -> None:
-    assert mutants(source(body), "f")[-1].kind == kind
-
-
-def test_declarations_change_nothing() -> None:
-    assigned, declared = ast.parse("a.x: int = 2\na.x: int").body
-    assert changes_state(assigned, frozenset("a"))
-    assert not changes_state(declared, frozenset("a"))
 
 
 def test_an_option_is_ignored_by_its_default() -> None:

@@ -4,37 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.test.class_style import class_style
 from remora.operations.test.new_files import NewFiles, new_files, new_path
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
-DISCOVER = "[testenv]\ncommands = python -m unittest discover -p '*_test.py'\n"
 
-
-@pytest.mark.parametrize(
-    ("tox", "tests", "expected"),
-    [
-        ("", (), NewFiles()),
-        (DISCOVER, (), NewFiles(ends=True, unittest=True)),
-        ("commands = python -m unittest\n", (), NewFiles(unittest=True)),
-        (
-            "commands = python -m unittest discover -s test/unit\n",
-            (),
-            NewFiles(("test/unit",), unittest=True),
-        ),
-        ("commands = pytest src/shop\n", (), NewFiles(("src/shop",))),
-        (DISCOVER, ("tests/test_a.py",), NewFiles()),
-        ("", ("tests/a_test.py", "tests/b_test.py", "tests/test_c.py"), NewFiles(ends=True)),
-    ],
-)
-def test_the_first_tests_have_the_form_that_commands_run(
-    tmp_path: Path, tox: str, tests: tuple[str, ...], expected: NewFiles
+def test_new_files_are_named_like_most_others_and_in_the_folders_that_pytest_looks_in(
+    tmp_path: Path,
 ) -> None:
-    write(tmp_path, {"tox.ini": tox, "src/shop/__init__.py": ""})
-    there = dict.fromkeys(tests, "def test_it(): ...")
-    assert new_files(ToolTree(tmp_path), there) == expected
+    write(tmp_path, {"pytest.ini": "[pytest]\ntestpaths = checks\n"})
+    place = ToolTree(tmp_path)
+    assert new_files(place, {}) == NewFiles(("checks",))
+    names = ("tests/a_test.py", "tests/b_test.py", "tests/test_c.py")
+    assert new_files(place, dict.fromkeys(names, "")) == NewFiles(("checks",), ends=True)
 
 
 def test_tests_at_the_root_get_their_neighbours_there() -> None:
@@ -62,8 +45,3 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     assert isinstance(target, TargetFunction)
     exists = files.__contains__
     assert new_path(target, "cart", {}, exists, NewFiles(ends=True), exists) == path
-
-
-def test_the_first_test_of_a_unittest_project_is_a_method() -> None:
-    style = class_style([], "", "total", ["total"], "cart", unittest=True)
-    assert (style.form, style.owner, style.base) == ("unittest", "TestCart", "unittest.TestCase")

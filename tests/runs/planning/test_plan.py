@@ -409,30 +409,3 @@ class TestNeedsTest:
         plan = desk.plan(RunRequest(operations=("own",)))
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]
         assert plan.left == {"own": {"without known arguments, which need a writer": 1}}
-
-    def test_functions_that_read_the_version_do_not(self, desk: Desk) -> None:
-        own_agent(desk, "test")
-        desk.write(
-            {"a.py": "def release():\n    from b import __version__\n\n    return __version__\n"}
-        )
-        plan = desk.plan(RunRequest(operations=("own",)))
-        assert plan.left == {
-            "own": {"with results that change from run to run or with the version": 1}
-        }
-
-    def test_functions_named_after_chance_do_not(self, desk: Desk) -> None:
-        own_agent(desk, "test")
-        code = "from b import source\n\n\ndef randrange(limit: int):\n    '''\n    >>> randrange(5)\n    2\n    '''\n    return source(limit) % limit\n"
-        desk.write({"a.py": code, "b.py": "def source(limit):\n    return 7\n"})
-        assert desk.plan(RunRequest(operations=("own",))).jobs == ()
-
-    def test_functions_that_return_functions_do_not(self, desk: Desk) -> None:
-        own_agent(desk, "test")
-        code = (
-            "def logged(name: str):\n    def inner():\n        return name\n\n    return inner\n\n\n"
-            "def adder(a: int):\n    return lambda b: a + b\n"
-        )
-        desk.write({"a.py": code})
-        plan = desk.plan(RunRequest(operations=("own",)))
-        assert plan.jobs == ()
-        assert plan.left == {"own": {"without a result that a test can assert": 2}}

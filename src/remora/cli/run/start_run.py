@@ -60,13 +60,7 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None = Non
         project = ask_for_addresses(options, project, invocation)
         require_agreed(project.config)
     with planned_within(run.max_time):
-        prepared = prepare(
-            invocation,
-            run.request,
-            project,
-            plan_only=run.dry_run,
-            notify=lambda line: note(options, line),
-        )
+        prepared = prepare(invocation, run.request, project, plan_only=run.dry_run)
     with closing(prepared):
         if run.dry_run or not prepared.plan.jobs:
             _note_missing_interpreter(options, invocation, prepared)

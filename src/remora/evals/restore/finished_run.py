@@ -17,10 +17,8 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.review import accept
-from remora.tools.tree import ToolTree
 from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import read_events
-from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.rooted_files import RootedFiles
 
 _BY_MODEL = ("model", "escalation")
@@ -40,12 +38,8 @@ class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True):
-    """The slots that were hidden from an operation, and the texts of all files without them.
+    """The slots that were hidden from an operation, and the texts of all files without them."""
 
-    `original` is a copy of the project in which nothing is hidden.
-    """
-
-    original: BaseSnapshot
     restorer: Restorer
     slots: Sequence[Slot]
     texts: Texts
@@ -65,9 +59,7 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
     verdicts = accept(done.project, done.run_id, (), every=True)
     view = verdicts.view
     after = _current_texts(done.project, hidden.texts)
-    restored = _judged(
-        hidden, done.project, hidden.restorer.compare(hidden.slots, hidden.texts, after)
-    )
+    restored = hidden.restorer.compare(hidden.slots, hidden.texts, after)
     found = _read_streams(done.project, view)
     choices = _Choices(hidden.restorer, view, found)
     return ArmResult(
@@ -89,16 +81,6 @@ def arm_result(name: str, hidden: Hidden, done: CopyRun) -> ArmResult:
         if any(job.stop_reason == "model_error" for job in view.jobs)
         else 0,
     )
-
-
-def _judged(hidden: Hidden, project: Project, restored: Sequence[Restored]) -> Sequence[Restored]:
-    """Return the results after running both versions of the project, if the operation does so."""
-    judge = hidden.restorer.judge
-    if judge is None or project.interpreter is None:
-        return restored
-    python = msgspec.structs.replace(project.interpreter(), root=hidden.original.root)
-    before, after = (ToolTree(each, python) for each in (hidden.original.folder, project.root))
-    return judge(before, after, hidden.slots, restored)
 
 
 def _slot_result(slot: Slot, hidden: Hidden, restored: Restored, choice: Choice) -> SlotResult:

@@ -20,7 +20,7 @@ from remora.evals.restore.slot_results import ArmResult, OperationResult, Restor
 from remora.evals.restore.work_folder import ArmFolder, locked, work_folder
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
-from remora.operations.restorer import Restorer, Slot, key_of
+from remora.operations.restorer import Restorer, Slot
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.text import count
@@ -135,7 +135,7 @@ class _Measurement:
         found = [slot for slot in restorer.find(texts) if slot.path not in excluded]
         wanted, seed = self._request.slots, self._request.seed
         slots = sample_slots(found, wanted, seed, alone=restorer.alone)
-        hidden = self._measured(name, self._hidden(restorer, texts, slots), texts, place)
+        hidden = self._hidden(restorer, texts, slots)
         kinds = Counter(restorer.kind(slot.part) for slot in hidden.slots)
         result = OperationResult(
             operation=name, found=len(found), slots=hidden.slots, hidden=dict(kinds)
@@ -162,32 +162,10 @@ class _Measurement:
         }
         self._notes += [f"left out {path}: nothing can be hidden in it" for path in sorted(broken)]
         return Hidden(
-            original=self._base,
             restorer=restorer,
             slots=[slot for slot in slots if slot.path not in broken],
             texts={**after, **{path: texts[path] for path in broken}},
         )
-
-    def _measured(
-        self, operation: str, hidden: Hidden, texts: Mapping[str, str], place: Path
-    ) -> Hidden:
-        """Hide only the slots that the operation looks for. The notes count the others by reason."""
-        left_out = hidden.restorer.left_out
-        if left_out is None or not hidden.slots:
-            return hidden
-        folder = ArmFolder(place / "hidden")
-        folder.remove_copy()
-        try:
-            folder.copy(self._base, self._contents(hidden))
-            reasons = left_out(folder.tree, hidden.slots)
-        finally:
-            folder.remove_copy()
-        self._notes += [
-            f"left out {count(number, 'part')} of {operation}: {reason}"
-            for reason, number in Counter(reasons.values()).most_common()
-        ]
-        kept = [slot for slot in hidden.slots if key_of(slot) not in reasons]
-        return self._hidden(hidden.restorer, texts, kept)
 
     def _contents(self, hidden: Hidden) -> dict[str, bytes]:
         """Return the contents of the files in which something is hidden."""

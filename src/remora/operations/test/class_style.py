@@ -40,22 +40,20 @@ def class_style(
     qualname: str,
     siblings: Collection[str] = (),
     stem: str = "",
-    *,
-    unittest: bool = False,
 ) -> ClassStyle:
     """Return the place of a new test among the tests in `texts`.
 
     `own` is the source of the file in which the test is inserted, which may be empty. `siblings`
     contains the names of the other functions of the module, or of the methods of the class, and
-    `stem` is the module's name. `unittest` is true if the first test of a project is for unittest.
+    `stem` is the module's name.
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
     methods = sum(len(_methods(one)) for one in classes)
     functions = sum(_is_test(one) for tree in trees for one in tree.body)
-    if methods <= functions and not unittest:
+    if methods <= functions:
         return ClassStyle("function", "", "", function_name(qualname))
-    form: Form = "unittest" if unittest or _uses_unittest(classes) else "class"
+    form: Form = "unittest" if _uses_unittest(classes) else "class"
     inherits = form == "unittest" or sum(map(_is_test_case, classes)) * 2 > len(classes)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []

@@ -8,30 +8,25 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.function_context import target_at
-from remora.operations.test.host_probe import (
-    Cause,
-    ProjectTexts,
+from remora.operations.test.function_context import home_of, target_at, test_files
+from remora.operations.test.function_plan import (
+    FunctionPlan,
     plan_further,
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import LintRefusal, share_preparation, write_test
+from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.new_file import package_of
-from remora.operations.test.insert.shared_fixtures import fixtures_in
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.source_blocks import tests_of, used_names
 from remora.tools.tree import ToolTree
 
-MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 _FUNCTION_S = 150.0
 _RESERVED_S = 120.0
 """Seconds that are left for running the written tests."""
 _LATER = "left for the next run"
-MOST_TRIED = 40
 _MOST_PLANNED = 25
-"""Numbers of functions of a file that are tried, and that get tests, in one run."""
-_Plans = dict[str, dict[str, Any]]
+"""Number of functions of a file that get tests in one run."""
 
 
 def write_tests(
@@ -39,29 +34,25 @@ def write_tests(
 ) -> dict[str, Any]:
     """Write tests of some functions of a file into one test file.
 
-    `nodes` contains their qualnames. Each function is tried like `test_plan` does, or like
-    `strengthen_plan` if `strengthen` is true. Those that most examples call come first, and at most
-    25 get tests. The tests then run together, and tests that fail or detect no mutant are removed.
+    `nodes` contains their qualnames. Each function is tried with the calls that examples show; with
+    `strengthen`, the tests assert what its existing tests miss. At most 25 functions get tests. The
+    tests then run together, and tests that fail or detect no mutant are removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
     and those of each function in `tests`; the reason that a function has none in `reasons`; the
     functions for which a writer may know better calls in `open`, at most 25; and the sums of
-    `killed`, `mutants`, `lines` and `all_lines` in `worth`. A writer is also asked about functions
-    whose tests a lint rule refuses.
+    `killed`, `mutants`, `lines` and `all_lines` in `worth`.
     """
-    plans, reasons, unsure = _plans(
-        place, path, nodes, plan_further if strengthen else plan_missing
-    )
+    tried = _plans(place, path, nodes, strengthen=strengthen)
+    plans = {name: plan for name, plan in tried.items() if plan.cases}
+    reasons = {name: plan.reason for name, plan in tried.items() if not plan.cases}
     written: dict[str, dict[str, Any]] = {}
     while plans:
-        home = next(iter(plans.values()))["path"]
-        is_new = not place.files.exists(home)
-        restore = _restorer(place, home)
-        written, problems, refused = _write(place, path, plans)
-        unsure |= refused
-        ids = {name: each["ids"] for name, each in written.items()}
-        is_shared = is_new and not problems and _is_shared(place, path, home, ids)
-        problems |= {} if is_shared else _unproved(place, path, ids)
+        subject = target_at(place, path, next(iter(plans)))
+        assert not isinstance(subject, str)  # it has a plan
+        restore = _restorer(place, home_of(place, subject, test_files(place)).path)
+        written, problems = _write(place, path, plans)
+        problems |= _unproved(place, path, {name: each["ids"] for name, each in written.items()})
         if not problems:
             break
         restore()
@@ -70,68 +61,39 @@ def write_tests(
         plans = {name: plan for name, plan in plans.items() if name not in problems}
     worth = Counter[str]()
     for plan in plans.values():
-        worth.update({key: plan[key] for key in MEASUREMENTS})
+        worth.update(plan.worth)
     return {
         "path": next((each["path"] for each in written.values()), ""),
         "tests": {name: each["ids"] for name, each in written.items()},
         "ids": [one for each in written.values() for one in each["ids"]],
-        "reasons": {name: reasons[name] for name in nodes if name in reasons},
+        "reasons": reasons,
         "open": [
             name
-            for name in nodes
-            if name in unsure
-            or (name in plans and not strengthen and plans[name]["killed"] < plans[name]["mutants"])
+            for name, plan in tried.items()
+            if plan.needs_writer
+            or (name in plans and not strengthen and plan.worth["killed"] < plan.worth["mutants"])
         ][:_MOST_PLANNED],
         "worth": dict(worth),
     }
 
 
 def _plans(
-    place: ToolTree,
-    path: str,
-    nodes: Sequence[str],
-    plan_of: Callable[[ToolTree, str, str, ProjectTexts], dict[str, Any]],
-) -> tuple[_Plans, dict[str, str], set[str]]:
-    """Return the plans of the functions for which a test can be written.
-
-    Also return the reasons of the others, and the functions that other calls may change.
-    """
-    plans: _Plans = {}
-    reasons: dict[str, str] = {}
-    unsure: set[str] = set()
+    place: ToolTree, path: str, nodes: Sequence[str], *, strengthen: bool
+) -> dict[str, FunctionPlan]:
     texts = project_texts(place)
-    for number, node in enumerate(_promising_first(place, path, nodes, texts)):
-        is_full = number >= MOST_TRIED or len(plans) >= _MOST_PLANNED
-        if is_full or place.left() < _RESERVED_S:
-            reasons[node] = _LATER
+    found: dict[str, FunctionPlan] = {}
+    for node in nodes:
+        planned = sum(bool(plan.cases) for plan in found.values())
+        if planned >= _MOST_PLANNED or place.left() < _RESERVED_S:
+            found[node] = FunctionPlan(reason=_LATER)
             continue
         try:
             with place.within(_FUNCTION_S):
-                plan = plan_of(place, path, node, texts)
+                plan_of = plan_further if strengthen else plan_missing
+                found[node] = plan_of(place, path, node, texts)
         except HostError as error:
-            reasons[node] = error.message
-            continue
-        if plan["state"] == "open":
-            plans[node] = plan
-        else:
-            reasons[node] = str(plan["reason"])
-            if Cause(plan["cause"]).may_need_writer:
-                unsure.add(node)
-    return {node: plans[node] for node in nodes if node in plans}, reasons, unsure
-
-
-def _promising_first(
-    place: ToolTree, path: str, nodes: Sequence[str], texts: ProjectTexts
-) -> Sequence[str]:
-    """Return the functions in the order in which they are tried, if there are too many of them."""
-    if len(nodes) <= _MOST_PLANNED:
-        return nodes
-
-    def shown(node: str) -> int:
-        subject = target_at(place, path, node)
-        return 0 if isinstance(subject, str) else len(texts.examples.calls_of(subject))
-
-    return sorted(nodes, key=shown, reverse=True)
+            found[node] = FunctionPlan(reason=error.message)
+    return found
 
 
 def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
@@ -150,38 +112,17 @@ def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
 
 
 def _write(
-    place: ToolTree, path: str, plans: Mapping[str, dict[str, Any]]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str], set[str]]:
-    """Return what was written for each function, and the reasons for which it was not.
-
-    Also return the functions whose tests a lint rule refuses.
-    """
+    place: ToolTree, path: str, plans: Mapping[str, FunctionPlan]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Return what was written for each function, and the reasons for which it was not."""
     written: dict[str, dict[str, Any]] = {}
     problems: dict[str, str] = {}
-    refused: set[str] = set()
     for node, plan in plans.items():
         try:
-            written[node] = write_test(place, path, node, plan["cases"])
+            written[node] = write_test(place, path, node, plan.cases)
         except HostError as error:
             problems[node] = error.message
-            if isinstance(error, LintRefusal):
-                refused.add(node)
-    return written, problems, refused
-
-
-def _is_shared(place: ToolTree, path: str, home: str, ids: Mapping[str, list[str]]) -> bool:
-    """Return True if the tests of a new file were proved with a fixture for their preparation.
-
-    The file at `home` stays as it is otherwise.
-    """
-    before = place.read(home)
-    share_preparation(place, path, next(iter(ids)))
-    if place.read(home) == before:
-        return False
-    if not _unproved(place, path, ids):
-        return True
-    place.write(home, before)
-    return False
+    return written, problems
 
 
 def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[str, str]:
@@ -203,14 +144,7 @@ def tests_by_function(
     """
     tree = parse_text(decode(path, content).body)
     tests = tests_of(tree) if isinstance(tree, ast.Module) else {}
-    fixtures = fixtures_in(tree) if isinstance(tree, ast.Module) else {}
-    used = {
-        name: used_names(tests[name]).union(
-            *(used_names(fixtures[arg.arg]) for arg in tests[name].args.args if arg.arg in fixtures)
-        )
-        for name in names
-        if name in tests
-    }
+    used = {name: used_names(tests[name]) for name in names if name in tests}
     methods = Counter(node.rpartition(".")[2] for node in nodes)
     found: dict[str, list[str]] = {}
     for node in nodes:

@@ -1,26 +1,22 @@
 """Host functions with which the test agent writes tests and runs them."""
 
 import ast
-import contextlib
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import names_in, with_alias
-from remora.operations.test.cases.case import Case, is_valid_case
+from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft, case_drafts
-from remora.operations.test.cases.surroundings import with_surroundings
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.insert.draft_format import formatted_draft, formatted_file
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
-from remora.operations.test.insert.shared_fixtures import with_fixture
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.known_imports import with_known_imports
@@ -32,26 +28,17 @@ from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 
-"""Part of the message if a lint rule refuses a test."""
-
 MOST_IDS = 50
 
 
-class LintRefusal(HostError):
-    """A test would add findings of lint rules that other tests follow."""
-
-
-def write_test(
-    place: ToolTree, path: str, node: str, cases: list[dict[str, Any]]
-) -> dict[str, Any]:
+def write_test(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
     """Write a test of a function for `cases`.
 
     The test file is chosen according to the project's conventions. Similar cases become a
     parametrized test. Cases with other keyword arguments and with exceptions have their own tests.
 
-    Return the `path`, `name` and `id` of the first test, and the `ids` of all tests. Raises
-    HostError, without writing anything, if the file would have new findings or names would
-    conflict.
+    Return the `path` of the file, and the `ids` of the tests. Raises HostError, without writing
+    anything, if the file would have new findings or names would conflict.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -61,10 +48,9 @@ def write_test(
     known = _own_imports(subject, home)
     tree = parse_text(_text_of(place, home).body)
     own = tree if isinstance(tree, ast.Module) else None
-    given = [with_known_imports(case, own) for case in _cases(cases)]
+    given = [with_known_imports(_without_constants(case, own), own) for case in cases]
     for case in given:
         known = {**_imports_of(case), **known}
-    given = [with_surroundings(case, home, own) for case in given]
     alias = home.alias or _module_alias(given, home, own)
     home = replace(home, alias=alias, test_name=_free_test_name(place, home, given))
     if home.alias:
@@ -83,23 +69,10 @@ def write_test(
     raise problem
 
 
-def share_preparation(place: ToolTree, path: str, node: str) -> None:
-    """Write a fixture for the preparation that several tests of a new file have in common.
-
-    `node` is one of the tested functions of the module at `path`. The file stays as it is if a lint
-    rule refuses the fixture.
-    """
-    subject = target_at(place, path, node)
-    if isinstance(subject, str):
-        return
-    home = home_of(place, subject, test_files(place))
-    text = _text_of(place, home)
-    made = with_fixture(text.body, width_of(place, home.path))
-    if made == text.body:
-        return
-    content = formatted_file(place, home, text._replace(body=made).bytes())
-    with contextlib.suppress(HostError):
-        place.write(home.path, _liked(place, home, content))
+def _without_constants(case: Case, own: ast.Module | None) -> Case:
+    """Return the case without the statements that are in its test file."""
+    known = {ast.unparse(one) for one in own.body} if own is not None else set[str]()
+    return replace(case, setup=tuple(one for one in case.setup if one not in known))
 
 
 def _module_alias(cases: list[Case], home: InsertLocation, own: ast.Module | None) -> str:
@@ -143,17 +116,6 @@ def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) ->
     return f"{home.test_name}_{'examples' if shown else 'more_cases'}"
 
 
-def _cases(cases: list[dict[str, Any]]) -> list[Case]:
-    try:
-        given = msgspec.convert(cases, list[Case])
-    except msgspec.ValidationError as error:
-        raise HostError(f"cases: {error}") from None
-    unsound = [case.call for case in given if not is_valid_case(case)]
-    if unsound:
-        raise HostError(f"cases: {unsound[0]} is not a call with a literal result or an exception")
-    return given
-
-
 def _written(
     place: ToolTree,
     home: InsertLocation,
@@ -165,7 +127,6 @@ def _written(
         raise HostError("there is nothing to assert")
     text = _text_of(place, home)
     text = text if home.exists else text._replace(body=home.header)
-    drafts = [with_file_assertions(draft, text.body) for draft in drafts]
     drafts = [formatted_draft(place, home, draft) for draft in drafts]
     written = with_tests(text.body, home, drafts, known, width)
     if isinstance(written, str):
@@ -175,9 +136,8 @@ def _written(
         content = formatted_file(place, home, content)
     content = _liked(place, home, content)
     (place.write if home.exists else place.create)(home.path, content)
-    name = written.names[0]
     ids = [f"{home.path}::{each.replace('.', '::')}" for each in written.names]
-    return {"path": home.path, "name": name, "id": ids[0], "ids": ids}
+    return {"path": home.path, "ids": ids}
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
@@ -190,7 +150,7 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
-    Raises LintRefusal if the change still adds findings, but for rules that other tests do not
+    Raises HostError if the change still adds findings, but for rules that other tests do not
     follow.
     """
     found = place.ruff.check_text(home.path, place.read(home.path)) if home.exists else []
@@ -209,7 +169,7 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if {str(each["code"]) for each in extra} == {NO_PACKAGE}:
         package = make_package(place, home.path)
     if extra and not package:
-        raise LintRefusal(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
+        raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
     if home.form == "unittest" and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content
@@ -244,13 +204,6 @@ def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -
         "problem": problem,
         "tests": _whole_seconds(results.get("tests") or {}),
     }
-
-
-def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
-    """Return the numbers of the lines in the file `path` that the tests execute."""
-    _check_ids(place, ids)
-    lines = run_tests_once(place, path, [""], ids).get("lines")
-    return [number for number in lines if isinstance(number, int)] if lines else []
 
 
 def _check_ids(place: ToolTree, ids: list[str]) -> None:

@@ -77,7 +77,6 @@ def locate_test(
         subject.qualname,
         _siblings(subject),
         _module_stem(subject),
-        unittest=new.unittest,
     )
     chosen = _import_text(subject, path, exists, relative=relative)
     alias = ""

@@ -10,11 +10,10 @@ import msgspec
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import FunctionNode, default_values, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
-from remora.operations.test.state_changes import changed_parameters, changes_state
 
 MAX_MUTANTS = 20
-CONDITION, CALL, STATE = "condition", "call", "state"
-"""Kinds of faults: negated conditions, removed calls and `del`, and removed changes of objects."""
+CONDITION, CALL = "condition", "call"
+"""Kinds of faults: negated conditions, and removed calls and `del`."""
 IGNORED = "the argument {} was ignored"
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -93,13 +92,10 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
 def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, str, _Change]]]:
     """Return the faults of each kind: kind, the node's number, line, description and change."""
     by_kind: dict[str, list[tuple[str, int, int, str, _Change]]] = {}
-    given = changed_parameters(function)
     for number, node in enumerate(_mutable_nodes(function)):
         line = getattr(node, "lineno", function.lineno)
         faults = _ignored_options(function) if node is function else _faults(node)
-        for sort, what, change in faults:
-            is_change = isinstance(node, ast.stmt) and changes_state(node, given)
-            kind = STATE if is_change else sort
+        for kind, what, change in faults:
             by_kind.setdefault(kind, []).append((kind, number, line, what, change))
     return list(by_kind.values())
 

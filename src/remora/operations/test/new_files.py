@@ -1,16 +1,10 @@
-"""New test files: where they go, what they are called, and whether they are for unittest."""
+"""New test files: where they go, and what they are called."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatch
 
 import msgspec
 
-from remora.operations.test.project_commands import (
-    pytest_folders,
-    runs_unittest,
-    unittest_discovery,
-)
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
@@ -27,32 +21,20 @@ GENERIC = frozenset(
 class NewFiles(msgspec.Struct, frozen=True):
     """The folders in which tests are looked for, if they are known, and the form of the files.
 
-    `ends` is true for names such as `cart_test.py`. `unittest` is true if the first tests of a
-    project are methods of `unittest.TestCase`.
+    `ends` is true for names such as `cart_test.py`.
     """
 
     folders: tuple[str, ...] = ()
     ends: bool = False
-    unittest: bool = False
 
     def name(self, stem: str) -> str:
         return f"{stem}_test.py" if self.ends else f"test_{stem}.py"
 
 
 def new_files(place: ToolTree, tests: Mapping[str, str]) -> NewFiles:
-    """Return where new test files of a project go.
-
-    Without tests, the project's commands are read.
-    """
-    settings = pytest_settings(place)
-    if any("def test" in text for text in tests.values()):
-        names = [path.rpartition("/")[2] for path in tests]
-        ends = sum(fnmatch(name, "*_test.py") for name in names) * 2 > len(names)
-        return NewFiles(settings.folders, ends)
-    folder, pattern = unittest_discovery(place)
-    ends = bool(pattern) and fnmatch("a_test.py", pattern) and not fnmatch("test_a.py", pattern)
-    folders = (folder,) if folder else settings.folders or pytest_folders(place)
-    return NewFiles(folders, ends, runs_unittest(place))
+    """Return where new test files of a project go."""
+    ends = sum(path.endswith("_test.py") for path in tests) * 2 > len(tests)
+    return NewFiles(pytest_settings(place).folders, ends)
 
 
 def new_path(

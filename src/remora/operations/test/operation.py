@@ -29,11 +29,9 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 def _load() -> Parts:
     from remora.operations.test import checks
     from remora.operations.test.file_tests import write_tests
-    from remora.operations.test.hidden_tests import RESTORER
-    from remora.operations.test.host_probe import observe_calls, strengthen_plan, test_plan
-    from remora.operations.test.host_write import coverage_of, run_tests, write_test
+    from remora.operations.test.host_model_calls import call_question, write_calls
+    from remora.operations.test.host_write import run_tests
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
-    from remora.operations.test.model_calls.host_model_calls import call_question, write_calls
     from remora.operations.test.runner.collection_check import require_collection
     from remora.operations.test.runner.parent import require_pytest
     from remora.tools.host_functions import HostFunction
@@ -47,21 +45,15 @@ def _load() -> Parts:
             "test_kills_mutant": checks.test_kills_mutant,
         },
         host_functions=(
-            HostFunction(function=coverage_of, seconds=90.0, runs_project_code=True),
-            HostFunction(function=observe_calls, seconds=120.0, runs_project_code=True),
             HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
-            HostFunction(function=strengthen_plan, seconds=240.0, runs_project_code=True),
             HostFunction(function=write_calls, seconds=200.0, runs_project_code=True),
-            HostFunction(function=test_plan, seconds=200.0, runs_project_code=True),
             HostFunction(function=call_question, seconds=90.0, runs_project_code=True),
-            HostFunction(function=write_test, seconds=90.0),
             HostFunction(function=write_tests, seconds=600.0, runs_project_code=True),
         ),
         check_interpreter=require_pytest,
         check_project=require_collection,
         merge=keep_both_tests,
         unmerge=remove_own_tests,
-        restorer=RESTORER,
     )
 
 

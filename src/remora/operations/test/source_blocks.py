@@ -1,11 +1,19 @@
 """Tests in the source of a test file: functions, and methods of classes."""
 
 import ast
+import builtins
 import textwrap
 from collections.abc import Collection, Iterable, Mapping
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
+
+COMMON_NAMES = frozenset(
+    name
+    for kind in (bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
+    for name in dir(kind)
+) | frozenset({"close", "flush", "read", "run", "seek", "start", "write", *dir(builtins)})
+"""Names of built-in functions and methods, which say little about what is called."""
 
 
 def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:

@@ -1,43 +1,33 @@
-"""Functions that a test says little about, such as accessors, delegations and shared state."""
+"""Functions that a test says little about, such as accessors and delegations."""
 
 import ast
-from collections.abc import Iterable
 from functools import lru_cache
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.code.syntax.source import Source
-from remora.operations.test.target_function import TargetFunction, class_named
+from remora.operations.test.target_function import TargetFunction
 
 CONSTANT = "it only returns or stores what it has"
 DELEGATES = "it only passes its arguments on"
-SHARED = "its result depends on state that other code can change"
 _LOGGERS = frozenset({"debug", "info", "warning", "error", "exception", "log", "print"})
-_CHANGING = frozenset(
-    {
-        "append", "add", "update", "pop", "popitem", "clear", "setdefault", "extend", "insert", "remove",
-        "discard", "appendleft",
-    }
-)  # fmt: skip
-_CONTAINERS = frozenset({"dict", "list", "set", "defaultdict", "Counter", "OrderedDict", "deque"})
 
 
 def why_trivial(subject: TargetFunction) -> str:
     """Return why a test of the function says little, or an empty string.
 
-    The reason is `CONSTANT`, `DELEGATES` or `SHARED`.
+    The reason is `CONSTANT` or `DELEGATES`.
     """
-    function, source = subject.function, subject.source
+    function = subject.function
     if _is_setter(function):
         return CONSTANT
     body = [one for one in function.body if not _is_without_result(one)]
-    own = {"self", "cls", "super", *_parameters(function), *_own_names(source.tree)}
+    own = {"self", "cls", "super", *_parameters(function), *_own_names(subject.source.tree)}
     kinds = {_kind_of(one, own) for one in body}
     if len(body) <= 1 or "" not in kinds:
         if kinds <= {CONSTANT}:
             return CONSTANT
         if kinds <= {CONSTANT, DELEGATES}:
             return DELEGATES
-    return SHARED if _uses_shared_state(subject.qualname, function, source) else ""
+    return ""
 
 
 def _is_without_result(one: ast.stmt) -> bool:
@@ -136,98 +126,3 @@ def _own_names(tree: ast.Module) -> frozenset[str]:
             case ast.ImportFrom(names=names) | ast.Import(names=names):
                 found |= {f"import {each.asname or each.name}" for each in names}
     return frozenset(found)
-
-
-def _uses_shared_state(qualname: str, function: FunctionNode, source: Source) -> bool:
-    """Return True if the function uses a collection of its class or module that code changes."""
-    tree = source.tree
-    changed = _changed_in_functions(tree)
-    used = {
-        one.id if isinstance(one, ast.Name) else one.attr
-        for one in ast.walk(function)
-        if isinstance(one, ast.Name)
-        or (isinstance(one, ast.Attribute) and ast.unparse(one.value) in ("self", "cls"))
-    } - _parameters(function)
-    owner = class_named(tree, qualname.rpartition(".")[0])
-    shared = _global_names(tree) | (_collections(tree.body) & changed)
-    if owner is not None:
-        made = {
-            one.attr
-            for one in ast.walk(owner)
-            if isinstance(one, ast.Attribute)
-            and isinstance(one.ctx, ast.Store)
-            and ast.unparse(one.value) == "self"
-        }
-        shared |= (_collections(owner.body) & changed) - made
-        shared |= _blank_tables(owner.body) - made
-    return bool(used & shared)
-
-
-@lru_cache(maxsize=1)  # for all functions of a file
-def _changed_in_functions(tree: ast.Module) -> set[str]:
-    functions = [one for one in ast.walk(tree) if isinstance(one, FunctionNode)]
-    used = {node.id for one in functions for node in ast.walk(one) if isinstance(node, ast.Name)}
-    at_import = _called_at_import(tree) - used
-    later = (one for one in functions if one not in tree.body or one.name not in at_import)
-    return _changed_names([node for one in later for node in ast.walk(one)])
-
-
-def _called_at_import(tree: ast.Module) -> set[str]:
-    """Return the private functions that a module calls itself, such as to fill its tables."""
-    return {
-        called.id
-        for one in tree.body
-        if isinstance(one, ast.Expr | ast.For)
-        for node in ast.walk(one)
-        if isinstance(node, ast.Call) and isinstance(called := node.func, ast.Name)
-        if called.id.startswith("_")
-    }
-
-
-@lru_cache(maxsize=1)
-def _global_names(tree: ast.Module) -> set[str]:
-    return {n for one in ast.walk(tree) if isinstance(one, ast.Global) for n in one.names}
-
-
-def _collections(body: Iterable[ast.stmt]) -> set[str]:
-    """Return the names that statements assign collections that can change."""
-    return {name for name, value in _assigned(body) if _is_collection(value)}
-
-
-def _blank_tables(body: Iterable[ast.stmt]) -> set[str]:
-    """Return the names of tables whose values are all zero or empty, such as counters."""
-    found: set[str] = set()
-    for name, value in _assigned(body):
-        items = value.values if isinstance(value, ast.Dict) else []
-        items = [value.value] if isinstance(value, ast.DictComp) else items
-        blank = [one for one in items if isinstance(one, ast.Constant) and not one.value]
-        if items and len(blank) == len(items):
-            found.add(name)
-    return found
-
-
-def _assigned(body: Iterable[ast.stmt]) -> Iterable[tuple[str, ast.expr]]:
-    for one in body:
-        match one:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                yield name, value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                yield name, value
-
-
-def _is_collection(value: ast.expr) -> bool:
-    if isinstance(value, ast.Call):
-        return ast.unparse(value.func).rpartition(".")[2] in _CONTAINERS
-    return isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp)
-
-
-def _changed_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names and attributes whose items the code sets, adds or removes."""
-    found: set[str] = set()
-    for one in nodes:
-        match one:
-            case ast.Subscript(value=target, ctx=ast.Store() | ast.Del()):
-                found.add(ast.unparse(target).rpartition(".")[2])
-            case ast.Call(func=ast.Attribute(value=target, attr=name)) if name in _CHANGING:
-                found.add(ast.unparse(target).rpartition(".")[2])
-    return found

@@ -1,7 +1,7 @@
 """Prepares a run: copies the project's files, loads the agents and plans the jobs."""
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from os.path import realpath
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import may_run_at_planning, python_for_some
+from remora.bootstrap.project_interpreter import python_for_some
 from remora.errors import RemoraError, UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
@@ -58,16 +58,14 @@ def prepare(
     *,
     run_id: str | None = None,
     plan_only: bool = False,
-    notify: Callable[[str], None] = lambda _line: None,
 ) -> PreparedRun:
     """Copy the project's files and plan a run.
 
-    No model is needed. Operations such as `test` try calls of the project's code, if it may run;
-    `notify` receives a line before. `project` is the result of
+    No model is needed, and no code of the project runs. `project` is the result of
     `open_project(invocation, request.paths)`, if the caller has already opened the project, and
-    `run_id` is the run's ID, if it is already known. With
-    `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
-    the agents that need it are left out, unless all agents need it.
+    `run_id` is the run's ID, if it is already known. With `plan_only`, the project's interpreter may
+    be missing. If it is missing otherwise, the jobs of the agents that need it are left out, unless
+    all agents need it.
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
@@ -93,8 +91,6 @@ def prepare(
             "observed": observed,
             "ruff": partial(Ruff, base=ruff),
             "python": python,
-            "may_run": may_run_at_planning(invocation, project, agents),
-            "notify": notify,
         }
         work = [
             AgentWithOptions(

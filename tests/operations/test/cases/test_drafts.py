@@ -1,9 +1,7 @@
 """What cases look like as tests: tables, and what is refused beside them."""
 
 import pytest
-from msgspec.structs import replace
 
-from remora.operations.test.cases.assertions import expected_value
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import case_drafts
 from remora.operations.test.insert_location import InsertLocation
@@ -100,12 +98,6 @@ def test_other_keyword_arguments_are_a_separate_test() -> None:
     ]
 
 
-def test_an_empty_argument_alone_is_no_separate_test() -> None:
-    cases = [Case(call="f('')", value="''"), Case(call="f('b', times=2)", value="'bb'")]
-    (draft,) = case_drafts(subject(), cases, home(), 88)
-    assert draft.body == ['assert f("") == ""', 'assert f("b", times=2) == "bb"']
-
-
 @pytest.mark.parametrize("name", ["expected", "request", "list", "f"])
 def test_a_column_may_not_be_called_as_something_else_is(name: str) -> None:
     found = subject(f"def f({name}):\n    return {name}\n")
@@ -145,37 +137,18 @@ def test_an_expected_text_does_not_hide_a_variable() -> None:
     assert draft.body[-1] == "assert f(expected) == expected_value"
 
 
-@pytest.mark.parametrize(
-    ("again", "expected"),
-    [((), "text"), (("text += '!'",), "expected"), (("text = text.strip()",), "expected")],
-)
-def test_a_variable_with_the_expected_text_is_compared_if_it_is_bound_once(
-    again: tuple[str, ...], expected: str
-) -> None:
-    text = "first line of a page\n\nlast line of the page\n"
-    case = Case(call="f(text)", setup=(f"text = {text!r}", *again), value=repr(text))
-    (draft,) = case_drafts(subject(), [case], home(), 88)
-    assert draft.body[-1] == f"assert f(text) == {expected}"
-
-
-def test_bytes_that_are_no_text_are_written_as_digits() -> None:
-    assert expected_value(repr(b"\xa1\x00\xff\x9c")) == "bytes.fromhex('a100ff9c')"
-    assert expected_value(repr(b"a\x00\x01b\xff")) == repr(b"a\x00\x01b\xff")
-
-
 def test_a_result_does_not_hide_a_variable() -> None:
     case = Case(
         call="result.add(1)",
         setup=("result = Cart()",),
-        claims=(("{}.size", "1"), ("len({})", "1"), ("result.total", "1")),
+        claims=(("{}.size", "1"), ("{}.total", "2")),
     )
     (draft,) = case_drafts(subject(), [case], home(), 88)
     assert draft.body == [
         "result = Cart()",
         "result_value = result.add(1)",
         "assert result_value.size == 1",
-        "assert len(result_value) == 1",
-        "assert result.total == 1",
+        "assert result_value.total == 2",
     ]
 
 
@@ -184,16 +157,21 @@ def test_objects_are_made_first() -> None:
     cases = [
         Case(call="cart.total()", setup=setup, value="3"),
         Case(call="cart.owner()", setup=setup, value="'Ann'"),
-        Case(call="cart.add(2)", setup=setup, claims=(("cart.items", "[2]"), ("len(cart)", "1"))),
     ]
     (draft,) = case_drafts(subject(), cases, home(), 88)
     assert draft.body == [
         'cart = Cart("Ann")',
         "assert cart.total() == 3",
         'assert cart.owner() == "Ann"',
-        "cart.add(2)",
-        "assert cart.items == [2]",
-        "assert len(cart) == 1",
+    ]
+    sets = SOURCE.replace("return", "text.size = 2\n    return")
+    (draft,) = case_drafts(subject(sets), cases, home(), 88)
+    assert draft.body == [
+        'cart = Cart("Ann")',
+        "assert cart.total() == 3",
+        "",
+        'cart = Cart("Ann")',
+        'assert cart.owner() == "Ann"',
     ]
 
 
@@ -225,35 +203,3 @@ def test_invisible_characters_are_written_as_escapes(quote: str) -> None:
     (draft,) = case_drafts(subject(), [heart], home(quote=quote), 88)
     line = "assert f('\N{HEAVY BLACK HEART}\\ufe0f') == '\N{HEAVY BLACK HEART}\\ufe0e'"
     assert draft.body == [line.replace("'", quote)]
-
-
-CHANGED = Case(
-    call="d.pop(4)",
-    setup=("d = f('a')",),
-    claims=(("{}", "'fig'"), ("4 in d", "False"), ("d[5]", "1")),
-)
-OF_CLASS = Case(call="f('a')", claims=(("isinstance({}, Point)", "True"), ("{}", "{'x': 1}")))
-
-
-@pytest.mark.parametrize(
-    ("case", "form", "expected"),
-    [
-        (CHANGED, "function", ["assert d.pop(4) == 'fig'", "assert 4 not in d", "assert d[5] == 1"]),
-        (CHANGED, "unittest", ["self.assertEqual(d.pop(4), 'fig')", "self.assertNotIn(4, d)", "self.assertEqual(d[5], 1)"]),
-        (OF_CLASS, "function", ["assert isinstance(result, Point)", "assert result == {'x': 1}"]),
-        (OF_CLASS, "unittest", ["self.assertIsInstance(result, Point)", "self.assertEqual(result, {'x': 1})"]),
-    ],
-)  # fmt: skip
-def test_claims_about_changes_and_classes(case: Case, form: str, expected: list[str]) -> None:
-    (draft,) = case_drafts(subject(), [case], home(quote="'", form=form), 88)
-    assert draft.body[1:] == expected
-
-
-def test_the_class_of_results_is_asserted_once() -> None:
-    second = replace(OF_CLASS, call="f('b')", claims=(OF_CLASS.claims[0], ("{}", "{'y': 2}")))
-    (draft,) = case_drafts(subject(), [OF_CLASS, second], home(quote="'"), 88)
-    assert draft.body[1:] == [
-        "assert isinstance(result, Point)",
-        "assert result == {'x': 1}",
-        "assert f('b') == {'y': 2}",
-    ]

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported
-from remora.operations.test.assert_functions import with_file_assertions
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft
@@ -162,15 +161,6 @@ def test_after_the_last_test_of_the_module() -> None:
     ]  # fmt: skip
 
 
-def test_equal_values_are_asserted_as_in_the_file() -> None:
-    text = (
-        "from nose.tools import eq_\n\n\ndef test_g():\n    eq_(expect, g())\n    eq_([1], g())\n"
-    )
-    draft = Draft(name="test_f", body=["assert f(1) == [2]", "assert f(2) is True"])
-    assert with_file_assertions(draft, text).body == ["eq_([2], f(1))", "assert f(2) is True"]
-    assert with_file_assertions(draft, NEIGHBOUR) == draft
-
-
 def test_before_the_lines_that_run_a_script() -> None:
     guard = '\n\nif __name__ == "__main__":\n    pytest.main()\n'
     assert written(NEIGHBOUR + guard, ONE) == written(NEIGHBOUR, ONE) + guard
@@ -186,8 +176,6 @@ def test_a_name_that_is_taken() -> None:
     [
         (Case(call="f()", value="True"), "assert f() is True"),
         (Case(call="f() == g('a')", value="True"), 'assert f() == g("a")'),
-        (Case(call="(f() or 0) == g()", value="True"), "assert (f() or 0) == g()"),
-        (Case(call="'a' in (f() or '')", value="False"), 'assert "a" not in (f() or "")'),
         (Case(call="f() < g()", value="True"), "assert f() < g()"),
         (Case(call="all(f())", value="True"), "assert all(f())"),
         (Case(call="f()", value="0.1234567891"), "assert f() == pytest.approx(0.1234567891)"),
@@ -197,31 +185,6 @@ def test_a_name_that_is_taken() -> None:
 )
 def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
     assert case_statements([case], Style('"', 84)) == [line]
-
-
-def test_a_long_comparison_is_split_into_its_sides() -> None:
-    words = ", ".join(f"word{number}" for number in range(8))
-    case = Case(call=f"first({words}) == other({words}).text", value="True")
-    assert case_statements([case], Style('"', 84)) == [
-        f"result = first({words})",
-        f"assert result == other({words}).text",
-    ]
-
-
-def test_the_class_of_results_is_asserted_once_beside_other_claims() -> None:
-    is_list = ("isinstance({}, Names)", "True")
-    cases = [
-        Case(call="f(1)", claims=(is_list, ("{}", "['a']"))),
-        Case(call="f(2)", claims=(is_list, ("{}", "['b']"))),
-        Case(call="f(3)", claims=(is_list,)),
-    ]
-    assert case_statements(cases, Style("'", 84)) == [
-        "result = f(1)",
-        "assert isinstance(result, Names)",
-        "assert result == ['a']",
-        "assert f(2) == ['b']",
-        "assert isinstance(f(3), Names)",
-    ]
 
 
 def test_a_call_that_is_too_long_for_a_line_has_a_line_of_its_own() -> None:

@@ -4,21 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module
+from remora.operations.test.cases.case import Case
 from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.added_tests import added_tests
-from remora.operations.test.insert.new_file import file_header, package_of, required_style
+from remora.operations.test.insert.new_file import file_header, package_of
 from remora.operations.test.insert.removed_tests import remove_added_tests
-from remora.operations.test.missing_tests import REFUSED, TestNeed
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
 LICENCE = "# Copyright Shop\n# MIT\n"
 FUTURE = "from __future__ import annotations\n"
 DOUBLE = 'def double(text: str) -> str:\n    """Double.\n\n    >>> double("ab")\n    \'abab\'\n    """\n    return text * 2\n'
-CASES = [{"call": "double('ab')", "source": "docstring", "value": "'abab'"}]
+CASES = [Case(call="double('ab')", source="docstring", value="'abab'")]
 
 
 @pytest.mark.parametrize(
@@ -68,21 +66,6 @@ def test_the_package_of_a_test_file() -> None:
     assert package_of("tests.py") == "__init__.py"
 
 
-def test_no_tests_are_planned_that_a_lint_rule_refuses(tmp_path: Path) -> None:
-    write(tmp_path / "p", {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["S"]\n'})
-    module = parse_module("shop.py", DOUBLE.encode())
-    assert isinstance(module, Module)
-    needs = TestNeed(tmp_path / "p", {"may_run": False, "notify": print})
-    (function,) = (node for node in module.nodes if node.node_type == "function")
-    assert needs.amount(module, function) == REFUSED
-
-
-def test_rules_that_the_first_files_of_a_project_break_do_not_count(tmp_path: Path) -> None:
-    files = {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["S"]\n'}
-    write(tmp_path, {**files, "cart.py": "assert DOUBLE\n"})
-    assert required_style(ToolTree(tmp_path), "tests/test_shop.py").refused == ""
-
-
 def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_path: Path) -> None:
     tests = {"tests/test_a.py": "def test_it():\n    assert 1\n"}
     write(tmp_path, {"shop.py": DOUBLE, "ruff.toml": 'lint.select = ["D1", "INP"]\n', **tests})
@@ -98,7 +81,7 @@ def test_tests_are_formatted_in_folders_that_the_formatter_leaves_out(tmp_path: 
     write(
         tmp_path, {"shop.py": DOUBLE, "ruff.toml": 'extend-exclude = ["tests"]\nline-length = 70\n'}
     )
-    long = {"call": f"double('{'ab ' * 12}')", "source": "docstring", "value": f"'{'ab ' * 24}'"}
+    long = Case(call=f"double('{'ab ' * 12}')", source="docstring", value=f"'{'ab ' * 24}'")
     write_test(ToolTree(tmp_path), "shop.py", "double", [long])
     (path,) = tmp_path.glob("**/test_shop.py")
     assert "    assert (\n" in path.read_text()

@@ -1,7 +1,6 @@
 """Which functions count as tested, by the names that tests use."""
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,9 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_text
-from remora.operations.test.planning.missing_packages import InstalledPackages
 from remora.operations.test.planning.tested_names import TestedNames
-from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
-from tests.odd_files import ODD
 
 SHOP = '''\
 def total(prices):
@@ -111,32 +107,3 @@ def test_examples_in_documents(tmp_path: Path) -> None:
     assert not is_tested(tmp_path, "sale", "", **shown)
     assert is_tested(tmp_path, "sale", "", **shown, **tox)
     assert not is_tested(tmp_path, "total", "", **shown, **tox)
-
-
-def test_a_module_that_cannot_be_imported(tmp_path: Path) -> None:
-    packages = tmp_path / ".venv/lib/python3.11/site-packages"
-    editable = "MAPPING: dict[str, str] = {'shop': '/src/shop'}\n"
-    write(packages, {"numpy/__init__.py": "", "__editable___shop_finder.py": editable})
-    write(tmp_path, {".venv/pyvenv.cfg": "include-system-site-packages = false\n", "own.py": ""})
-    python = ProjectPython(python=tmp_path / ".venv/bin/python", root=tmp_path)
-    installed = InstalledPackages(python, tmp_path)
-    found = "import ast\nimport shop.cart\nfrom numpy import linalg\nfrom own import x\nfrom . import y\n"
-    assert not installed.lacks(ast.parse(found))
-    assert not installed.lacks(ast.parse("try:\n    import django\nexcept ImportError: ...\n"))
-    assert installed.lacks(ast.parse("from django.db import models\n"))
-    assert not InstalledPackages(None, tmp_path).lacks(ast.parse("import django\n"))
-
-
-@pytest.mark.parametrize("name", ["__editable__odd.py", "odd.pth"])
-@pytest.mark.parametrize("make", ODD)
-def test_an_environment_that_cannot_be_read_may_have_any_package(
-    tmp_path: Path, name: str, make: Callable[[Path], None]
-) -> None:
-    packages = tmp_path / "env" / "lib" / "python3.12" / "site-packages"
-    write(tmp_path / "env", {"pyvenv.cfg": "include-system-site-packages = false\n"})
-    packages.mkdir(parents=True)
-    python = ProjectPython(python=tmp_path / "env" / "bin" / "python", root=tmp_path)
-    imports = ast.parse("import missing")
-    assert InstalledPackages(python, tmp_path).lacks(imports)
-    make(packages / name)
-    assert not InstalledPackages(python, tmp_path).lacks(imports)

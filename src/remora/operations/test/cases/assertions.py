@@ -5,7 +5,6 @@ import io
 import math
 import re
 import tokenize
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -27,39 +26,31 @@ _INVISIBLE = re.compile(
 """Characters that an editor does not show, such as variation selectors."""
 _LONG_TEXT = 40
 """Length from which each line of a text is a literal of its own."""
-_TEXT = 3
-"""Length of a list of ASCII codes from which it is written as bytes."""
-
-
-_SIDES = ast.Call | ast.Attribute | ast.Subscript | ast.Name | ast.BinOp
-"""Expressions that need no parentheses beside `==`."""
 
 
 class Style(NamedTuple):
-    """The quote character, the line width without indentation, and the kind of assertions."""
+    """The quote character, the line width without indentation, and the kind of assertions.
+
+    If `fresh` is true, the function may change objects, so each case makes its own.
+    """
 
     quote: str
     width: int
     unittest: bool = False
+    fresh: bool = False
 
 
 def case_statements(cases: Sequence[Case], style: Style) -> list[str]:
-    """Return the unindented body of a test. Statements may be longer than the line width.
-
-    The class of the results is asserted once, unless a case asserts nothing else.
-    """
+    """Return the unindented body of a test. Statements may be longer than the line width."""
     found: list[str] = []
     before: tuple[str, ...] = ()
     bound: dict[str, str] = {}
-    classes: set[tuple[str, str]] = set()
     for case in cases:
         new = [] if case.setup == before else [each for each in case.setup if _is_new(each, bound)]
         if new or (before and not case.setup):
             found += ([""] if found else []) + _lines(new, style.quote)
-        before = () if _changes_objects(case) else case.setup
-        claims = [each for each in case.claims if each not in classes] or case.claims
-        found += _assertions(replace(case, claims=tuple(claims)), style)
-        classes |= {each for each in claims if each[0].startswith("isinstance(")}
+        before = () if style.fresh else case.setup
+        found += _assertions(case, style)
     return found
 
 
@@ -76,10 +67,6 @@ def _is_new(statement: str, bound: dict[str, str]) -> bool:
         isinstance(tree, ast.Assign) and isinstance(tree.value, ast.Lambda)
     )
     return not (known and is_function)
-
-
-def _changes_objects(case: Case) -> bool:
-    return any("{}" not in left for left, _ in case.claims)
 
 
 def _lines(statements: Sequence[str], quote: str) -> list[str]:
@@ -105,25 +92,6 @@ def text_lines(statement: str) -> list[str]:
     return []
 
 
-def text_variable(case: Case) -> str:
-    """Return the variable that already has the expected text of several lines, if there is one.
-
-    It is bound only once, so it still has the text when the result is asserted.
-    """
-    times = Counter(name for each in case.setup for name in _bound_by(each))
-    for each in case.setup:
-        match parse(each).body:
-            case [ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as text)] if (
-                times[name] == 1 and text_lines(each) and ast.unparse(text) == case.value
-            ):
-                return name
-    return ""
-
-
-def _bound_by(statement: str) -> set[str]:
-    return set().union(*map(bound_names, parse(statement).body))
-
-
 def _assertions(case: Case, style: Style) -> list[str]:
     quote = style.quote
     taken = names_in([*case.setup, case.call])
@@ -132,13 +100,10 @@ def _assertions(case: Case, style: Style) -> list[str]:
         opening = "self.assertRaises" if style.unittest else "pytest.raises"
         return [f"with {opening}({case.raises}):", f"    {with_quotes(call, quote)}"]
     if not case.claims:
-        return _assertion(call, text_variable(case) or case.value, style, taken)
-    of_result = sum("{}" in left for left, _ in case.claims)
+        return _assertion(call, case.value, style, taken)
     found: list[str] = []
     result = case.call
-    if not of_result:
-        found = [with_quotes(case.call, quote)]
-    elif of_result > 1:
+    if len(case.claims) > 1:
         result = _unused("result", taken)
         taken = {*taken, result}
         found = [f"{result} = {with_quotes(case.call, quote)}"]
@@ -160,24 +125,11 @@ def _assertion(call: str, value: str, style: Style, taken: Collection[str] = ())
         return [*written, *_assertion(call, name, style, taken)]
     call, expected = with_quotes(call, style.quote), with_quotes(expected_value(value), style.quote)
     line = _equality(call, value, expected, style)
-    sides = _sides(call) if value == "True" and len(line) > style.width else None
-    if sides is not None:
-        return _assertion(*sides, style, taken)
     splits = expected[-1] in ")]}" and len(_equality(call, "", "[", style)) <= style.width
     if len(line) <= style.width or splits or call.isidentifier():
         return [line]
     result = _unused("result", taken)
     return [f"{result} = {call}", _equality(result, value, expected, style)]
-
-
-def _sides(call: str) -> tuple[str, str] | None:
-    """Return both sides of `f(x) == g(y)`, or None for another expression."""
-    match parse(call, "eval").body:
-        case ast.Compare(left, [ast.Eq()], [right]) if isinstance(left, _SIDES) and isinstance(
-            right, _SIDES
-        ):
-            return ast.unparse(left), ast.unparse(right)
-    return None
 
 
 def _unused(name: str, taken: Collection[str]) -> str:
@@ -201,55 +153,26 @@ def _equality(call: str, value: str, expected: str, style: Style) -> str:
 
 def _truth(call: str, value: str, style: Style) -> str:
     """Return the assertion that an expression is True, False or None."""
-    is_true = value == "True"
-    match parse(call, "eval").body:
-        case ast.Compare(left, [ast.In() | ast.Eq() as op], [right]) if style.unittest and is_true:
-            parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
-            plain, method = "", type(op).__name__.replace("Eq", "Equal")
-        case ast.Compare(left, [ast.In()], [right]) if not is_true:
-            parts = [with_quotes(ast.unparse(each), style.quote) for each in (left, right)]
-            call = with_quotes(ast.unparse(ast.Compare(left, [ast.NotIn()], [right])), style.quote)
-            plain, method = "", "NotIn"
-        case ast.Compare() | ast.Call(ast.Name("all" | "any")) if is_true:
-            parts, plain, method = [call], "", "True"
-        case ast.Call(ast.Name("isinstance"), args) if is_true:
-            parts = [ast.unparse(each) for each in args]
-            plain, method = "", "IsInstance"
-        case ast.Call(ast.Name("bool"), [inner]) if value == "False":
-            parts, plain, method = [with_quotes(ast.unparse(inner), style.quote)], "", "False"
-            call = with_quotes(ast.unparse(ast.UnaryOp(ast.Not(), inner)), style.quote)
-        case _:
-            parts, plain, method = [call], f"is {value}", "IsNone" if value == "None" else value
     if style.unittest:
-        return f"self.assert{method}({', '.join(parts)})"
-    return f"assert {call} {plain}".rstrip()
+        return f"self.assert{'IsNone' if value == 'None' else value}({call})"
+    match parse(call, "eval").body:
+        case ast.Compare() | ast.Call(ast.Name("all" | "any")) if value == "True":
+            return f"assert {call}"
+    return f"assert {call} is {value}"
 
 
 def expected_value(value: str) -> str:
-    """Return the expected value as a person writes it.
-
-    Floats with many decimal places become `pytest.approx(...)`, also as items, a list of ASCII
-    codes becomes `list(b"...")`, and bytes that are mostly not ASCII become `bytes.fromhex("...")`.
-    """
+    """Return the expected value, in which floats with many decimal places are approximate."""
     try:
         number = literal(value)
     except (ValueError, SyntaxError):
         return value
-    if isinstance(number, bytes) and escapes_of(number) > max(_TEXT, len(number) // 2):
-        return f"bytes.fromhex({number.hex()!r})"
-    if isinstance(number, list) and len(number) >= _TEXT and all(map(_is_letter_code, number)):
-        return f"list({bytes(number)!r})"
     items = number if isinstance(number, list | tuple) else [number]
     is_flat = all(isinstance(each, int | float) for each in items)
     if not is_flat or not any(map(is_rounded, items)):
         return value
-    short = [short_float(each) for each in items]
+    short = [_short_float(each) for each in items]
     return f"pytest.approx({short[0] if items == [number] else type(number)(short)!r})"
-
-
-def escapes_of(value: bytes) -> int:
-    """Return how many bytes are not visible ASCII characters."""
-    return sum(not 32 <= each < 127 for each in value)
 
 
 def is_rounded(number: object) -> bool:
@@ -258,14 +181,10 @@ def is_rounded(number: object) -> bool:
     return is_float and len(repr(number).partition(".")[2]) > _DIGITS
 
 
-def short_float(number: Any) -> Any:
+def _short_float(number: Any) -> Any:
     """Return 0.3 for 0.30000000000000004, and other numbers as they are."""
     short = round(number, _DIGITS) if isinstance(number, float) else number
     return short if math.isclose(short, number, rel_tol=1e-12) else number
-
-
-def _is_letter_code(item: object) -> bool:
-    return type(item) is int and 32 <= item < 127
 
 
 def names_in(lines: Sequence[str]) -> set[str]:

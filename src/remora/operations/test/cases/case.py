@@ -14,12 +14,7 @@ _ENVIRONMENT_ERRORS = frozenset(
     {"NotImplementedError", "RecursionError", "MemoryError", "OverflowError", "TimeoutError"}
 )
 _IMPORT = re.compile(r"(from [\w.]+ )?import [\w.]+( as \w+)?")
-_SUBJECT = re.compile(
-    r"(list|dict|len|set|str|tuple|bool)?\(?\{?\}?[\w.]*\)?(\.\w+)*"
-    r"|\[(list|str)\(each\) for each in \{\}\]"
-)
-_CLASS = re.compile(r"isinstance\(\{\}, (\w+)\)")
-_MEMBER = re.compile(r"(?:(.+) in \w+|\w+\[(.+)\])")
+_SUBJECT = re.compile(r"(list|str)?\(?\{\}\)?(\.\w+)*|\[list\(each\) for each in \{\}\]")
 _PLAIN = (
     ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd,
     ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Load, ast.BinOp, ast.Add, ast.Sub,
@@ -27,24 +22,10 @@ _PLAIN = (
 """Syntax of expected values."""
 _TYPES = frozenset(
     {
-        "frozenset",
-        "range",
-        "slice",
-        "bytearray",
-        "int",
-        "str",
-        "float",
-        "bool",
-        "bytes",
-        "list",
-        "tuple",
-        "set",
-        "dict",
-        "type",
-        "object",
-        "complex",
+        "frozenset", "range", "slice", "bytearray", "int", "str", "float", "bool", "bytes", "list", "tuple",
+        "set", "dict", "type", "object", "complex",
     }
-)
+)  # fmt: skip
 
 
 class Case(CallInput, frozen=True, kw_only=True):
@@ -52,10 +33,8 @@ class Case(CallInput, frozen=True, kw_only=True):
 
     `origin` is the module of the exception. If `listed` is true, the call returns an iterator, and
     `value` is the list of its items, or reading the items raises the exception. If the result
-    itself cannot be written as source code, or the call changes an object, `claims` contains pairs
-    of an expression and its value instead. `{}` in an expression is the result. `branches` contains
-    pairs of lines that were executed one after the other. `outcomes` contains line, condition, number
-    and count of the outcomes of conditions within lines.
+    itself cannot be written as source code, `claims` contains pairs of an expression and its value
+    instead. `{}` in an expression is the result.
     """
 
     value: str = ""
@@ -64,8 +43,6 @@ class Case(CallInput, frozen=True, kw_only=True):
     listed: bool = False
     claims: tuple[tuple[str, str], ...] = ()
     lines: tuple[int, ...] = ()
-    branches: tuple[tuple[int, int], ...] = ()
-    outcomes: tuple[tuple[int, int, int, int], ...] = ()
 
     @property
     def values(self) -> list[str]:
@@ -90,19 +67,17 @@ def case_of(
         return None
     fields = {name: getattr(given, name) for name in CallInput.__struct_fields__}
     lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
-    branches = tuple((int(a), int(b)) for a, b in first.get("branches", ()))
     if first.get("how") == "value":
         imports = tuple(map(str, first.get("imports") or ()))
         claims = [(str(left), str(text)) for left, text in first.get("claims") or ()]
         fields["imports"] = tuple(dict.fromkeys((*given.imports, *imports)))
-        case = _with_claims(Case(**fields, lines=lines, branches=branches), claims)
+        case = _with_claims(Case(**fields, lines=lines), claims)
         return case if case and is_valid_case(case) and private not in repr(claims) else None
     if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
         name, origin = str(first.get("type")), str(first.get("module"))
         if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
             listed = first.get("listed") is True
-            fields |= {"lines": lines, "branches": branches}
-            return Case(**fields, raises=name, origin=origin, listed=listed)
+            return Case(**fields, lines=lines, raises=name, origin=origin, listed=listed)
     return None
 
 
@@ -176,18 +151,8 @@ def is_valid_case(case: Case) -> bool:
     if case.value:
         return not case.claims and is_plain_value(case.value, names)
     return bool(case.claims) and all(
-        _is_subject(left, names) and is_plain_value(text, names) for left, text in case.claims
+        _SUBJECT.fullmatch(left) and is_plain_value(text, names) for left, text in case.claims
     )
-
-
-def _is_subject(left: str, names: Set[str]) -> bool:
-    """Return True for an expression that a claim may be about."""
-    if match := _CLASS.fullmatch(left):
-        return match[1] in names
-    if match := _MEMBER.fullmatch(left):
-        key = match[1] or match[2]
-        return canonical_literal(key) == key
-    return _SUBJECT.fullmatch(left) is not None
 
 
 def is_plain_value(text: str, names: Set[str]) -> bool:

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from remora.code.syntax.definitions import FunctionNode
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.hollow_cases import is_empty_input
 from remora.operations.test.cases.parametrize import Table, table_of
-from remora.operations.test.cases.surroundings import parameters_of
 from remora.operations.test.class_style import snake_case
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.target_function import TargetFunction
@@ -46,7 +45,12 @@ def case_drafts(
     Similar cases become a parametrized test. Otherwise, cases with other keyword arguments have
     their own test. Exceptions always do.
     """
-    style = Style(home.quote, width - (8 if home.owner else 4), unittest=home.form == "unittest")
+    style = Style(
+        home.quote,
+        width - (8 if home.owner else 4),
+        unittest=home.form == "unittest",
+        fresh=_may_change_objects(subject.function),
+    )
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
     tables = tables and not home.base and len(values) >= _ENOUGH  # methods of unittest have none
@@ -58,7 +62,6 @@ def case_drafts(
             Draft(
                 name=f"{home.test_name}{ending}",
                 body=case_statements(group, style),
-                parameters=parameters_of(group, typed=home.typed),
             )
             for ending, group in _by_behavior(values).items()
         ]
@@ -66,22 +69,33 @@ def case_drafts(
         kinds = {case.raises for case in raising}
         ending = f"_{snake_case(*kinds)}" if len(kinds) == 1 else ""
         body = case_statements(raising, style)
-        words = parameters_of(raising, typed=home.typed)
-        found.append(Draft(name=f"{home.test_name}_raises{ending}", body=body, parameters=words))
+        found.append(Draft(name=f"{home.test_name}_raises{ending}", body=body))
     return found
+
+
+def _may_change_objects(function: FunctionNode) -> bool:
+    """Return True if the function sets or deletes an attribute or item, or only calls a method."""
+    for one in ast.walk(function):
+        match one:
+            case (
+                ast.Attribute(ctx=ast.Store() | ast.Del())
+                | ast.Subscript(ctx=ast.Store() | ast.Del())
+            ):
+                return True
+            case ast.Expr(value=ast.Call(func=ast.Attribute())):
+                return True
+    return False
 
 
 def _by_behavior(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Group cases by the ending of the test's name, which says the keyword argument.
 
-    Cases with several keyword arguments are in one test with the others, and so are those with
-    empty arguments only.
+    Cases with several keyword arguments are in one test with the others.
     """
     found: dict[str, list[Case]] = {}
     for case in cases:
         found.setdefault(_ending(case), []).append(case)
     is_mixed = any(len(_keywords(case)) > 1 for case in cases)
-    is_mixed |= any(all(map(is_empty_input, group)) for group in found.values())
     if len(found) == 1 or len(found) > _MOST_TESTS or is_mixed:
         return {"": list(cases)}
     return dict(sorted(found.items()))

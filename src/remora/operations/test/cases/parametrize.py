@@ -49,7 +49,7 @@ def table_of(
     """Return a table of the cases, or None if the calls are not similar enough."""
     calls = [_parse_call(subject, case) for case in cases]
     made = [call for call in calls if call is not None]
-    if any(case.setup or case.claims or case.fixtures for case in cases):
+    if any(case.setup or case.claims for case in cases):
         return None
     defaults = _defaults(subject)
     if not made or len(made) < len(cases) or len({call.function for call in made}) > 1:

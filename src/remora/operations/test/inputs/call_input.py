@@ -16,10 +16,6 @@ SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test", "wr
 
 A `writer` is a model that was asked for calls.
 """
-WRITTEN = frozenset({"docstring", "documentation"})
-"""Sources that an author wrote as examples."""
-SHOWN = WRITTEN | {"test"}
-"""Sources in which a person wrote the call to show or to check something."""
 ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare
 """Kinds of expressions whose values a test asserts. Only models write others than calls."""
 _BUILTINS = frozenset(dir(builtins))
@@ -29,21 +25,24 @@ class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     """A call, or another expression that a model wrote, such as `cart.total` or `f(x) == g(x)`.
 
     `setup` contains the statements before it, and `imports` import statements.
-
-    Each item of `fixtures` contains the name of a pytest fixture, the path of its file, its type or
-    an empty string, and the statements of `setup` that it replaces.
     """
 
     call: str
     setup: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     source: Source = "call"
-    fixtures: tuple[tuple[str, ...], ...] = ()
 
 
 def last_name(node: ast.expr) -> str:
     """Return the name after the last dot of a dotted name."""
     return ast.unparse(node).rpartition(".")[2]
+
+
+def root_name(node: ast.expr) -> str:
+    """Return the name of the object whose part the code is, or an empty string."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_call_of(name: str, call: ast.expr) -> bool:

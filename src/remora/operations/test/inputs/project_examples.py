@@ -1,12 +1,14 @@
 """Calls of a function in a project's documentation and code."""
 
 import ast
+import builtins
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.edit.import_edits import Imported
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
@@ -14,20 +16,13 @@ from remora.operations.test.inputs.call_input import (
     SOURCES,
     CallInput,
     Source,
-    absolute,
     importable_names,
 )
 from remora.operations.test.inputs.code_blocks import code_in
 from remora.operations.test.inputs.code_slices import Snippet, calls_in
-from remora.operations.test.inputs.setup_statements import (
-    Fixture,
-    fixtures_of,
-    module_constants,
-    prepared,
-)
 from remora.operations.test.inputs.shown_values import Wanted
-from remora.operations.test.source_blocks import tests_of, used_names
-from remora.operations.test.state_changes import has_changes
+from remora.operations.test.inputs.type_check import contradicts
+from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.tree import ToolTree
 
@@ -35,25 +30,58 @@ _MOST_CALLS = 24
 _MOST_PER_SNIPPET = 8
 _MOST_WRITTEN = 40
 _MOST_FILES = 40
-_MOST_REEXPORTS = 5
+_LONGEST_CONSTANT = 400
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
 _OUTDATED = re.compile(r"(?i)(change|history|news|release|migrat|upgrad|whatsnew|todo|contribut)")
 """Names of documents whose examples may show older versions of the project."""
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_SURROUNDINGS = re.compile(
+    r"\b(sys|platform|tempfile)\.|\bos\.(?!path\b)|\b(argv|environ|__file__)\b"
+)
+"""Names in a call whose values depend on where the test runs."""
 
 
-_DOCS: Source = "documentation"
+def candidate_calls(subject: TargetFunction, examples: "ProjectExamples") -> list[CallInput]:
+    """Return the calls of the function in documentation, and then those in its tests.
+
+    Calls that contradict annotations, or that are of a namesake, are left out.
+    """
+    return [
+        each
+        for each in examples.calls_of(subject)
+        if each.source != "call" and _is_possible(each, subject) and not why_unfit(subject, each)
+    ]
+
+
+def why_unfit(subject: TargetFunction, given: CallInput) -> str:
+    """Return why a test should not make a call, or an empty string."""
+    if contradicts(subject, given.call):
+        return "an argument contradicts its annotation"
+    if any(_SURROUNDINGS.search(text) for text in (given.call, *given.setup)):
+        return "it depends on where it runs"
+    return ""
+
+
+def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
+    """Return False for a call of a namesake that belongs to another object.
+
+    Such an object is a module or a built-in type; for a method with a common name, it is anything
+    that is not made by the class.
+    """
+    if subject.owner is None or call.source == "docstring":
+        return True
+    if subject.owner.name in " ".join((call.call, *call.setup)):
+        return True
+    root = re.split(r"\W", call.call, maxsplit=1)[0]
+    is_foreign = not root or hasattr(builtins, root) or root in sys.stdlib_module_names
+    return not is_foreign and subject.function.name not in COMMON_NAMES
 
 
 class _Scope(NamedTuple):
-    """A module, class or function, with the names of what it and its docstring call.
-
-    `owner` is the class of a method.
-    """
+    """A module, class or function, with the names of what it and its docstring call."""
 
     node: ast.AST
-    owner: ast.ClassDef | None
     line: int
     body: list[ast.stmt]
     docstring: str
@@ -61,18 +89,7 @@ class _Scope(NamedTuple):
     documented: frozenset[str]
 
 
-def _scopes(
-    tree: ast.AST, owner: ast.ClassDef | None = None
-) -> Iterator[tuple[ast.AST, ast.ClassDef | None]]:
-    """Yield the module, its classes and functions, each with the class that it is a method of."""
-    if isinstance(tree, _DEFINITION | ast.Module):
-        yield tree, owner
-        owner = tree if isinstance(tree, ast.ClassDef) else None
-    for each in ast.iter_child_nodes(tree):
-        yield from _scopes(each, owner)
-
-
-def _scope(node: ast.AST, owner: ast.ClassDef | None) -> _Scope:
+def _scope(node: ast.AST) -> _Scope:
     assert isinstance(node, _DEFINITION | ast.Module)
     docstring = ast.get_docstring(node) or ""
     body = [] if isinstance(node, ast.ClassDef) else node.body
@@ -81,7 +98,7 @@ def _scope(node: ast.AST, owner: ast.ClassDef | None) -> _Scope:
     called = {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
     documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
     line = getattr(node, "lineno", 0)
-    return _Scope(node, owner, line, body, docstring, frozenset(called), frozenset(documented))
+    return _Scope(node, line, body, docstring, frozenset(called), frozenset(documented))
 
 
 class ProjectExamples:
@@ -138,7 +155,7 @@ class ProjectExamples:
         The code may use the names of the function's module and of its package.
         """
         function = subject.function
-        wanted = Wanted(function.name, "." not in subject.qualname, has_changes(function))
+        wanted = Wanted(function.name, "." not in subject.qualname)
         snippet = Snippet(code, self._public_names(subject), "writer")
         return [*calls_in(snippet, wanted, _MOST_WRITTEN)]
 
@@ -149,8 +166,9 @@ class ProjectExamples:
             yield Snippet(code_in(own), known, "docstring")
         paths = self._by_name.get(name, [])
         documents = [path for path in paths if not path.endswith(".py")]
-        for path in documents[:_MOST_FILES] if self._is_documented(name, subject) else ():
-            yield Snippet(self._document(path), known, "documentation")
+        shown = {**known, **self._package_names(subject)}
+        for path in documents[:_MOST_FILES]:
+            yield Snippet(self._document(path), shown, "documentation")
         code = [path for path in paths if path.endswith(".py")]
         code.sort(key=lambda path: (path != subject.path, is_test_file(path)))
         for path in code[:_MOST_FILES]:
@@ -163,70 +181,23 @@ class ProjectExamples:
     ) -> Iterator[Snippet]:
         names = {**self._public_names(subject), **self._names_of(path, tree)}
         test = is_test_file(path) or is_conftest(path)
-        constants = module_constants(tree) if test else []
+        constants = _constants(tree) if test else []
         for scope in self._scopes_of(path, tree):
             if path == subject.path and scope.line == subject.function.lineno:
                 continue
-            if name in scope.documented and (
-                path == subject.path or self._is_documented(name, subject)
-            ):
+            if name in scope.documented:
                 near = subject.owner is not None and scope.line and path == subject.path
-                yield Snippet(code_in(scope.docstring), names, "docstring" if near else _DOCS)
+                source: Source = "docstring" if near else "documentation"
+                yield Snippet(code_in(scope.docstring), names, source)
             if name in scope.called:
-                if test and isinstance(scope.node, ast.FunctionDef):
-                    body, used = prepared(scope.node, scope.owner, self._fixtures_for(path, tree))
-                    known = {**self._names_near(path), **names}
-                    yield Snippet([*constants, *body], known, "test", used)
-                else:
-                    yield Snippet(scope.body, names, "test" if test else "call")
-
-    def _is_documented(self, name: str, subject: TargetFunction) -> bool:
-        """Return False if the package exports another function of that name.
-
-        Documentation then is about the other one.
-        """
-        package = subject.module.partition(".")[0]
-        if subject.owner is not None or self._module(subject, package)[0] is None:
-            return True
-        return self._origin(name, package, subject, _MOST_REEXPORTS) in ("", subject.module)
-
-    def _origin(self, name: str, module: str, subject: TargetFunction, most: int) -> str:
-        """Return the module from which another one has a name in the end, or an empty string.
-
-        The name is followed through at most `most` modules, and to the first that is missing.
-        """
-        tree, is_package = self._module(subject, module)
-        if tree is None:
-            return module
-        names = importable_names(tree, module, is_package=is_package)
-        found = names[name].module if name in names else ""
-        is_end = found in ("", module) or not most
-        return found if is_end else self._origin(name, found, subject, most - 1)
-
-    def _fixtures_for(self, path: str, tree: ast.Module) -> dict[str, Fixture]:
-        """Return the fixtures that the tests of a file can use."""
-        found: dict[str, Fixture] = {}
-        for each in self._conftests(path):
-            outer = self.tree(each)
-            found |= fixtures_of(each, outer) if outer is not None else {}
-        return {**found, **fixtures_of(path, tree)}
-
-    def _conftests(self, path: str) -> list[str]:
-        folders = path.split("/")[:-1]
-        paths = ["/".join([*folders[:n], "conftest.py"]) for n in range(len(folders) + 1)]
-        return [each for each in paths if each in self._texts]
-
-    def _names_near(self, path: str) -> dict[str, Imported]:
-        """Return the names that the conftest files of a test import."""
-        found: dict[str, Imported] = {}
-        for each in self._conftests(path):
-            tree = self.tree(each)
-            found |= self._names_of(each, tree) if tree is not None else {}
-        return found
+                body = [*constants, *scope.body] if scope.line else scope.body
+                yield Snippet(body, names, "test" if test else "call")
 
     def _scopes_of(self, path: str, tree: ast.Module) -> list[_Scope]:
         if path not in self._scopes:
-            self._scopes[path] = [_scope(one, owner) for one, owner in _scopes(tree)]
+            self._scopes[path] = [
+                _scope(one) for one in ast.walk(tree) if isinstance(one, _DEFINITION | ast.Module)
+            ]
         return self._scopes[path]
 
     def tree(self, path: str) -> ast.Module | None:
@@ -253,43 +224,23 @@ class ProjectExamples:
         return names
 
     def _public_names(self, subject: TargetFunction) -> dict[str, Imported]:
-        """Return names that documentation may use without an import."""
-        if subject.path not in self._public:
-            self._public[subject.path] = self._find_public_names(subject)
-        return self._public[subject.path]
-
-    def _find_public_names(self, subject: TargetFunction) -> dict[str, Imported]:
-        package = subject.module.partition(".")[0]
-        tree, _ = self._module(subject, package)
-        names = {package: Imported(package, "", package)}
-        if tree is not None:
-            inner = importable_names(tree, package, is_package=True)
-            names.update({name: Imported(package, name, name) for name in inner})
+        """Return the names of the function's module and package, those of the module first."""
         is_package = subject.path.endswith("__init__.py")
         own = importable_names(subject.source.tree, subject.module, is_package=is_package)
-        return {**names, **self._star_names(subject), **own}
+        return {**self._package_names(subject), **own}
 
-    def _star_names(self, subject: TargetFunction) -> dict[str, Imported]:
-        """Return the names that the function's module has from `from module import *`."""
-        found: dict[str, Imported] = {}
-        inside = subject.path.endswith("__init__.py")
-        for one in imported_names(subject.source.tree):
-            module = absolute(one, subject.module, inside).module
-            if one.name == "*" and not module.startswith("."):
-                tree, is_package = self._module(subject, module)
-                names = importable_names(tree, module, is_package=is_package) if tree else {}
-                found |= {name: each for name, each in names.items() if not name.startswith("_")}
-        return found
-
-    def _module(self, subject: TargetFunction, name: str) -> tuple[ast.Module | None, bool]:
-        """Return the tree of a module beside that of the function, and if it is a package."""
-        folder = f"{subject.import_root}/" if subject.import_root else ""
-        start = f"{folder}{name.replace('.', '/')}"
-        paths = [path for path in (f"{start}/__init__.py", f"{start}.py") if self._exists(path)]
-        return self.tree(paths[0]) if paths else None, paths[:1] == [f"{start}/__init__.py"]
-
-    def _exists(self, path: str) -> bool:
-        return self._place.files.exists(path)
+    def _package_names(self, subject: TargetFunction) -> dict[str, Imported]:
+        """Return the names that documentation may use without an import."""
+        package = subject.module.partition(".")[0]
+        start = f"{subject.import_root}/{package}".lstrip("/")
+        if start not in self._public:
+            paths = (f"{start}/__init__.py", f"{start}.py")
+            path = next(filter(self._place.files.exists, paths), "")
+            tree = self.tree(path) if path else None
+            inner = importable_names(tree, package, is_package=True) if tree is not None else ()
+            names = {name: Imported(package, name, name) for name in inner}
+            self._public[start] = {package: Imported(package, "", package), **names}
+        return self._public[start]
 
     @cached_property
     def _texts(self) -> dict[str, str]:
@@ -313,3 +264,15 @@ class ProjectExamples:
             for name in dict.fromkeys(_CALLED.findall(text)):
                 found.setdefault(name, []).append(path)
         return found
+
+
+def _constants(tree: ast.Module) -> list[ast.stmt]:
+    """Return the assignments of a test module that a test may repeat."""
+    return [
+        one
+        for one in tree.body
+        if isinstance(one, ast.Assign)
+        and isinstance(one.targets[0], ast.Name)
+        and one.targets[0].id not in ("pytestmark", "__all__")
+        and len(ast.unparse(one)) <= _LONGEST_CONSTANT
+    ]

@@ -1,8 +1,7 @@
 """The calls and other values that a statement shows."""
 
 import ast
-import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from remora.operations.test.inputs.call_input import ASSERTED, last_name
@@ -17,14 +16,10 @@ _DISPLAYED = ast.Tuple | ast.List | ast.Dict
 
 
 class Wanted(NamedTuple):
-    """The called name. `by_name` is true for functions and classes, and false for methods.
-
-    With `changes`, the function may change its arguments, so their variables are kept.
-    """
+    """The called name. `by_name` is true for functions and classes, and false for methods."""
 
     name: str
     by_name: bool
-    changes: bool = False
 
 
 def calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
@@ -34,10 +29,7 @@ def calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, ast.ListComp):
-            waiting += _unrolled(node)
-            continue
-        if isinstance(node, ast.Lambda | ast.comprehension | ast.GeneratorExp):
+        if isinstance(node, ast.Lambda | ast.comprehension | ast.GeneratorExp | ast.ListComp):
             continue
         if isinstance(node, ast.Call):
             function = node.func.func if isinstance(node.func, ast.Call) else node.func
@@ -89,35 +81,8 @@ def is_literal(value: ast.expr) -> bool:
     return True
 
 
-def _unrolled(listed: ast.ListComp) -> list[ast.Call]:
-    """Return the calls that `[f(x) for x in (1, 2)]` makes, if the items are literals."""
-    match listed:
-        case ast.ListComp(
-            elt=ast.Call() as call,
-            generators=[
-                ast.comprehension(
-                    target=ast.Name(id=name),
-                    iter=ast.List(elts=items) | ast.Tuple(elts=items),
-                    ifs=[],
-                )
-            ],
-        ) if all(isinstance(each, ast.Constant) for each in items):
-            return [Inline({name: each}).visit(copy.deepcopy(call)) for each in items]
-    return []
-
-
 def is_named(function: ast.expr, wanted: Wanted) -> bool:
     """Return True if an expression, such as `add` or `cart.add`, has the function's name."""
     if isinstance(function, ast.Attribute):
         return function.attr == wanted.name
     return wanted.by_name and isinstance(function, ast.Name) and function.id == wanted.name
-
-
-class Inline(ast.NodeTransformer):
-    """Replaces names with literals."""
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._values.get(node.id, node)

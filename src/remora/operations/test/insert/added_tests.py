@@ -13,7 +13,6 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.drafts import Draft
-from remora.operations.test.insert.shared_fixtures import fixtures_in
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.source_blocks import (
     class_of,
@@ -118,15 +117,14 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
     """Return the qualnames of the added tests, or an error if there are any other changes.
 
-    A test is a function, or a method of a class. The class may be new, too. A new file may have
-    fixtures that its tests use.
+    A test is a function, or a method of a class. The class may be new, too.
     """
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
     known = set(tests_of(old)) | top_level_names(old)
     names = [name for name in tests_of(new) if name not in known]
-    rest = without_tests(new, [*names, *(fixtures_of(new, names) if before is None else ())])
+    rest = without_tests(new, names)
     if before is None and ast.get_docstring(new) is not None:
         rest = rest[1:]
     if _dumped(rest) != _dumped(old.body):
@@ -136,13 +134,6 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
     if not _is_within(_lines(before, old), split_lines(_decoded(after or b""))):
         return f"{path}: existing lines were removed"
     return names or f"{path}: there is no new test"
-
-
-def fixtures_of(tree: ast.Module, names: Sequence[str]) -> list[str]:
-    """Return the names of the fixtures of a file that some of its tests have as parameters."""
-    tests = tests_of(tree)
-    used = {arg.arg for name in names for arg in tests[name].args.args}
-    return [name for name in fixtures_in(tree) if name in used]
 
 
 def _decoded(content: bytes) -> str:
@@ -203,12 +194,10 @@ def merge_added_tests(
     if any(each.bound in top_level_names(mine) for each in needed):
         return None
     text = _with_imports(text, needed, "", width)
-    fixtures = fixtures_of(tree, names) if before is None else []
-    names = [*fixtures, *names]
     if set(names) & (top_level_names(mine) | set(tests_of(mine))):
         return None
     lines = split_lines(theirs)
-    added = {**fixtures_in(tree), **tests_of(tree)}
+    added = tests_of(tree)
     for name in names:
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]
         owner = name.rpartition(".")[0]
@@ -216,5 +205,5 @@ def merge_added_tests(
         indent = added[name].col_offset or 4
         text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", (), indent)
     made = parse_text(text)
-    is_whole = isinstance(made, ast.Module) and {*names} <= {*fixtures_in(made), *tests_of(made)}
+    is_whole = isinstance(made, ast.Module) and {*names} <= tests_of(made).keys()
     return text.encode() if is_whole else None

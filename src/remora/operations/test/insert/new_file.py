@@ -4,63 +4,35 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.tools.tree import ToolTree
 
 NO_PACKAGE = "INP001"
 """Rule that requires an `__init__.py` in the folder."""
 _BARE = b"def test_it():\n    assert 'Word'.lower() == 'word'\n"
-_FULL = b'"""Tests."""\n\n\ndef test_it() -> None:\n    """Test it."""\n    assert "Word".lower() == "word"\n'
 _PACKAGE = b'"""Tests."""\n'
 _MIN_DOCSTRINGS = 3
 _MIN_SHARE = 0.8
 
 
 class RequiredStyle(NamedTuple):
-    """What lint rules require of the first tests of a project.
-
-    `refused` is the code of a rule that no test can follow, such as one against `assert`.
-    """
+    """What lint rules require of the first tests of a project."""
 
     annotations: bool = False
     docstrings: bool = False
     module_docstring: bool = False
-    refused: str = ""
-
-
-_known = WeakKeyDictionary[ToolTree, dict[str, RequiredStyle]]()
 
 
 def required_style(place: ToolTree, path: str) -> RequiredStyle:
-    """Return what the project's lint rules require of a test file at a path where none exists.
-
-    The rules are applied once for each tree and path.
-    """
-    known = _known.setdefault(place, {})
-    if path not in known:
-        known[path] = _checked_style(place, path)
-    return known[path]
-
-
-def _checked_style(place: ToolTree, path: str) -> RequiredStyle:
+    """Return what the project's lint rules require of a test file at a path where none exists."""
     try:
         codes = {str(each["code"]) for each in place.ruff.check_text(path, _BARE)}
-        content, _ = place.ruff.fix_text(path, _FULL)
-        left = {str(each["code"]) for each in place.ruff.check_text(path, content)} - {NO_PACKAGE}
-        left -= {*tolerated_rules(place, path, [])} if left else set()
     except HostError:  # the check of the test reports it
         return RequiredStyle()
-    return RequiredStyle(
-        annotations="ANN201" in codes,
-        docstrings="D103" in codes,
-        module_docstring="D100" in codes,
-        refused=min(left, default=""),
-    )
+    return RequiredStyle("ANN201" in codes, "D103" in codes, "D100" in codes)
 
 
 def make_package(place: ToolTree, path: str) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
-from remora.operations.test.insert.added_tests import added_tests, fixtures_of
-from remora.operations.test.insert.shared_fixtures import fixtures_in
+from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.source_blocks import first_line, tests_of, without_tests
 
 
@@ -32,9 +31,6 @@ def remove_added_tests(
     if old is None or new is None or mine is None:
         return None
     lines = texts[2].split("\n")
-    others = [name for name in tests_of(mine) if name not in names]
-    shared = fixtures_of(mine, others)
-    names += [one for one in fixtures_of(new, names) if before is None and one not in shared]
     added = {_source(texts[1].split("\n"), one) for one in _tests(new, names)}
     found = [one for one in _tests(mine, names) if _source(lines, one) in added]
     if len(found) != len(names):
@@ -62,7 +58,7 @@ _IMPORTS = ast.Import | ast.ImportFrom
 
 
 def _tests(tree: ast.Module, names: list[str]) -> list[ast.FunctionDef]:
-    found = {**fixtures_in(tree), **tests_of(tree)}
+    found = tests_of(tree)
     return [found[name] for name in names if name in found]
 
 

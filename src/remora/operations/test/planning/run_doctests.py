@@ -8,9 +8,16 @@ from functools import cached_property
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.source import parse_text
-from remora.operations.test.project_commands import SCRIPT, commands_of
 from remora.tools.tree import ToolTree
 
+_HAS_COMMANDS = re.compile(
+    r"pyproject\.toml|\.?pytest\.ini|tox\.ini|setup\.(?:cfg|py)|noxfile\.py|tasks\.py|[Mm]akefile|[Jj]ustfile"
+    r"|(?:docs?/)?conftest\.py|[^/]+\.sh|scripts/[^/]+|\.github/.+\.ya?ml|\.circleci/.+\.ya?ml"
+    r"|\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|\.?appveyor\.ya?ml"
+)
+"""Paths of files with the commands and settings of a project's tests."""
+_SCRIPT = re.compile(r"\bpython[\w.]*(?: +-[bBduv]+)* +(?:-m +([\w.]+)|([\w./-]+\.py)\b)")
+_BETWEEN_WORDS = re.compile(r"""["'],\s*["']""")
 _IS_DOCUMENT = re.compile(r"README[^/]*|(?:docs?/.+|[^/]+)\.(?:rst|md|txt)")
 _SPHINX = r"\bsphinx[^\n]* -[bM] ?doctest|\bmake (?:\S+ )*doctest\b|\bSybil\("
 _OF_MODULES = re.compile(
@@ -61,7 +68,7 @@ class RunDoctests:
         for match in _OF_FILES.finditer(self._commands):
             words = [each for each in match[1].split() if not each.startswith("-")]
             found.update(path for word in words or ["*.py"] for path in self._matching(word))
-        for match in SCRIPT.finditer(self._commands):
+        for match in _SCRIPT.finditer(self._commands):
             inner = (match[1] or "").replace(".", "/")
             for word in (match[2],) if match[2] else (f"{inner}.py", f"{inner}/__main__.py"):
                 paths = self._matching(word)
@@ -76,7 +83,9 @@ class RunDoctests:
 
     @cached_property
     def _commands(self) -> str:
-        return commands_of(self._place)
+        """The texts with the commands and settings of the project's tests."""
+        texts = [self._text(path) for path in self._paths if _HAS_COMMANDS.fullmatch(path)]
+        return _BETWEEN_WORDS.sub(" ", "\n".join(texts))
 
     @cached_property
     def _paths(self) -> list[str]:

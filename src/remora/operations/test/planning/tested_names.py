@@ -1,7 +1,6 @@
 """Functions that a project's tests mention, by name, and functions whose examples are tests."""
 
 import ast
-import builtins
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -12,16 +11,10 @@ from remora.code.syntax.nodes import Node
 from remora.operations.test.function_context import test_files
 from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.source_blocks import reached_names, used_names
+from remora.operations.test.source_blocks import COMMON_NAMES, reached_names, used_names
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
-COMMON_NAMES = frozenset(
-    name
-    for kind in (bytes, complex, dict, float, frozenset, int, list, set, str, tuple)
-    for name in dir(kind)
-) | frozenset({"close", "flush", "read", "run", "seek", "start", "write", *dir(builtins)})
-"""Names of built-in functions and methods, which say little about what is called."""
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -41,11 +41,6 @@ def require_collection(place: ToolTree) -> None:
     raise HostError(f"pytest cannot collect the project's tests: {path}: {first}"[:400])
 
 
-def collection_problem(place: ToolTree, path: str) -> str:
-    """Return why pytest cannot collect a test file, or an empty string."""
-    return "" if is_unittest_file(path) else _problems(place, [path])[0]
-
-
 def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
     """Return why pytest cannot collect each file. Empty texts are for files that it collects.
 

@@ -105,8 +105,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     failed: list[str] = []
     lines: list[int] = []
     hows: list[str] = []
-    branches: list[tuple[int, int]] = []
-    outcomes: list[tuple[int, int, int, int, int]] = []
     seen: dict[str, TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []
@@ -145,11 +143,6 @@ class Results:
         """Return how the calls that a mutant changes end, such as `value`, by their index."""
         found = self._files.get(f"{order}-m{mutant}") or {}
         return dict(zip(found.get("lines", ()), found.get("hows", ()), strict=True))
-
-    def outcomes(self, order: int, call: int) -> list[tuple[int, int, int, int]]:
-        """Return line, condition, number and count of outcomes of the conditions within lines."""
-        found = self._files.get(f"{order}-outcomes") or {}
-        return [(a, b, c, d) for number, a, b, c, d in found.get("outcomes", ()) if number == call]
 
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files
@@ -280,7 +273,7 @@ def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
 def _result_names(orders: Sequence[Order]) -> Iterator[str]:
     yield from ("pytest", "done")
     for number, order in enumerate(orders):
-        yield from (str(number), f"{number}-late", f"{number}-outcomes")
+        yield from (str(number), f"{number}-late")
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
         yield from (f"{number}-m{mutant}" for mutant in range(len(order.get("mutants", ()))))
 

@@ -1,7 +1,7 @@
 """Trial calls of a function in different circumstances and with mutants."""
 
 import ast
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,12 +11,15 @@ import msgspec
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.cases.case import Case, case_of
-from remora.operations.test.inputs.call_input import CallInput, bound_names, is_call_of
+from remora.operations.test.inputs.call_input import (
+    CallInput,
+    bound_names,
+    free_names,
+    is_call_of,
+    root_name,
+)
 from remora.operations.test.mutants import Mutant
-from remora.operations.test.runner.call_problems import call_problem
-from remora.operations.test.runner.inline_conditions import with_outcomes
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
-from remora.operations.test.state_changes import has_changes
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
@@ -25,6 +28,20 @@ _CALL_S = 1.0
 _ALL_CALLS_S = 25.0
 _MUTANT_CALLS_S = 4.0
 _MAX_LATE_CALLS = 3
+_REASONS = {
+    "late": "it takes longer than a second",
+    "unready": "the statements before it raise {type}",
+    "effect": "it has effects outside the process ({effect})",
+    "indirect": "it does not enter the function, or only through another one",
+    "long": "its result is too long for a test",
+    "deprecated": "it warns about deprecated code",
+    "environment": "its result depends on the machine or on a version",
+    "raised": "it raises {type}, which no code of the project raises",
+    "value": "its result cannot be written in a test",
+}
+"""Reasons that the result of a call cannot be asserted, by how the call ends."""
+_ENDED = "it ends the process, or was not tried"
+_CHANGES = "its result differs between two runs"
 
 
 class TrialResults(NamedTuple):
@@ -56,7 +73,6 @@ def try_calls(
     """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "mutants": [fault.function for fault in faults]}
-    more["outcomes"] = with_outcomes(subject.source.utf8, subject.qualname)
     more["seconds"] = _ALL_CALLS_S + _MUTANT_CALLS_S * len(faults)
     paths = [subject.import_root]
     with ThreadPoolExecutor(1) as pool:
@@ -70,17 +86,27 @@ def try_calls(
     usable = _cases(place, subject, calls, seen)
     cases = _without_repeats(usable)
     killed = _killed(place, subject, cases, runs[0], faults)
-    found = [
-        msgspec.structs.replace(case, outcomes=tuple(runs[0].outcomes(0, number)))
-        for number, case in cases
-    ]
     used = {number for number, _ in usable}
     problems = [
-        (call.call, call_problem(results))
+        (call.call, _problem(results))
         for number, (call, results) in enumerate(zip(calls, seen, strict=True))
         if number not in used
     ]
-    return TrialResults(found, killed, problems)
+    return TrialResults([case for _, case in cases], killed, problems)
+
+
+def _problem(seen: Sequence[Mapping[str, Any] | None]) -> str:
+    """Return why a call has no test case. `seen` contains the results of repeated runs."""
+    first, *others = seen
+    if first is None or first.get("how") not in _REASONS:
+        return _ENDED
+    if any(_outcome(each) != _outcome(first) for each in others):
+        return _CHANGES
+    return _REASONS[str(first["how"])].format(type=first.get("type"), effect=first.get("effect"))
+
+
+def _outcome(result: Mapping[str, Any] | None) -> tuple[object, ...]:
+    return tuple((result or {}).get(key) for key in ("how", "type", "claims"))
 
 
 def _killed(
@@ -160,10 +186,25 @@ def _cases(
         case = case_of(call, results, raising.at, root)
         if case is not None:
             lines = tuple(line for line in case.lines if line in own)
-            branches = tuple(each for each in case.branches if each[1] in own)
-            case = msgspec.structs.replace(case, lines=lines, branches=branches)
+            case = msgspec.structs.replace(_with_plain_name(subject, case), lines=lines)
             found += [(number, case)] if lines else []
     return found
+
+
+def _with_plain_name(subject: TargetFunction, case: Case) -> Case:
+    """Return the case with the function's name alone if it is called as `module.function`."""
+    call = parse(case.call, "eval").body
+    if "." in subject.qualname or not is_call_of(subject.function.name, call):
+        return case
+    assert isinstance(call, ast.Call)
+    imported = {name: one for one in case.imports for name in bound_names(parse(one).body[0])}
+    root = root_name(call.func)
+    if isinstance(call.func, ast.Name) or root not in imported:
+        return case
+    plain = ast.unparse(ast.Call(ast.Name(subject.function.name), call.args, call.keywords))
+    needed = free_names(parse(each) for each in (plain, *case.setup))
+    kept = tuple(one for one in case.imports if one != imported[root] or root in needed)
+    return msgspec.structs.replace(case, call=plain, imports=kept)
 
 
 def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]]:
@@ -187,13 +228,12 @@ def _order(
     seconds: float,
     patience: int,
 ) -> Order:
-    changes = has_changes(subject.function)
     return {
         "module": subject.module,
         "path": str(place.seen / subject.path),
         "qualname": subject.qualname,
         "header": header_of(subject),
-        "calls": [_call(one, changes=changes) for one in calls],
+        "calls": [_call(one) for one in calls],
         "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
@@ -209,15 +249,11 @@ def header_of(subject: TargetFunction) -> list[int]:
     ]
 
 
-def _call(given: CallInput, *, changes: bool) -> dict[str, Any]:
-    statements = [one for each in given.setup for one in parse(each).body]
-    objects = {name for one in statements for name in bound_names(one)}
+def _call(given: CallInput) -> dict[str, Any]:
     return {
         "call": given.call,
         "setup": list(given.setup),
         "imports": list(given.imports),
-        "objects": sorted(objects),
-        "changes": changes,
         "traces_setup": given.source == "writer",  # the function may be called before
     }
 

@@ -16,11 +16,8 @@ Every order has a time limit in `seconds`, and may have one for CPU time in `cpu
 the content of a file (`path`) with `text` while it runs. There are two kinds of orders.
 
 An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
-its expression in `call`, statements to run before it in `imports` and `setup`, and the names of
-`objects` whose changes are reported. If the call has a result, they are reported only if `changes`
-is true. `each` is the time limit for each call in seconds, and the order stops after `patience`
-timeouts. `outcomes` is the source of a function that reports the outcomes of its conditions; the
-calls are repeated with it.
+its expression in `call`, and statements to run before it in `imports` and `setup`. `each` is the
+time limit for each call in seconds, and the order stops after `patience` timeouts.
 
 An order with `ids` runs the pytest tests with these ids and the options `words`, or only collects
 them (`collect`).

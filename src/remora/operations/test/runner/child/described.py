@@ -12,8 +12,6 @@ import re
 import sys
 from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
-from .equality import compares_fields, slots_of
-
 _TEXT = 400
 _STRING = 120
 _MOST_ITEMS = 40
@@ -72,8 +70,6 @@ def _object(value: Any, depth: int) -> Described | None:
         return found and Described(found.text + "." + value.name, found.imports)
     if isinstance(value, type):
         return _named(value)
-    if not compares_fields(value):
-        return None
     made = [one for one in (_by_repr(value), _by_fields(value, depth)) if one is not None]
     return min(made, key=lambda one: len(one.text)) if made else _as_base(value, depth)
 
@@ -240,33 +236,13 @@ def claims_about(value: Any, root: str) -> Tuple[List[Claim], Dict[str, None]]:
     `root` is the project's folder. Classes outside it and the standard library are not asserted by
     their attributes.
     """
-    kind = type(value)
     found = describe(value)
     if found is not None:
-        claims, imports = _class_claim(value, found.text, root)
-        return [*claims, ("{}", found.text)], {**imports, **found.imports}
-    texts = _texts_of_items(value, root)
-    if texts:
-        return [("[str(each) for each in {}]", repr(texts))], {}
-    if not is_from(kind, root) or callable(value):
+        return [("{}", found.text)], found.imports
+    if not is_from(type(value), root) or callable(value):
         return [], {}
-    fields = _converted(tuple, value) if isinstance(value, tuple) else None
-    if fields is not None:
-        return [("tuple({})", fields.text)], fields.imports
     text = _text_of(value)
-    if text:
-        return [("str({})", repr(text)), *_truth(value)], {}
-    return _attributes(value)
-
-
-def _class_claim(value: Any, text: str, root: str) -> Tuple[List[Claim], Dict[str, None]]:
-    """Return the assertion of the project's class of an object that equals a built-in literal."""
-    kind = type(value)
-    is_literal = text[0] in "{[('\"0123456789-" or text.startswith(("set(", "frozenset("))
-    if not is_literal or kind.__module__ == "builtins" or not is_from(kind, root):
-        return [], {}
-    named = _named(kind)
-    return ([(f"isinstance({{}}, {named.text})", "True")], named.imports) if named else ([], {})
+    return ([("str({})", repr(text))], {}) if text else _attributes(value)
 
 
 def _text_of(value: Any) -> str:
@@ -281,70 +257,27 @@ def _text_of(value: Any) -> str:
     return text if is_text else ""
 
 
-def _texts_of_items(value: Any, root: str) -> List[str]:
-    """Return the texts of a list of objects of the project, or none if one has no text."""
-    if type(value) not in (list, tuple) or len(value) > _MOST_ITEMS:
-        return []
-    texts = [
-        each if type(each) is str else _text_of(each) if is_from(type(each), root) else ""
-        for each in value
-    ]
-    return texts if all(texts) else []
-
-
-def _truth(value: Any) -> List[Claim]:
-    """Return the assertion that an object is false."""
-    try:
-        return [] if value else [("bool({})", "False")]
-    except Exception:
-        return []
-
-
 def _attributes(value: Any) -> Tuple[List[Claim], Dict[str, None]]:
-    claims: List[Claim] = []
-    imports: Dict[str, None] = {}
-    found = {name: text for name, text in state_of(value).items() if name.startswith("{}.")}
-    mentioned = {n: text for n, text in found.items() if n[3:] in attributes_in_code}
-    for name, text in (mentioned or found).items():
-        if len(claims) < _MOST_ATTRIBUTES:
-            claims.append((name, text.text))
-            imports.update(text.imports)
-    return claims, imports
-
-
-def state_of(value: Any) -> Dict[str, Described]:
-    """Return what can be asserted about an object: its value, or its text, attributes and length.
-
-    Keys are expressions in which `{}` is the object.
-    """
-    whole = describe(value)
-    if whole is not None:
-        return {"{}": whole}
     found: Dict[str, Described] = {}
-    text = _text_of(value)
-    if text:
-        found["str({})"] = Described(repr(text), {})
     for name in _public_attributes(value):
         with contextlib.suppress(Exception):
             described = describe(getattr(value, name))
             if described is not None and len(described.text) <= _STRING:
-                found["{}." + name] = described
-    if isinstance(getattr(type(value), "__len__", None), type(state_of)):
-        with contextlib.suppress(Exception):
-            found["len({})"] = Described(repr(len(value)), {})
-    return found
+                found[name] = described
+    names = [name for name in found if name in attributes_in_code] or list(found)
+    chosen = names[:_MOST_ATTRIBUTES]
+    imports = {each: None for name in chosen for each in found[name].imports}
+    return [("{}." + name, found[name].text) for name in chosen], imports
 
 
 def _public_attributes(value: Any) -> List[str]:
     """Return the names of the object's attributes, and of the properties of its own class."""
-    own = [name for name in getattr(value, "__dict__", {}) if not name.startswith("_")]
-    slots = [name for each in type(value).__mro__ for name in slots_of(each)]
-    made = [
-        name
-        for name, member in inspect.getmembers(type(value), lambda m: isinstance(m, property))
-        if not name.startswith("_")
-    ]
-    return [*own, *slots, *made][:30]
+    own = [*getattr(value, "__dict__", {})]
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        own += [slots] if isinstance(slots, str) else slots
+    own += [name for name, _ in inspect.getmembers(type(value), lambda m: isinstance(m, property))]
+    return [name for name in own if not name.startswith("_")][:30]
 
 
 def is_from(kind: type, root: str) -> bool:

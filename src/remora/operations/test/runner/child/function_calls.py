@@ -14,8 +14,6 @@ from .code_swap import functions_at, mutated_code, swap
 from .described import attributes_in_code, claims_about, describe, is_from, tested_functions
 from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
-from .object_changes import Watched
-from .outcomes import Outcomes
 from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 400
@@ -40,8 +38,6 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
     for function in functions_at(order["path"], order["qualname"], *order["header"]):
         attributes_in_code.update(function.__code__.co_names)
     steady = run_each(asked, name, order, module)
-    if order.get("outcomes"):
-        report_outcomes(asked, name, order, module, steady)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
     write(asked["out"], name, {"problem": foreign_module_error(asked)})
@@ -65,25 +61,6 @@ def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
         elif read(asked["out"], place).get("how") in ("value", "raised"):
             found.append(number)
     return found
-
-
-def report_outcomes(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
-    """Repeat the calls with a function that reports the outcomes of its conditions."""
-    functions = functions_at(order["path"], order["qualname"], *order["header"])
-    code = mutated_code(order["outcomes"], order["path"], order["qualname"])
-
-    def work() -> None:
-        found: List[List[int]] = []
-        if swap(functions, code):
-            for number in steady:
-                seen = Outcomes()
-                with seen:
-                    outcome(asked, module, order["calls"][number], _MUTANT_S)
-                found += seen.listed(number)
-        write(asked["out"], f"{name}-outcomes", {"outcomes": found})
-
-    limit = _MUTANT_S * len(steady) + 1.0
-    in_child(work, limit * _WAITING, limit)
 
 
 def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
@@ -174,7 +151,6 @@ def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
     watched = Effects(asked["root"], asked["scratch"])
     found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
-    found["branches"] = sorted(lines.branches)
     if not lines.direct:
         return {"how": "indirect", "lines": found["lines"]}
     if watched.seen:
@@ -204,8 +180,6 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
                     exec(compile(statement, "<setup>", "exec"), names)
     except Exception as error:
         return {"how": "unready", "type": type(error).__name__}
-    known = {name: names[name] for name in call["objects"] if name in names}
-    watched = Watched(known, call["call"], asked["root"])
     items: List[Taken] = []
     try:
         with recorded(deprecated):
@@ -214,7 +188,7 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
         return {**raised(error), "listed": bool(items)}
     if deprecated:
         return {"how": "deprecated", "type": deprecated[0]}
-    found = asserted(asked, value, watched, call.get("changes"))
+    found = asserted(value, asked["root"])
     text = repr(found["claims"])
     if any(each in text for each in environment_texts(names.get("__package__") or "")):
         return {"how": "environment"}
@@ -289,26 +263,17 @@ class Taken:
                 raise OverflowError("too many items")
 
 
-def asserted(asked: Order, value: Any, watched: Watched, changes: Any) -> Order:
-    """Return the assertions about a result, and about the objects that the call changed.
-
-    Beside a result, changes count only if `changes` is true.
-    """
-    if isinstance(value, Taken):
-        claims, imports = claims_about(value.items, asked["root"])
-        claims = [(value.left, text) for left, text in claims if left == "{}"]
-        if not claims and not is_iterator(value.whole):
-            found, imports = claims_about(value.whole, asked["root"])
-            claims = [each for each in found if each[0] == "str({})"]
+def asserted(value: Any, root: str) -> Order:
+    """Return the assertions about a result, and their imports."""
+    if not isinstance(value, Taken):
+        claims, imports = claims_about(value, root)
         return {"claims": claims, "imports": list(imports)}
-    has_result = not (value is None or any(value is one for one in watched.objects.values()))
-    changed, needed = (
-        watched.claims(has_result=has_result) if changes or not has_result else ([], [])
-    )
-    if changed and not has_result:
-        return {"claims": changed, "imports": needed}
-    claims, imports = claims_about(value, asked["root"])
-    return {"claims": [*claims, *changed], "imports": [*imports, *needed]}
+    claims, imports = claims_about(value.items, root)
+    claims = [(value.left, text) for left, text in claims if left == "{}"]
+    if not claims and not is_iterator(value.whole):
+        found, imports = claims_about(value.whole, root)
+        claims = [each for each in found if each[0] == "str({})"]
+    return {"claims": claims, "imports": list(imports)}
 
 
 def raised(error: Exception) -> Order:

@@ -16,8 +16,6 @@ _LATER = 0x20 | 0x80 | 0x200
 class Lines:
     """Traces the executed lines of one file, and the calls between functions under `root`.
 
-    `branches` contains pairs of lines of the file that were executed one after the other.
-
     `direct` is true if a call from outside the project has entered the function with the lines
     `header`, at once or through decorators.
     """
@@ -28,8 +26,6 @@ class Lines:
         self.direct = False
         self.prefix = root + os.sep
         self.seen: set[int] = set()
-        self.branches: set[tuple[int, int]] = set()
-        self.last: dict[int, int] = {}
         self.entered: dict[CodeType, None] = {}
         self.calls: dict[tuple[CodeType, int, CodeType], None] = {}
         self.known: dict[str, str] = {}
@@ -62,7 +58,6 @@ class Lines:
             self.direct = self.direct or self.is_direct(caller)
         if caller is not None and self.own(caller.f_code) and called_by(code, caller.f_code):
             self.calls[caller.f_code, caller.f_lineno, code] = None
-        self.last[id(frame)] = frame.f_lineno
         return self.step if self.prefix + file == self.path else None
 
     def is_direct(self, caller: FrameType | None) -> bool:
@@ -74,8 +69,6 @@ class Lines:
     def step(self, frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
             self.seen.add(frame.f_lineno)
-            self.branches.add((self.last[id(frame)], frame.f_lineno))
-            self.last[id(frame)] = frame.f_lineno
         return self.step
 
     def results(self) -> Order:

@@ -1,20 +1,19 @@
 """Host functions with which a model's calls of a function are measured and become a test."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from remora.code.edit.text_lines import decode, split_lines
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
+from remora.operations.test.chosen_cases import chosen_cases, detected_by
 from remora.operations.test.function_context import target_at
-from remora.operations.test.host_probe import line_counts
+from remora.operations.test.function_plan import line_counts
 from remora.operations.test.host_write import write_test
-from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.model_calls.chosen_cases import chosen_cases, detected_by
-from remora.operations.test.model_calls.written_calls import written_calls
+from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.project_examples import ProjectExamples, why_unfit
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.runner.surviving_mutants import surviving_mutants
@@ -26,6 +25,8 @@ _MOST_LINES = 60
 _MOST_CALLS = 3
 _MOST_FAULTS = 8
 _MOST_TESTS = 40
+_LONGEST_CODE = 4_000
+"""Number of characters of an answer that is read."""
 
 
 class _Present(NamedTuple):
@@ -103,8 +104,7 @@ def _written(place: ToolTree, path: str, node: str, code: str, strengthen: bool)
     chosen, why = chosen_cases(subject, found, is_first=first)
     if why:
         raise HostError(why)
-    cases = [msgspec.to_builtins(case) for case in chosen]
-    written = write_test(place, path, node, cases)
+    written = write_test(place, path, node, chosen)
     killed = len(detected_by(chosen, found))
     return {
         "path": written["path"],
@@ -150,3 +150,35 @@ def _constructor(subject: TargetFunction) -> str:
             given = ast.unparse(one.args).partition(",")[2].strip()
             return f"{subject.name}({given})"
     return ""
+
+
+def written_calls(subject: TargetFunction, code: str, examples: ProjectExamples) -> list[CallInput]:
+    """Return the calls of the function in a model's answer, with the statements that they need.
+
+    Raises HostError, with a reason, if there are none that a test should make.
+    """
+    if len(code) > _LONGEST_CODE:
+        raise HostError(f"the code is longer than {_LONGEST_CODE:,} characters")
+    tree = parse_text(code)
+    if not isinstance(tree, ast.Module):
+        raise HostError(f"the code is not Python: {tree}")
+    found = examples.calls_written(subject, [*_straight_line(tree.body)])
+    if not found:
+        name = subject.function.name
+        raise HostError(f"no statement calls {name} with names that the code or its module defines")
+    problems = [why_unfit(subject, each) for each in found]
+    if all(problems):
+        raise HostError(f"{found[0].call}: {problems[0]}")
+    return [each for each, problem in zip(found, problems, strict=True) if not problem]
+
+
+def _straight_line(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of the code, and those within tests and `with pytest.raises(...)`."""
+    for one in body:
+        match one:
+            case ast.With(body=inner):
+                yield from _straight_line(inner)
+            case ast.FunctionDef(name=name, body=inner) if name.startswith("test"):
+                yield from _straight_line(inner)
+            case _:
+                yield one

@@ -6,8 +6,8 @@ import pytest
 
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at
+from remora.operations.test.host_model_calls import written_calls
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.model_calls.written_calls import LONGEST_CODE, written_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
 
@@ -94,19 +94,6 @@ def test_checks_of_the_result_are_not_tried(tmp_path: Path, check: str) -> None:
     assert read(tmp_path, f"{check}(due(1))") == [((), "due(1)")]
 
 
-def test_a_text_of_several_long_lines_is_assigned_first(tmp_path: Path) -> None:
-    long = "tea; 2 pounds; 30 euros\n" * 4
-    text = f"text = {long!r}"
-    found = read(tmp_path, f"due({long!r})\nassert due({long!r}, 2) == 3")
-    assert found[:2] == [((text,), "due(text)"), ((text,), "due(text, 2)")]
-
-
-def test_a_name_in_use_is_not_taken_for_a_text(tmp_path: Path) -> None:
-    long = "tea; 2 pounds; 30 euros\n" * 4
-    ((setup, call),) = read(tmp_path, f"text = due(2)\ndue({long!r})")[1:]
-    assert (setup, call) == ((f"text_2 = {long!r}",), "due(text_2)")
-
-
 def test_a_method_is_called_on_an_object_that_the_code_makes(tmp_path: Path) -> None:
     found = read(tmp_path, "cart = Cart()\ncart.add('tea')", "Cart.add")
     assert found == [(("cart = Cart()",), "cart.add('tea')")]
@@ -124,7 +111,7 @@ def test_a_method_is_called_on_an_object_that_the_code_makes(tmp_path: Path) -> 
         ("due(1, step='x')", "due(1, step='x'): an argument contradicts its annotation"),
         ("str(due(1, step='x'))", "due(1, step='x'): an argument contradicts its annotation"),
         ("import os\ndue(os.getpid())", "due(os.getpid()): it depends on where it runs"),
-        ("due(1)\n" * LONGEST_CODE, "the code is longer than 4,000 characters"),
+        ("due(1)\n" * 4_000, "the code is longer than 4,000 characters"),
         ("", "no statement calls due"),
     ],
 )
@@ -136,21 +123,3 @@ def test_other_answers_are_refused_with_a_reason(tmp_path: Path, code: str, reas
 
 def test_a_call_that_is_refused_leaves_the_others(tmp_path: Path) -> None:
     assert read(tmp_path, "due(1, step='x')\ndue(2)") == [((), "due(2)")]
-
-
-LINES = "a" * 80 + "\n" + "b" * 80
-OF_F_STRING = f"due(f{LINES + '{1}'!r})"
-
-
-@pytest.mark.parametrize(
-    ("code", "calls"),
-    [
-        (f"due({LINES!r})", [((f"text = {LINES!r}",), "due(text)")]),
-        (f"text = {LINES!r}\ndue(text)", [((f"text = {LINES!r}",), "due(text)")]),
-        (f"due(1)\n{OF_F_STRING}", [((), "due(1)")]),
-    ],
-)
-def test_long_texts_become_variables_unless_they_are_parts_of_f_strings(
-    tmp_path: Path, code: str, calls: list[object]
-) -> None:
-    assert read(tmp_path, code) == calls

@@ -1,13 +1,12 @@
-"""Which of a model's calls become a test."""
+"""Which calls become a test."""
 
 from typing import Any
 
-from remora.operations.test.cases.case import Case
-from remora.operations.test.model_calls.chosen_cases import (
-    NOT_DETECTED,
-    NOTHING_SHOWN,
-    chosen_cases,
-)
+import pytest
+
+from remora.operations.test.cases.case import Case, case_of
+from remora.operations.test.chosen_cases import NOT_DETECTED, NOTHING_SHOWN, chosen_cases
+from remora.operations.test.inputs.call_input import CallInput, Source
 from remora.operations.test.runner.trials import TrialResults
 from remora.operations.test.target_function import TargetFunction, find_target
 
@@ -31,8 +30,8 @@ def chosen(
     return [case.call for case in some], why
 
 
-def case(call: str, value: str = "True", **more: Any) -> Case:
-    return Case(call=call, value=value, source="writer", **more)
+def case(call: str, value: str = "True", source: Source = "writer", **more: Any) -> Case:
+    return Case(call=call, value=value, source=source, **more)
 
 
 def raising(call: str) -> Case:
@@ -103,3 +102,67 @@ def test_equal_calls_after_other_statements_are_judged_apart() -> None:
         assert chosen_cases(subject(), tried, is_first=True) == ([good], "")
     late = [("f(x)", "it takes longer than a second")]
     assert chosen((good, set()), problems=late) == ([], "f(x): it takes longer than a second")
+
+
+def test_documented_examples_come_before_better_calls_in_tests() -> None:
+    shown, tested = case("f(1)", source="docstring"), case("f(2)", source="test")
+    assert chosen((tested, {1, 2}), (shown, {1})) == (["f(2)", "f(1)"], "")
+    assert chosen((tested, {1}), (shown, {1})) == (["f(1)"], "")
+
+
+def test_further_examples_with_another_result_are_added_to_a_first_test() -> None:
+    shown = [(case(f"f({n})[:]", f"'{n % 3}'", "docstring"), {1}) for n in range(9)]
+    assert chosen(*shown) == (["f(0)[:]", "f(1)[:]", "f(2)[:]"], "")
+    assert chosen(*shown, is_first=False) == (["f(0)[:]"], "")
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        (Case(call="f('')", raises="Exception"), "it raises an exception of no specific class"),
+        (Case(call="f('')", value="None"), "it returns nothing"),
+        (
+            Case(call="f('a')", claims=(("{}.text", "'a'"), ("{}.size", "0"))),
+            "the attributes of its result only repeat its arguments",
+        ),
+        (
+            case("f(a)", setup=tuple(f"a = {n}" for n in range(13))),
+            "its call or result is too long to read",
+        ),
+    ],
+)
+def test_what_says_nothing_to_a_reader_is_left_out(refused: Case, reason: str) -> None:
+    assert chosen((refused, {1})) == ([], f"{refused.call}: {reason}")
+
+
+def told(text: str) -> dict[str, object]:
+    return {"how": "value", "claims": [("{}", text)], "lines": [2]}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value"),
+    [
+        (told("Point(1, 2)"), told("Point(1, 2)"), None),  # its import is unknown
+        (told("1"), told("1"), "1"),
+        (told("1"), told("2"), None),
+        (told("<object at 0x7f>"), told("<object at 0x7f>"), None),
+        (told("nan"), told("nan"), None),
+        (told("'/made/here/x'"), told("'/made/here/x'"), None),
+        (told("1"), None, None),
+        ({"how": "late"}, {"how": "late"}, None),
+    ],
+)
+def test_expected_values_are_asserted(
+    first: dict[str, object], second: dict[str, object] | None, value: str | None
+) -> None:
+    found = case_of(CallInput(call="f()"), [first, second], lambda *_: True, "/made/here")
+    assert (found and found.value) == value
+
+
+def test_exceptions_count_where_the_project_raises_them() -> None:
+    seen = {"how": "raised", "type": "Lost", "module": "m", "path": "/p/m.py", "line": 4}
+    on_purpose = case_of(
+        CallInput(call="f()"), [seen, seen], lambda path, line: (path, line) == ("/p/m.py", 4), "-"
+    )
+    assert on_purpose == Case(call="f()", raises="Lost", origin="m")
+    assert case_of(CallInput(call="f()"), [seen, seen], lambda *_: False, "-") is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.operations.test.model_calls.chosen_cases import NOT_DETECTED
+from remora.operations.test.chosen_cases import NOT_DETECTED
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree

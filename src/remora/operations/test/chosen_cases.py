@@ -1,0 +1,168 @@
+"""Selection of the calls that become a test."""
+
+import ast
+from collections.abc import Sequence
+
+from remora.operations.test.cases.assertions import expected_value, is_rounded, text_lines
+from remora.operations.test.cases.case import Case
+from remora.operations.test.inputs.call_input import is_call_of
+from remora.operations.test.inputs.type_check import contradicts_return
+from remora.operations.test.runner.trials import TrialResults
+from remora.operations.test.target_function import TargetFunction
+from remora.python_text import parse
+
+_MOST_CASES = 8
+_MOST_EXAMPLES = 4
+"""Number of cases of a test up to which documented examples are added."""
+_EMPTY = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "object"})
+_TRIVIAL = _EMPTY | {"False"}
+_LONGEST_TEXT = 70
+_MOST_SETUP_LINES = 12
+"""What a reader accepts: characters of a text, and lines before the calls."""
+NOT_DETECTED = "the calls detect no planted fault that the tests miss"
+NOTHING_SHOWN = (
+    "the calls that detect faults have trivial results: empty values, False, exceptions or !="
+)
+
+
+def chosen_cases(
+    subject: TargetFunction, found: TrialResults, *, is_first: bool
+) -> tuple[list[Case], str]:
+    """Return the cases that together detect most mutants, or why there are none.
+
+    Documented examples come first. Of equal cases, those with results that are not trivial come
+    first, and then the shortest. With `is_first`, the function has no other test, so one result
+    must not be trivial, and further documented examples with other results are added. A comparison
+    that holds and detects a mutant is kept as written: its sides are not compared with literals
+    instead.
+    """
+    problems = [case_problem(subject, case) for case in found.cases]
+    tried = zip(found.cases, found.killed, problems, strict=True)
+    left = [(case, killed) for case, killed, problem in tried if not problem]
+    compared = {side for case, killed in left if killed for side in _sides(case)}
+    left = [(case, killed) for case, killed in left if case.call not in compared]
+    chosen: list[Case] = []
+    known: frozenset[int] = frozenset()
+    while len(chosen) < _MOST_CASES:
+        useful = [one for one in left if one[1] - known]
+        if not useful:
+            break
+        case, killed = min(
+            useful,
+            key=lambda one: (
+                one[0].source == "test", -len(one[1] - known), _is_trivial(one[0]), _length(one[0]),
+            ),
+        )  # fmt: skip
+        chosen.append(case)
+        known |= killed
+    if not chosen:
+        calls = [case.call for case in found.cases]
+        reasons = [*found.problems, *zip(calls, problems, strict=True)]
+        return [], next((f"{call}: {why}" for call, why in reasons if why), NOT_DETECTED)
+    if is_first and all(map(_is_trivial, chosen)):
+        return [], NOTHING_SHOWN
+    for case, _ in left if is_first else ():
+        if len(chosen) < _MOST_EXAMPLES and _is_another_example(case, chosen):
+            chosen.append(case)
+    return sorted(chosen, key=lambda case: (bool(case.raises), found.cases.index(case))), ""
+
+
+def case_problem(subject: TargetFunction, case: Case) -> str:
+    """Return why the result of a call should not be asserted, or an empty string.
+
+    Long floats in collections are compared exactly, which may fail on another machine. None needs a
+    docstring or an annotation that mentions it.
+    """
+    made = parse(case.call, "eval").body
+    is_plain = is_call_of(subject.function.name, made)
+    is_whole = is_plain and bool(case.value) and not case.listed
+    reasons = {
+        "its result has floats that cannot be compared exactly": any(
+            map(_has_odd_floats, case.values)
+        ),
+        "it raises an exception of no specific class": case.raises
+        in ("Exception", "BaseException"),
+        "it does not hold": isinstance(made, ast.Compare) and case.value != "True",
+        "it returns nothing": case.value == "None" and not (is_plain and _mentions_none(subject)),
+        "its result contradicts the annotation or the name of the function": is_whole
+        and contradicts_return(subject, case.value),
+        "the attributes of its result only repeat its arguments": _repeats_arguments(case),
+        "its call or result is too long to read": _is_too_long(case),
+    }
+    return next((why for why, is_true in reasons.items() if is_true), "")
+
+
+def detected_by(chosen: Sequence[Case], found: TrialResults) -> frozenset[int]:
+    """Return the mutants that some of the tried cases detect."""
+    pairs = zip(found.cases, found.killed, strict=True)
+    return frozenset[int]().union(*(killed for case, killed in pairs if case in chosen))
+
+
+def _is_another_example(case: Case, chosen: Sequence[Case]) -> bool:
+    """Return True for a documented example with another result and no other preparation."""
+    return (
+        case.source in ("docstring", "documentation")
+        and not _is_trivial(case)
+        and all(case.values != each.values for each in chosen)
+        and any(case.setup == each.setup for each in chosen)
+    )
+
+
+def _is_trivial(case: Case) -> bool:
+    return bool(case.raises) or {*case.values} <= _TRIVIAL or _says_little(case)
+
+
+def _says_little(case: Case) -> bool:
+    """Return True for a comparison that nearly all values pass, and for `all(...)`."""
+    match parse(case.call, "eval").body:
+        case ast.Compare(ops=[ast.NotEq() | ast.IsNot() | ast.NotIn()]):
+            return True
+        case ast.Call(func=ast.Name("all" | "any")):
+            return True
+    return False
+
+
+def _sides(case: Case) -> list[str]:
+    """Return the expressions that a case compares with each other."""
+    made = parse(case.call, "eval").body
+    if not isinstance(made, ast.Compare) or _says_little(case):
+        return []
+    return [ast.unparse(side) for side in (made.left, *made.comparators)]
+
+
+def _length(case: Case) -> int:
+    return sum(map(len, (*case.setup, case.call, *case.values)))
+
+
+def _has_odd_floats(text: str) -> bool:
+    """Return True for negative zeros, and for long floats within nested collections."""
+    parts = [one.value for one in ast.walk(parse(text)) if isinstance(one, ast.Constant)]
+    is_approximate = expected_value(text).startswith("pytest.approx")
+    return "-0.0" in text or (not is_approximate and any(map(is_rounded, parts)))
+
+
+def _mentions_none(subject: TargetFunction) -> bool:
+    """Return True if the docstring or the return annotation mentions None."""
+    returns = subject.function.returns
+    says = [ast.get_docstring(subject.function) or "", ast.unparse(returns) if returns else ""]
+    return any("None" in text or "Optional" in text for text in says)
+
+
+def _repeats_arguments(case: Case) -> bool:
+    """Return True if attributes are asserted, and they keep arguments or are empty."""
+    parts = [one for one in ast.walk(parse(case.call)) if isinstance(one, ast.Call)]
+    words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
+    given = {*map(ast.unparse, words), *_TRIVIAL, "True", "0"}
+    return bool(case.claims) and all(
+        left.startswith("{}.") and text in given for left, text in case.claims
+    )
+
+
+def _is_too_long(case: Case) -> bool:
+    """Return True for a long preparation, and for a text that no formatter splits."""
+    texts = [each for each in case.setup if not text_lines(each)]
+    lines = sum(len(text_lines(each) or each.splitlines()) for each in case.setup)
+    parts = [part for each in (case.call, *texts) for part in ast.walk(parse(each))]
+    return lines > _MOST_SETUP_LINES or any(
+        len(ast.unparse(one)) > _LONGEST_TEXT for one in parts if isinstance(one, ast.Constant)
+    )

@@ -1,0 +1,167 @@
+"""The cases that a test of a function could have, found by calls in isolation."""
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from remora.ids import escape_path, node_key
+from remora.operations.test.cases.case import Case
+from remora.operations.test.chosen_cases import chosen_cases, detected_by
+from remora.operations.test.function_context import target_at, test_files
+from remora.operations.test.inputs.project_examples import ProjectExamples, candidate_calls
+from remora.operations.test.mutants import CALL, CONDITION, Mutant, mutants
+from remora.operations.test.planning.has_tests import NodesWithTests
+from remora.operations.test.planning.run_doctests import RunDoctests
+from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
+from remora.operations.test.runner.trials import NotImported, try_calls
+from remora.operations.test.target_function import TargetFunction
+from remora.operations.test.trivial_functions import CONSTANT, why_trivial
+from remora.tools.tree import ToolTree
+
+_NEEDS_WRITER = "it needs a writer: "
+_RUN_EXAMPLES = "its examples run as tests"
+_MOST_TESTS = 40
+_MOST_MISSED = 1 / 3
+"""How many negated conditions and removed calls a test may miss on the lines that it executes."""
+
+
+class FunctionPlan(NamedTuple):
+    """The cases of a new test, or the `reason` that there are none.
+
+    `worth` contains the number of `killed` mutants and of all `mutants`, and that of the executed
+    `lines` of `all_lines`. If `needs_writer` is true, other calls of the function may change it.
+    """
+
+    cases: Sequence[Case] = ()
+    worth: Mapping[str, int] = {}
+    reason: str = ""
+    needs_writer: bool = False
+
+
+class ProjectTexts(NamedTuple):
+    """The examples and the test files of a project, which the plans of several functions share."""
+
+    examples: ProjectExamples
+    tests: dict[str, str]
+    doctests: RunDoctests
+
+
+def project_texts(place: ToolTree) -> ProjectTexts:
+    """Return the texts of a project, as they are now."""
+    tests = test_files(place)
+    return ProjectTexts(ProjectExamples(place), tests, RunDoctests(place, tests))
+
+
+def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:
+    """Return the cases of a first test of a function. `node` is its qualname.
+
+    The function is called as documentation and its own tests call it. Each call runs twice in
+    different circumstances, and once with each mutant.
+    """
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        return FunctionPlan(reason=subject)
+    trivial = why_trivial(subject)
+    calls = [] if trivial == CONSTANT else candidate_calls(subject, texts.examples)
+    if not calls:
+        reason = trivial or f"{_NEEDS_WRITER}no example shows arguments for it"
+        return FunctionPlan(reason=reason, needs_writer=not trivial)
+    faults = mutants(place.read(path), node)
+    try:
+        found = try_calls(place, subject, calls, faults=faults)
+    except NotImported as error:
+        return FunctionPlan(reason=error.message)
+    chosen, why = chosen_cases(subject, found, is_first=True)
+    dead = detected_by(chosen, found)
+    if not why and _misses_behavior(chosen, dead, faults):
+        why = f"{_NEEDS_WRITER}known arguments do not show what a condition or a call is for"
+    if why:
+        return FunctionPlan(reason=why, needs_writer=True)
+    return _plan_of(subject, chosen, len(dead), len(faults))
+
+
+def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:
+    """Return cases that detect faults which the existing tests of a function do not detect.
+
+    The tests that reach the function run with each mutant. Mutants that survive are tried with
+    calls from documentation and from its tests, and `mutants` counts only these. A function that no
+    test reaches is handled by `plan_missing`, unless its examples run as tests. Where a test of the
+    function has a table, the reason names a row that it lacks.
+    """
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        return FunctionPlan(reason=subject)
+    direct = texts.examples.tests_of(subject)
+    ids = direct or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
+    faults = mutants(place.read(path), node)
+    alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
+    if alive is None or not alive.tests:
+        if _runs_examples(subject, texts.doctests):
+            return FunctionPlan(reason=_RUN_EXAMPLES)
+        return plan_missing(place, path, node, texts)
+    return _plan_for_survivors(place, subject, texts, alive, direct)
+
+
+def _plan_for_survivors(
+    place: ToolTree,
+    subject: TargetFunction,
+    texts: ProjectTexts,
+    alive: Survivors,
+    tests: Sequence[str],
+) -> FunctionPlan:
+    """Return calls that detect survivors of `tests`, of which one may have a table."""
+    detected = FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
+    if not alive.mutants:
+        return detected
+    calls = candidate_calls(subject, texts.examples)
+    found = try_calls(place, subject, calls, faults=alive.mutants)
+    run = {"docstring"} if _runs_examples(subject, texts.doctests) else set[str]()
+    pairs = zip(found.cases, found.killed, strict=True)
+    known = frozenset[int]().union(*(dead for case, dead in pairs if case.source in run))
+    found = found._replace(killed=[dead - known for dead in found.killed])
+    survive = len(alive.mutants) - len(known)
+    if not survive:
+        return detected
+    chosen, _ = chosen_cases(subject, found, is_first=False)
+    if not chosen:
+        few = f"{survive} of {alive.tried} planted faults survive its tests"
+        why = f"{_NEEDS_WRITER}{few}, and no known call detects them"
+        return FunctionPlan(reason=why, needs_writer=True)
+    table = texts.examples.table_of(tests)
+    if table and not chosen[0].setup:
+        row = f"a row for {chosen[0].call} in the table of {table} would detect faults"
+        return FunctionPlan(reason=f"{_NEEDS_WRITER}{row}")
+    return _plan_of(subject, chosen, len(detected_by(chosen, found)), survive)
+
+
+def _runs_examples(subject: TargetFunction, doctests: RunDoctests) -> bool:
+    """Return True if the function has examples, and they run as tests."""
+    shown = ">>> " in (ast.get_docstring(subject.function) or "")
+    return shown and doctests.runs(subject.path)
+
+
+def _misses_behavior(
+    chosen: Sequence[Case], dead: frozenset[int], faults: Sequence[Mutant]
+) -> bool:
+    """Return True if the cases execute conditions and calls, and many of them make no difference."""
+    run = {line for case in chosen for line in case.lines}
+    near = {n for n, one in enumerate(faults) if one.line in run and one.kind in (CONDITION, CALL)}
+    return len(near - dead) > _MOST_MISSED * len(near)
+
+
+def _plan_of(
+    subject: TargetFunction, chosen: Sequence[Case], killed: int, mutants: int
+) -> FunctionPlan:
+    worth = {"killed": killed, "mutants": mutants, **line_counts(subject, chosen)}
+    return FunctionPlan(cases=chosen, worth=worth)
+
+
+def line_counts(subject: TargetFunction, chosen: Sequence[Case]) -> dict[str, int]:
+    """Return how many of the function's lines the cases execute, and how many it has."""
+    body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
+    body -= {subject.function.lineno}
+    first = subject.function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        body.discard(first.lineno)
+    run = {line for case in chosen for line in case.lines}
+    return {"lines": len(body & run), "all_lines": len(body)}
