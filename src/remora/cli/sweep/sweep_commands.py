@@ -195,3 +195,16 @@ def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
     from remora.cli.sweep import review_sweep
 
     return review_sweep.revert(options, file, run, trust_run=trust_run)
+
+
+@command("verify", examples=("remora sweep verify repos.yaml",))
+@_file
+def verify(options: Options, file: Path) -> int:
+    """Verify the records of all repositories, and print a line for each.
+
+    The exit code is 1 if records are damaged or cannot be opened. See docs/reference/verify.md.
+    """
+    from remora.cli.sweep.verify_sweep import verify_sweep
+    from remora.cli.trace.stream_arguments import signer_of
+
+    return verify_sweep(options, file, signer_of(options))
