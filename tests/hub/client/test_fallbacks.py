@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 from remora.hub.client import HubClient
 from remora.hub.file_limits import FileRules
 from remora.hub.process import control
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import MAX_BYTES
 from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run
 
@@ -121,7 +122,7 @@ FALSE_DAEMONS: dict[str, Say] = {
 def test_a_daemon_that_is_none_of_ours_is_skipped(house: House, fault: str) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, FALSE_DAEMONS[fault]):
-            return await house.client(deadline=5.0).refresh_context([TOTAL])
+            return await house.client(deadline=1.5).refresh_context([TOTAL])
 
     found = asyncio.run(asked())
     assert (found.source, list(found)) == ("file", [TOTAL])
@@ -176,7 +177,7 @@ def test_one_requests_time_out_does_not_affect_another_request(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.client._TRIED_LONG_S", 0.0)
-    monkeypatch.setattr("remora.hub.client._DAEMON_SHARE", 0.05)
+    monkeypatch.setattr("remora.hub.client._DAEMON_SHARE", 0.01)
     house.index()
 
     def says(asked: dict[str, Any]) -> bytes | None:
@@ -205,16 +206,32 @@ def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     assert (found.source, list(found)) == ("file", [TOTAL])
 
 
-def test_a_socket_that_a_dead_daemon_left(house: House) -> None:
-    house.places.socket.parent.mkdir(parents=True)
+def dead_socket(places: HubPaths) -> None:
     with socket.socket(socket.AF_UNIX) as left:
-        left.bind(str(house.places.socket))
-    assert ask(house.client(), [TOTAL]).source == "file"
+        left.bind(str(places.socket))
 
 
-def test_a_file_in_the_sockets_place(house: House) -> None:
-    house.places.socket.parent.mkdir(parents=True)
-    house.places.socket.write_text("no socket")
+def other_version(places: HubPaths) -> None:
+    with closing(sqlite3.connect(places.db)) as made:
+        made.execute("CREATE TABLE node_state (key TEXT)")
+
+
+USELESS: dict[str, Callable[[HubPaths], object]] = {
+    "the socket of a dead daemon": dead_socket,
+    "a file for a socket": lambda places: places.socket.write_text("no socket"),
+    "an empty database": lambda places: places.db.touch(),
+    "no database": lambda places: places.db.write_bytes(b"no database"),
+    "a head only": lambda places: places.db.write_bytes(b"SQLite format 3\0" + bytes(5000)),
+    "a folder for a database": lambda places: places.db.mkdir(),
+    "a database of another version": other_version,
+}
+
+
+@pytest.mark.parametrize("plant", USELESS.values(), ids=USELESS)
+def test_what_is_no_source_is_skipped(house: House, plant: Callable[[HubPaths], object]) -> None:
+    for path in (house.places.socket, house.places.db):
+        path.parent.mkdir(parents=True)
+    plant(house.places)
     assert ask(house.client(), [TOTAL]).source == "file"
 
 
@@ -226,26 +243,6 @@ def test_another_users_socket(house: House, monkeypatch: pytest.MonkeyPatch) -> 
             return await house.client().refresh_context([TOTAL])
 
     assert asyncio.run(asked()).source == "file"
-
-
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000)])
-def test_an_invalid_database(house: House, content: bytes) -> None:
-    house.places.db.parent.mkdir(parents=True)
-    house.places.db.write_bytes(content)
-    assert ask(house.client(), [TOTAL]).source == "file"
-
-
-def test_a_folder_in_the_databases_place(house: House) -> None:
-    house.places.db.mkdir(parents=True)
-    assert ask(house.client(), [TOTAL]).source == "file"
-
-
-def test_a_database_of_another_version(house: House) -> None:
-    house.places.db.parent.mkdir(parents=True)
-    with sqlite3.connect(house.places.db) as made:
-        made.execute("CREATE TABLE node_state (key TEXT)")
-    made.close()
-    assert ask(house.client(), [TOTAL]).source == "file"
 
 
 def test_a_database_that_is_damaged_while_it_is_read(house: House) -> None:
@@ -389,21 +386,8 @@ def first_answer_in_a_new_process(house: House, options: str, **variables: str) 
 def test_without_a_home_the_file_is_asked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
         monkeypatch.delenv(name, raising=False)
-    with HubClientClosing(HubClient(house.root, deadline=GENEROUS)) as client:
+    with closing(HubClient(house.root, deadline=GENEROUS)) as client:
         assert ask(client, [TOTAL]).source == "file"
-
-
-class HubClientClosing:
-    """Closes a client where no loop runs."""
-
-    def __init__(self, client: HubClient) -> None:
-        self.client = client
-
-    def __enter__(self) -> HubClient:
-        return self.client
-
-    def __exit__(self, *_: object) -> None:
-        self.client.close()
 
 
 def test_a_client_that_nobody_closed_leaves_nothing_behind(house: House) -> None:

@@ -9,23 +9,6 @@ from remora.hub.daemon.change_queue import ChangeQueue
 PATHS = st.sampled_from("abcdef")
 
 
-def test_nothing_is_waited_for_at_first() -> None:
-    pending = ChangeQueue()
-    assert pending.reached(pending.ticket())
-    assert not pending
-
-
-def test_a_question_waits_for_what_was_seen_before_it_only() -> None:
-    pending = ChangeQueue()
-    pending.add(["a"])
-    ticket = pending.ticket()
-    pending.add(["b"])
-    assert not pending.reached(ticket)
-    pending.first(1)
-    assert pending.reached(ticket)
-    assert not pending.reached(pending.ticket())
-
-
 def test_what_a_sweep_finds_belongs_to_the_questions_that_wanted_it() -> None:
     pending = ChangeQueue()
     pending.want_sweep()

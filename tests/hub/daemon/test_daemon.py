@@ -104,44 +104,6 @@ def test_files_in_the_cache_are_private(hub: Hub) -> None:
     assert sorted(path.name for path in hub.root.iterdir()) == ["a.py"]
 
 
-def test_no_answer_is_stale(shared: Hub, client: Client) -> None:
-    key = "node:a.py:f"
-    for number in range(60):
-        shared.write("a.py", f"def f(x):\n    return {number}\n")
-        state = context(client, key)[key]
-        assert state["fresh"] is True
-        assert state["line_count"] == 2
-        shared.write("b.py", f"def h{number}(): return a.f\n")
-        assert list(context(client, "node:b.py:h0", f"node:b.py:h{number}")) == [
-            f"node:b.py:h{number}"
-        ]
-        (shared.root / "b.py").rename(shared.root / "c.py")
-        found = context(client, f"node:b.py:h{number}", f"node:c.py:h{number}")
-        assert list(found) == [f"node:c.py:h{number}"]
-        (shared.root / "c.py").unlink()
-        assert not context(client, f"node:c.py:h{number}")
-
-
-def test_a_rewrite_of_the_same_size_and_time_is_seen(shared: Hub, client: Client) -> None:
-    path = shared.root / "a.py"
-    for letter in "xyzw":
-        before = path.stat()
-        shared.write("a.py", SOURCE.replace("x", letter))
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert context(client, "node:a.py:g")["node:a.py:g"]["signature"] == f"def g({letter})"
-
-
-def test_callers_are_found_at_any_depth(shared: Hub, client: Client) -> None:
-    shared.write("b.py", "from a import f\n\n\ndef top():\n    return f(1)\n")
-    direct = client.ask("callers", node="node:a.py:g")["result"]
-    assert [caller["key"] for caller in direct["callers"]] == ["node:a.py:f"]
-    assert direct["fresh"] is True
-    deep = client.ask("callers", node="node:a.py:g", depth=9)["result"]
-    assert [caller["key"] for caller in deep["callers"]] == ["node:a.py:f", "node:b.py:top"]
-    down = client.ask("callees", node="node:b.py:top", depth=9)["result"]
-    assert [callee["key"] for callee in down["callees"]] == ["node:a.py:f", "node:a.py:g"]
-
-
 def test_what_is_unknown_is_reported_or_left_out(client: Client) -> None:
     assert context(client, "node:a.py:nothing") == {}
     for kind in ("get_node", "callers", "callees", "tests"):
@@ -211,24 +173,6 @@ def test_a_file_is_read_again_when_a_user_says_so(shared: Hub, client: Client) -
     for path in ("../a.py", "/etc/passwd", "a\0.py", "x" * 300, "d/" * 9000 + "a.py"):
         assert client.ask("invalidate", path=path)["error"]["code"] == "bad_request"
     assert context(client, "node:a.py:f")
-
-
-def test_a_broken_file_keeps_its_nodes_marked(shared: Hub, client: Client) -> None:
-    shared.write("a.py", SOURCE + "\ndef broken(:\n")
-    state = context(client, "node:a.py:f")["node:a.py:f"]
-    assert (state["partial"], state["fresh"]) == (True, True)
-
-
-def test_names_of_any_bytes_are_known(shared: Hub, client: Client) -> None:
-    for name in (b"na\xffme.py", b"per%cent.py", b"co:lon.py", b"new\nline.py"):
-        (Path(os.fsdecode(os.fsencode(shared.root) + b"/" + name))).write_text("def f(): pass\n")
-    keys = [
-        "node:na%FFme.py:f",
-        "node:per%25cent.py:f",
-        "node:co:lon.py:f",
-        "node:new\nline.py:f",
-    ]
-    assert set(context(client, *keys)) == set(keys)
 
 
 @pytest.mark.slow

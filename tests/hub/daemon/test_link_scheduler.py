@@ -74,7 +74,7 @@ def linked(hub: Hub) -> int:
 def children(pid: int) -> list[int]:
     """Those of a daemon that find links."""
     said = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in said if b"forerunner" in _command(child)]
+    return [int(child) for child in said if b"link_child" in _command(child)]
 
 
 def _command(pid: str) -> bytes:

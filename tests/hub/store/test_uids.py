@@ -25,32 +25,62 @@ def test_every_node_has_a_uid_of_its_own(store: HubStore) -> None:
     assert len(set(uids)) == len(uids) == 6
 
 
-def test_an_edit_in_place_keeps_the_uid(store: HubStore) -> None:
-    put(store, {"a.py": TOTAL})
-    uid = uid_of(store, "a.py:total")
+Files = dict[str, str | None]
+EDITS: dict[str, tuple[Files, Files, dict[str, str | None]]] = {
+    "an edit in place": (
+        {"a.py": TOTAL},
+        {"a.py": "import os\n" + TOTAL.replace("price", "cost")},
+        {"a.py:total": "a.py:total"},
+    ),
+    "a rename in a file": (
+        {"a.py": TOTAL + TAX},
+        {"a.py": renamed(TOTAL, "total", "grand_total") + TAX},
+        {"a.py:grand_total": "a.py:total", "a.py:tax": "a.py:tax"},
+    ),
+    "a renamed class": (
+        {"a.py": "class A:\n    def f(self):\n        return self.x + 1\n"},
+        {"a.py": "class B:\n    def f(self):\n        return self.x + 1\n"},
+        {"a.py:B": "a.py:A", "a.py:B.f": "a.py:A.f"},
+    ),
+    "a file that is renamed and edited": (
+        {"old.py": TOTAL + TAX},
+        {"old.py": None, "new.py": TOTAL + TAX.replace("19", "21")},
+        {f"new.py:{name}": f"old.py:{name}" for name in ("__module__", "total", "tax")},
+    ),
+    "bodies that several nodes have, under other names": (
+        {"a.py": TINY},
+        {"a.py": TINY.replace("on(", "start(").replace("off(", "stop(")},
+        {"a.py:start": None, "a.py:stop": None},
+    ),
+    "a body that lives on elsewhere, under another name": (
+        {"a.py": "def on():\n    pass\n", "b.py": "def other():\n    pass\n"},
+        {"a.py": "def new():\n    pass\n"},
+        {"a.py:new": None},
+    ),
+    "a copy": ({"a.py": TOTAL}, {"b.py": TOTAL}, {"a.py:total": "a.py:total", "b.py:total": None}),
+    "a node that leaves a wrapper behind": (
+        {"a.py": TOTAL},
+        {"a.py": "import b\ndef total(rows):\n    return b.total(rows)\n", "b.py": TOTAL},
+        {"b.py:total": "a.py:total", "a.py:total": None},
+    ),
+    "bodies that are exchanged": (
+        {"a.py": "def f():\n    return 1\ndef g():\n    return 2\n"},
+        {"a.py": "def f():\n    return 2\ndef g():\n    return 1\n"},
+        {"a.py:f": "a.py:f", "a.py:g": "a.py:g"},
+    ),
+}
 
-    put(store, {"a.py": "import os\n" + TOTAL.replace("price", "cost")})
 
-    assert uid_of(store, "a.py:total") == uid
+@pytest.mark.parametrize(("before", "after", "same"), EDITS.values(), ids=EDITS)
+def test_a_uid_follows_its_body(
+    store: HubStore, before: Files, after: Files, same: dict[str, str | None]
+) -> None:
+    put(store, before)
+    known = {uid: key.removeprefix("node:") for key, uid in all_uids(store).items()}
 
+    put(store, after)
 
-def test_a_rename_in_a_file_keeps_the_uid(store: HubStore) -> None:
-    put(store, {"a.py": TOTAL + TAX})
-    uid, other = uid_of(store, "a.py:total"), uid_of(store, "a.py:tax")
-
-    put(store, {"a.py": renamed(TOTAL, "total", "grand_total") + TAX})
-
-    assert uid_of(store, "a.py:grand_total") == uid
-    assert uid_of(store, "a.py:tax") == other
-
-
-def test_a_renamed_class_keeps_its_uid_and_those_of_its_methods(store: HubStore) -> None:
-    put(store, {"a.py": "class A:\n    def f(self):\n        return self.x + 1\n"})
-    uids = uid_of(store, "a.py:A"), uid_of(store, "a.py:A.f")
-
-    put(store, {"a.py": "class B:\n    def f(self):\n        return self.x + 1\n"})
-
-    assert (uid_of(store, "a.py:B"), uid_of(store, "a.py:B.f")) == uids
+    assert {key: known.get(uid_of(store, key)) for key in same} == same
 
 
 @pytest.mark.parametrize(
@@ -93,15 +123,6 @@ def test_a_renamed_folder_keeps_all_uids_also_of_bodies_that_are_alike(
     assert after == {key.replace("node:old/", "node:new/"): uid for key, uid in before.items()}
 
 
-def test_a_file_that_is_renamed_and_edited_keeps_the_uids_of_all_its_nodes(store: HubStore) -> None:
-    put(store, {"old.py": TOTAL + TAX})
-    before = [uid_of(store, f"old.py:{name}") for name in ("__module__", "total", "tax")]
-
-    put(store, {"old.py": None, "new.py": TOTAL + TAX.replace("19", "21")})
-
-    assert [uid_of(store, f"new.py:{name}") for name in ("__module__", "total", "tax")] == before
-
-
 def test_a_branch_switch_there_and_back_keeps_all_uids(store: HubStore) -> None:
     put(store, {"a.py": TOTAL, "b.py": TAX + TINY})
     before = all_uids(store)
@@ -110,53 +131,6 @@ def test_a_branch_switch_there_and_back_keeps_all_uids(store: HubStore) -> None:
     put(store, {"a.py": TOTAL, "b.py": TAX + TINY, "c.py": None})
 
     assert all_uids(store) == before
-
-
-def test_bodies_that_several_nodes_have_identify_nobody_under_another_name(store: HubStore) -> None:
-    put(store, {"a.py": TINY})
-    uids = {uid_of(store, "a.py:on"), uid_of(store, "a.py:off")}
-
-    put(store, {"a.py": TINY.replace("on(", "start(").replace("off(", "stop(")})
-
-    assert {uid_of(store, "a.py:start"), uid_of(store, "a.py:stop")}.isdisjoint(uids)
-
-
-def test_a_body_that_lives_on_elsewhere_identifies_nobody_under_another_name(
-    store: HubStore,
-) -> None:
-    put(store, {"a.py": "def on():\n    pass\n", "b.py": "def other():\n    pass\n"})
-    uid = uid_of(store, "a.py:on")
-
-    put(store, {"a.py": "def new():\n    pass\n"})
-
-    assert uid_of(store, "a.py:new") != uid
-
-
-def test_a_copy_gets_a_new_uid(store: HubStore) -> None:
-    put(store, {"a.py": TOTAL})
-    put(store, {"b.py": TOTAL})
-
-    assert uid_of(store, "a.py:total") != uid_of(store, "b.py:total")
-
-
-def test_a_node_that_leaves_a_wrapper_behind_is_where_its_body_is(store: HubStore) -> None:
-    put(store, {"a.py": TOTAL})
-    uid = uid_of(store, "a.py:total")
-
-    put(store, {"a.py": "import b\ndef total(rows):\n    return b.total(rows)\n", "b.py": TOTAL})
-
-    assert uid_of(store, "b.py:total") == uid
-    assert uid_of(store, "a.py:total") != uid
-
-
-def test_nodes_whose_keys_stay_do_not_exchange_their_uids(store: HubStore) -> None:
-    first, second = "def f():\n    return 1\n", "def g():\n    return 2\n"
-    put(store, {"a.py": first + second})
-    before = [uid_of(store, "a.py:f"), uid_of(store, "a.py:g")]
-
-    put(store, {"a.py": first.replace("1", "2") + second.replace("2", "1")})
-
-    assert [uid_of(store, "a.py:f"), uid_of(store, "a.py:g")] == before
 
 
 @pytest.fixture
