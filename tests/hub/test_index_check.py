@@ -1,8 +1,6 @@
 """What was stored step by step is what one cold look at the files gives."""
 
-import os
 import random
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +15,8 @@ from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
 from tests.hub.precomputed_links import link
+from tests.hub.watch.edits import Edits
 
-NAMES = ["alpha", "beta", "gamma", "delta"]
-FOLDERS = ["", "pkg/", "pkg/inner/", "tests/", "odd %é/"]
 LINES = (
     "import {m}\n",
     "from {m} import {f}\n",
@@ -37,96 +34,29 @@ LINES = (
 )
 
 
-class Editor:
-    """Edits a tree by chance, as people and their tools do."""
-
-    def __init__(self, root: Path, seed: int) -> None:
-        self._root = root
-        self._chance = random.Random(seed)
-
-    def edit(self) -> None:
-        """One step."""
-        steps = [self._write] * 4 + [
-            self._append,
-            self._rename,
-            self._rename_folder,
-            self._remove,
-            self._same_size_and_mtime,
-            self._ignore,
-            self._touch,
-        ]
-        self._chance.choice(steps)()
-
-    def _path(self) -> Path:
-        chance = self._chance
-        name = "__init__" if chance.random() < 0.15 else chance.choice(NAMES)
-        return self._root / f"{chance.choice(FOLDERS)}{name}.py"
-
-    def _some(self) -> Path | None:
-        found = sorted(self._root.rglob("*.py"))
-        return self._chance.choice(found) if found else None
+class Editor(Edits):
+    """The watchers' edits, of modules that use each other."""
 
     def _text(self) -> str:
-        pick = self._chance.choice
+        pick = self.chance.choice
         return "".join(
             pick(LINES).format(
-                m=pick(NAMES),
+                m=pick("abcde"),
                 f=pick(["run", "load", "save"]),
                 g=pick(["run", "load", "make"]),
                 c=pick(["Shop", "Cart"]),
                 d=pick(["object", "Shop", "Cart"]),
-                n=self._chance.randrange(3),
+                n=self.chance.randrange(3),
             )
-            for _ in range(self._chance.randrange(6))
+            for _ in range(self.chance.randrange(6))
         )
-
-    def _write(self) -> None:
-        path = self._path()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self._text())
-
-    def _append(self) -> None:
-        if path := self._some():
-            with path.open("a") as file:
-                file.write(self._text())
-
-    def _rename(self) -> None:
-        if path := self._some():
-            new = self._path()
-            new.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(new)
-
-    def _rename_folder(self) -> None:
-        old, new = self._root / "pkg", self._root / "tests" / "moved"
-        if old.is_dir() and not new.exists():
-            new.parent.mkdir(exist_ok=True)
-            old.rename(new)
-
-    def _remove(self) -> None:
-        if path := self._some():
-            if path.parent != self._root and self._chance.random() < 0.3:
-                shutil.rmtree(path.parent)
-            else:
-                path.unlink()
-
-    def _same_size_and_mtime(self) -> None:
-        if path := self._some():
-            about, data = path.stat(), path.read_bytes()
-            path.write_bytes(data.replace(b"run", b"xyz") if b"run" in data else data[::-1])
-            os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-
-    def _ignore(self) -> None:
-        (self._root / ".gitignore").write_text(self._chance.choice(["", "beta.py\n", "tests/\n"]))
-
-    def _touch(self) -> None:
-        if path := self._some():
-            os.utime(path)
 
 
 @contextmanager
 def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "root").mkdir()
+        for name in ("root", "outside"):
+            (Path(place) / name).mkdir()
         yield Path(place)
 
 
@@ -139,13 +69,13 @@ def script(seed: int) -> None:
     chance = random.Random(-seed)
     with folder() as place:
         root, db = place / "root", place / "cache" / "hub.db"
-        editor = Editor(root, seed)
+        editor = Editor(root, place / "outside", random.Random(seed), with_git=False)
         store = HubStore.open(db, root=root, clock=now)
         members = Members(root)
         try:
             for _ in range(chance.randrange(3, 9)):
-                for _ in range(chance.randrange(1, 4)):
-                    editor.edit()
+                for _ in range(chance.randrange(1, 8)):
+                    editor.make()
                 if chance.random() < 0.1:  # the daemon ends, and another begins
                     store.close()
                     store = HubStore.open(db, root=root, clock=now)

@@ -22,6 +22,8 @@ from remora.hub.members.members import Members
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.hub_store import HubStore
+from remora.usecases.hub.start_daemon import start_hub
+from remora.usecases.hub.target import HubTarget
 
 _T = TypeVar("_T")
 GENEROUS = 30.0
@@ -86,7 +88,7 @@ class House:
     def raised_to(self, rung: str) -> "House":
         """Make `rung` the highest that there is."""
         if rung == "socket":
-            self.remora("hub", "start")
+            start_hub(self.caller, HubTarget())
             self.until(lambda: ask(self.client(), [TOTAL]).source == "socket")
         elif rung == "sqlite":
             self.index()

@@ -13,7 +13,7 @@ from tests.memory_limit import memory_limit
 def long_line(folder: Path) -> None:
     with (folder / "0.jsonl").open("wb") as file:
         file.write(b'["file",0,"')
-        file.truncate(240 << 20)
+        file.truncate(48 << 20)
 
 
 def long_paths(folder: Path) -> None:
@@ -30,13 +30,14 @@ def many_files(folder: Path) -> None:
     for number in range(9):
         (folder / f"{number}.jsonl").write_text('["file",0,"app.py",""]\n')
         with (folder / f"{number}.jsonl").open("r+b") as file:
-            file.truncate(250 << 20)
+            file.truncate(15 << 20)
 
 
 @pytest.mark.parametrize("record", [long_line, long_paths, many_files])
 def test_a_recording_that_is_too_large_is_incomplete(
-    tmp_path: Path, record: Callable[[Path], None]
+    tmp_path: Path, record: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("remora.hub.observe.observation_reader._LIMIT", 1 << 24)
     record(tmp_path)
     with memory_limit():
         recorded_paths(tmp_path)
@@ -44,8 +45,8 @@ def test_a_recording_that_is_too_large_is_incomplete(
 
 
 def test_calls_of_unknown_code_are_not_held(tmp_path: Path) -> None:
-    (tmp_path / "0.jsonl").write_text('["call",0,1,9]\n' * 300_000)
-    with memory_limit():
+    (tmp_path / "0.jsonl").write_text('["call",0,1,9]\n' * 60_000)
+    with memory_limit(4 << 20):
         assert read_records(tmp_path, MemorySnapshot({})).complete
 
 

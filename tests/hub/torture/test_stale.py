@@ -56,7 +56,9 @@ class Fuzz:
         elif self.mode == "sqlite":
             self.house.index()
 
-    async def run(self, edits: int) -> None:
+    async def run(self, edits: int, *, linked: float = 0.3) -> None:
+        """Edit and ask. `linked` is the share of questions that wait for links found ahead."""
+        self.linked = linked
         while self.editor.count < edits:
             done = [self.editor.make() for _ in range(self.chance.choice([1, 1, 1, 1, 2, 5]))]
             await self._disturb()
@@ -111,7 +113,7 @@ class Fuzz:
         self.gone = [*self.gone, *(path for path in before if path not in self.truth.paths)][-20:]
         self._check(keys, found, done)
         self._check_callers(keys[0], linked, done)
-        if self.chance.random() < 0.3:
+        if self.chance.random() < self.linked:
             await self._linked()
         more = self._keys()
         self._check(more, await self.client.refresh_context(more), done)
@@ -180,12 +182,17 @@ class Fuzz:
             assert written <= {edge["key"] for edge in said["callers"]}, seen
 
 
-def fuzz(mode: str, edits: int, seed: int, *, with_git: bool) -> Counter[str]:
+def fuzz(mode: str, edits: int, seed: int, *, with_git: bool, linked: float = 0.3) -> Counter[str]:
     with hubs() as some:
         one = Fuzz(some, mode, seed, with_git=with_git)
-        asyncio.run(one.run(edits))
+        asyncio.run(one.run(edits, linked=linked))
         print(f"\n{mode}, git {with_git}, {one.editor.count} edits: {dict(one.counts)}")  # noqa: T201
         return one.counts
+
+
+@pytest.mark.parametrize("mode", ["inotify", "sqlite", "file"])
+def test_a_few_edits(mode: str) -> None:
+    assert fuzz(mode, 25, 1, with_git=False, linked=0)["links asked"]
 
 
 @pytest.mark.slow
