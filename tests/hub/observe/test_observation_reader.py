@@ -30,14 +30,14 @@ def many_files(folder: Path) -> None:
     for number in range(9):
         (folder / f"{number}.jsonl").write_text('["file",0,"app.py",""]\n')
         with (folder / f"{number}.jsonl").open("r+b") as file:
-            file.truncate(15 << 20)
+            file.truncate(60 << 20)
 
 
 @pytest.mark.parametrize("record", [long_line, long_paths, many_files])
 def test_a_recording_that_is_too_large_is_incomplete(
     tmp_path: Path, record: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.hub.observe.observation_reader._LIMIT", 1 << 24)
+    monkeypatch.setattr("remora.hub.observe.observation_reader._LIMIT", 64 << 20)
     record(tmp_path)
     with memory_limit():
         recorded_paths(tmp_path)
