@@ -159,7 +159,7 @@ class DiskError(OutsideError):
 class HubDamaged(DiskError):
     """The Hub's database is damaged. The next process that writes to it rebuilds it."""
 
-    default_hint = "delete it with `remora hub gc`, then rebuild it with `remora hub index`"
+    default_hint = "delete the database, then rebuild it with `remora hub index`"
 
 
 class HubLocked(OutsideError):

@@ -426,13 +426,6 @@ def test_verify_finds_an_edited_database(poor: Remora, shop: Path) -> None:
     assert "1 difference" in poor("hub", "verify", cwd=shop).out
 
 
-def test_gc_forgets_files_that_are_gone(poor: Remora, shop: Path) -> None:
-    poor("hub", "index", cwd=shop)
-    (shop / "shop/order.py").unlink()
-    assert poor("hub", "gc", "--json", cwd=shop).document == {"removed": 2}
-    assert poor("hub", "gc", cwd=shop).out == "0 nodes removed\n"
-
-
 def test_own_scripts_fill_extra_and_a_changed_script_fills_it_again(
     poor: Remora, shop: Path
 ) -> None:
@@ -458,7 +451,7 @@ def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: P
     assert not list((poor.home / "cache").rglob("hub.db"))
 
 
-@pytest.mark.parametrize("command", [("index",), ("get", "rounded"), ("gc",), ("start",)])
+@pytest.mark.parametrize("command", [("index",), ("get", "rounded"), ("start",)])
 def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
     poor: Remora, shop: Path, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
@@ -542,7 +535,6 @@ def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
         assert node["key"] == "node:new.py:fresh"
         assert node["uid"]
         assert poor("hub", "verify", cwd=shop).code == 0
-        assert "removes entries automatically" in poor("hub", "gc", cwd=shop).out
         unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
         assert unknown.code == 1
         assert json.loads(unknown.out)["error"]["code"] == "not_found"

@@ -379,19 +379,3 @@ def test_damage_that_a_reader_met_is_made_good_by_the_next_write_or_start(
         assert set(store.files()) == ({"a.py"} if then == "write" else set())
         put(store, MANY)
         assert store.view().node("node:pkg/m1.py:f1") is not None
-
-
-@pytest.mark.parametrize(
-    "sql", ["UPDATE node_state SET bases = 'x' WHERE node_name = 'f50'", "DELETE FROM file_facts"]
-)
-def test_a_check_reads_everything_and_makes_good_what_it_finds(db: Path, sql: str) -> None:
-    with opened(db) as store:
-        put(store, MANY)
-        assert store.check()
-        store._connection.execute(sql)
-        assert not store.check()
-        assert store.counts() == (0, 0)
-        put(store, MANY)
-        store._connection.execute(sql)
-        assert store.gc([]) == 0
-        assert store.counts() == (0, 0)

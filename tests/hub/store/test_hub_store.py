@@ -297,14 +297,6 @@ def test_a_database_of_another_root_is_not_believed(db: Path) -> None:
         assert store.generation > generation
 
 
-def test_gc_removes_files_that_are_gone_and_says_how_many_nodes(store: HubStore) -> None:
-    put(store, SHOP)
-
-    assert store.gc(["shop/tax.py", "never.py"]) == 2
-
-    assert set(store.files()) == {"shop/orders.py", "odd%25name.py"}
-
-
 def observation(store: HubStore, caller: str, callee: str, test: str) -> Observation:
     view = store.view()
     source, tested = view.node(caller), view.node(test)

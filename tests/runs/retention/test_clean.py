@@ -267,7 +267,7 @@ def test_what_tests_were_observed_to_run_stays_without_any_source_text(shop: Des
     assert b"the_secret_default" not in left
     assert b"told" not in left
     with HubStore.open(places.db, root=shop.project.root, clock=utc_now) as store:
-        store.gc(())
+        store.forget_expired()
         view = store.view()
         assert not view.paths()
         assert (view.calls_to(node), view.tests_of(node)) == (seen.calls, seen.tests)

@@ -46,7 +46,6 @@ hub = LazyGroup(
         "search": ("hub.node_commands:search", "Find nodes by name."),
         "observe": ("hub.observe:observe", "Run tests and record calls between nodes."),
         "verify": ("hub.index:verify", "Compare the index with the current files."),
-        "gc": ("hub.index:gc", "Remove the entries of deleted files."),
     },
     help="""Query up-to-date facts about the project's functions, classes and modules.
 

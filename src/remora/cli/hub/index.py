@@ -1,4 +1,4 @@
-"""The `hub index`, `hub verify` and `hub gc` commands."""
+"""The `hub index` and `hub verify` commands."""
 
 import json
 import sys
@@ -75,23 +75,6 @@ def verify(options: Options, target: "HubTarget") -> int:
     }
     emit(options, document, _differences(found))
     return 0 if found.ok else 1
-
-
-@command("gc", examples=("remora hub gc",))
-@target_options
-def gc(options: Options, target: "HubTarget") -> int:
-    """Remove the entries of deleted or ignored files.
-
-    The permanent IDs (uid) of their nodes are kept for another 30 days.
-    """
-    from remora.usecases.hub.index import collect_hub
-
-    done = collect_hub(invocation_of(options), target)
-    text = f"{count(done.removed, 'node')} removed"
-    if done.by is not None:
-        text = f"nothing to remove: the daemon (process {done.by}) removes entries automatically"
-    emit(options, {"removed": done.removed}, [text])
-    return 0
 
 
 @contextmanager

@@ -160,16 +160,34 @@ def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
     Raises OutsideError if the daemon belongs to another user, or if it does not respond within
     `seconds`.
     """
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(seconds)
-            line.connect(os.fspath(place))
-            if not is_ours(line):
-                raise OutsideError(f"a process of another user is listening on {place}")
-            line.sendall(request_line(request))
+    with connect(place, request, seconds) as line:
+        try:
             return decode_answer(_line_of(line))
-    except (OSError, msgspec.DecodeError) as error:
-        raise OutsideError(f"no daemon is responding at {place}: {error}") from error
+        except (OSError, msgspec.DecodeError) as error:
+            raise _not_responding(place, error) from error
+
+
+def connect(place: Path, request: Request, seconds: float | None = None) -> socket.socket:
+    """Send a request to the daemon, and return the connection for reading the answer.
+
+    Raises OutsideError if the daemon does not respond or belongs to another user.
+    """
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.settimeout(seconds)
+        line.connect(os.fspath(place))
+        if is_ours(line):
+            line.sendall(request_line(request))
+            return line
+    except OSError as error:
+        line.close()
+        raise _not_responding(place, error) from error
+    line.close()
+    raise OutsideError(f"a process of another user is listening on {place}")
+
+
+def _not_responding(place: Path, error: Exception) -> OutsideError:
+    return OutsideError(f"no daemon is responding at {place}: {error}")
 
 
 def _line_of(line: socket.socket) -> bytes:

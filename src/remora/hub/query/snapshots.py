@@ -126,7 +126,7 @@ class MemorySnapshot:
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         facts = self._files.get(path)
-        return () if facts is None else tuple(unstored_node(facts, node) for node in facts.nodes)
+        return () if facts is None else tuple(_unstored_node(facts, node) for node in facts.nodes)
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         return search_keys(self, query, limit)
@@ -266,7 +266,7 @@ class OverlaidSnapshot:
         return self._continued.get(key)
 
 
-def unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
+def _unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
     """Return a StoredNode without database values."""
     return StoredNode(
         facts=node,

@@ -1,6 +1,6 @@
 """HubStore, which is the only writer of the database."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -100,25 +100,6 @@ class HubStore:
             with sqlite_errors(self._db):
                 return self._applied(batch, rebuilt=True)
 
-    def check(self) -> bool:
-        """Read the whole database and return True if it is valid.
-
-        If it is not valid, reset it. All files must then be stored again.
-        """
-        view = StoredSnapshot(
-            self._connection, self._db, SharedState(self._damage)
-        )  # not from memory
-        try:
-            is_readable = all(view.lowered(path) and view.nodes(path) for path in view.paths())
-            with sqlite_errors(self._db):
-                (verdict,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
-        except HubDamaged:
-            is_readable, verdict = False, ""
-        if not is_readable or verdict != "ok":
-            self.rebuild()
-            return False
-        return True
-
     def seen(self, path: str, stamp: Stamp | None) -> None:
         """Record the Stamp of the stored file at a raw path.
 
@@ -141,21 +122,12 @@ class HubStore:
                 self._generation += 1
         return Applied(generation=self._generation, changed=keys)
 
-    def gc(self, gone: Iterable[str]) -> int:
-        """Remove files (given as raw paths) and expired records.
-
-        Returns the number of removed nodes.
-        """
-        if not self.check():
-            return 0
-        paths = [path for path in map(escape_path, gone) if self._is_stored(path)]
-        nodes = sum(len(self.view().nodes(path)) for path in paths)
-        self.apply(Batch(gone=tuple(paths), source="manual"))
+    def forget_expired(self) -> None:
+        """Remove records of nodes that were removed long ago."""
         with sqlite_errors(self._db), transaction(self._connection):
             forget_old(self._connection, int(self._clock().timestamp()))
             if self._rows:  # if empty, observations belong to files that will be read again
                 delete_orphaned(self._connection)
-        return nodes
 
     def links(self) -> LinkWriter:
         """Return the link writer. It is valid until the next `apply`, `rebuild` or `close`."""

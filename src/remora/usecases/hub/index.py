@@ -3,14 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.errors import OutsideError
+from remora.errors import HubDamaged, OutsideError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
@@ -117,29 +117,6 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
     return failed
 
 
-class Collected(NamedTuple):
-    """The result of `hub gc`.
-
-    `removed` is the number of removed nodes. `by` is the process ID of the running daemon, which
-    removes outdated entries itself, or None if no daemon is running.
-    """
-
-    removed: int
-    by: int | None = None
-
-
-def collect_hub(invocation: Invocation, target: HubTarget) -> Collected:
-    """Remove deleted files, ignored files and expired records from the index."""
-    places = hub_paths_of(invocation, target)
-    writer = store_or_daemon(places)
-    if isinstance(writer, int):
-        _caught_up(places)
-        return Collected(0, writer)
-    with writer as store:
-        there = _members(invocation, places).sweep()
-        return Collected(store.gc(path for path in store.files() if path not in there))
-
-
 def verify_hub(invocation: Invocation, target: HubTarget) -> IndexCheck:
     """Update the index, then compare it with a fresh analysis of all files."""
     places = hub_paths_of(invocation, target)
@@ -177,6 +154,8 @@ def _refreshed(
         for done in _passes(indexer, refresh_large, store, progress):
             changed.update(done.changed)
             errors.update(done.errors)
+    with suppress(HubDamaged):  # the next write or start finds it again
+        store.forget_expired()
     return len(changed), errors
 
 

@@ -5,7 +5,6 @@ import os
 import select
 import subprocess
 import time
-from typing import Any
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError, RemoraError
@@ -34,7 +33,8 @@ def start_hub(
     daemon does not start or does not answer.
     """
     places = hub_paths_of(invocation, target)
-    _check(invocation, places, target)
+    open_config(invocation, places.root)
+    hub_http_address(target)
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
@@ -44,61 +44,41 @@ def start_hub(
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
-            if own is None:
-                _spawn(invocation, places, target)
-            else:
-                own.append(_spawn_child(invocation, places, target))
+            process = _spawn(invocation, places, target, tie=own is not None)
+            if own is not None:
+                own.append(process)
             started += 1
             continue
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon is not responding", hint=_where_to_look(places))
 
 
-def _check(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
-    open_config(invocation, places.root)
-    hub_http_address(target)
+def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget, *, tie: bool) -> Child:
+    """Start the process, and wait until it is ready or fails.
 
-
-def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
-    """Start the process, and wait until it is ready or fails."""
-    with _popen(detached(_command(invocation, places, target)), invocation) as starter:
-        _wait_until_ready(starter, places)
-
-
-def _spawn_child(invocation: Invocation, places: HubPaths, target: HubTarget) -> Child:
-    """Start the process as a child, and wait until it is ready or fails."""
-    child = _popen(tied(_command(invocation, places, target)), invocation, start_new_session=True)
-    try:
-        _wait_until_ready(child, places)
-    except BaseException:
-        child.kill()
-        child.wait()
-        raise
-    return child
-
-
-def _popen(words: list[str], invocation: Invocation, **more: Any) -> Child:
-    return subprocess.Popen(
-        words,
+    With `tie`, it is a child that ends with this process.
+    """
+    words = command("remora.cli.main:main", *_words(invocation, places, target))
+    process = subprocess.Popen(
+        tied(words) if tie else detached(words),
         cwd=FOLDER,
         env=environment(invocation.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        **more,
+        start_new_session=tie,
     )
-
-
-def _command(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
-    return command("remora.cli.main:main", *_words(invocation, places, target))
-
-
-def _wait_until_ready(process: Child, places: HubPaths) -> None:
     assert process.stdout is not None
     with process.stdout as pipe:
         output = _startup_output(pipe.fileno())
-    if output not in (READY, b""):  # empty: another daemon started first
+    has_failed = output not in (READY, b"")  # empty: another daemon started first
+    if has_failed:
+        process.kill()
+    if has_failed or not tie:  # without `tie`, the child has only started the daemon
+        process.wait()
+    if has_failed:
         raise _failed(output, places)
+    return process
 
 
 def _words(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:

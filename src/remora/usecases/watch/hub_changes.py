@@ -1,6 +1,5 @@
 """The files that the Hub reports as changed."""
 
-import os
 import select
 import socket
 import subprocess
@@ -11,9 +10,8 @@ from typing import Self
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import OutsideError
-from remora.hub.protocol import Changed, Subscribe, request_line
-from remora.hub.server.socket_listener import is_ours
+from remora.hub.process.control import connect
+from remora.hub.protocol import Changed, Subscribe
 from remora.ids import split_node_key, unescape_path
 from remora.usecases.hub.start_daemon import start_hub
 from remora.usecases.hub.target import HubTarget
@@ -79,18 +77,8 @@ class HubChanges:
 
     def _connect(self) -> socket.socket:
         self._own = [child for child in self._own if child.poll() is None]
-        place = Path(start_hub(self._invocation, HubTarget(), self._own).socket)
-        line = socket.socket(socket.AF_UNIX)
-        try:
-            line.connect(os.fspath(place))
-            if is_ours(line):
-                line.sendall(request_line(Subscribe()))
-                return line
-        except OSError as error:
-            line.close()
-            raise OutsideError(f"no daemon is responding at {place}: {error}") from error
-        line.close()
-        raise OutsideError(f"a process of another user is listening on {place}")
+        status = start_hub(self._invocation, HubTarget(), self._own)
+        return connect(Path(status.socket), Subscribe())
 
 
 def _files_in(line: bytes) -> list[str]:
