@@ -97,9 +97,13 @@ class PostgresServer:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def new_database(self, name: str, tablespace: str = "pg_default") -> str:
-        """Create an empty database, and return its connection string."""
-        self.execute(f'CREATE DATABASE "{name}" TABLESPACE {tablespace}')
+    def new_database(
+        self, name: str, template: str = "template1", tablespace: str = "pg_default"
+    ) -> str:
+        """Create a database, an empty one unless it copies another, and return its connection
+        string.
+        """
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE {template} TABLESPACE {tablespace}')
         return self.dsn(name)
 
     @contextmanager

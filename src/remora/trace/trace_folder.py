@@ -87,12 +87,6 @@ class TraceFolder:
     def copy_problem(self, path: Path) -> str | None:
         """Return what the database has lost or changed of a stream, or None."""
 
-    def invalid_names(self) -> tuple[int, list[str]]:
-        """Return the number of streams in the database that are not copied because of their names,
-        and the beginnings of the first names.
-        """
-        return 0, []
-
     def pruned_heads(self) -> "dict[str, Head]":
         """Return the last heads of the streams that were removed from the database, by name."""
         return {}

@@ -1,5 +1,6 @@
 """Databases for the tests of the PostgreSQL store."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,9 +10,31 @@ import pytest
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
+from tests.postgres_server import PostgresServer
 
 Connects = Callable[[], Database]
 OpensCopies = Callable[[], CopiedTraceFolder]
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer) -> str:
+    """The name of a database with tables, which is faster to copy than to create."""
+    database = Database(postgres.new_database("template_with_tables"))
+    database.open()
+    database.close()
+    return "template_with_tables"
+
+
+@pytest.fixture
+def dsn(postgres: PostgresServer, template: str) -> str:
+    """The connection string of a database with tables."""
+    return postgres.new_database(f"test_{secrets.token_hex(6)}", template)
+
+
+@pytest.fixture
+def empty_dsn(postgres: PostgresServer) -> str:
+    """The connection string of a database without tables."""
+    return postgres.new_database(f"test_{secrets.token_hex(6)}")
 
 
 @pytest.fixture

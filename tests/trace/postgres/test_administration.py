@@ -1,6 +1,6 @@
 """Tables, rights and retention of a PostgreSQL database."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -22,7 +22,7 @@ from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.folder_check import verify_all
 from tests.clock import ticking
 from tests.postgres_server import PostgresServer
-from tests.trace.postgres.written_stream import LINES, Writer, allow_any_row, write
+from tests.trace.postgres.written_stream import LINES, Writer, write
 from tests.trace.stream.store.conformance import STREAM
 
 OpensStore = Callable[[], PostgresTraceStore]
@@ -72,47 +72,34 @@ def as_role(dsn: str, role: str) -> Database:
 
 
 class TestInstallation:
-    def test_tables_are_created_once(self, dsn: str) -> None:
-        database = Database(dsn)
-        store = database.open()
-        DatabaseOwner(database).install()
-        DatabaseOwner(database).install()
-        assert database.open() == store
-        database.close()
-
-    def test_of_two_that_create_tables_at_once_both_find_the_same(self, dsn: str) -> None:
-        databases = [Database(dsn) for _ in range(4)]
+    def test_tables_are_created_once(self, empty_dsn: str) -> None:
+        databases = [Database(empty_dsn) for _ in range(4)]
         with ThreadPoolExecutor() as pool:
-            stores = set(pool.map(Database.open, databases))
-        assert len(stores) == 1
+            (store,) = set(pool.map(Database.open, databases))
+        DatabaseOwner(databases[0]).install()
+        assert databases[1].open() == store
         for database in databases:
             database.close()
 
-    def test_two_databases_are_told_apart(self, dsn: str, postgres: PostgresServer) -> None:
-        names = [dsn, postgres.new_database(f"other_of_{dsn.split()[1].split('=')[1]}")]
-        databases = [Database(name) for name in names]
-        assert len({database.open() for database in databases}) == 2
-        for database in databases:
-            database.close()
+    def test_two_databases_are_told_apart(self, database: Database, empty_dsn: str) -> None:
+        other = Database(empty_dsn)
+        assert other.open() != database.open()
+        other.close()
 
     def test_another_version_is_refused(self, database: Database) -> None:
         query(database, "UPDATE info SET version = 99")
-        with pytest.raises(DatabaseError, match=r"have version 99, but .* uses version 1") as error:
-            database.open()
-        assert (
-            error.value.hint
-            == "use the same version of Remora on all machines, or another database"
-        )
-
-    def test_and_not_maintained_either(self, database: Database) -> None:
-        query(database, "UPDATE info SET version = 99")
         owner = DatabaseOwner(database)
-        for act in (owner.install, owner.status, lambda: owner.prune(0)):
-            with pytest.raises(DatabaseError, match="have version 99"):
+        for act in (database.open, owner.install, owner.status, lambda: owner.prune(0)):
+            with pytest.raises(
+                DatabaseError, match=r"have version 99, but .* uses version 1"
+            ) as error:
                 act()
+            assert error.value.hint == (
+                "use the same version of Remora on all machines, or another database"
+            )
 
-    def test_without_tables_there_is_a_hint(self, dsn: str) -> None:
-        owner = DatabaseOwner(Database(dsn))
+    def test_without_tables_there_is_a_hint(self, empty_dsn: str) -> None:
+        owner = DatabaseOwner(Database(empty_dsn))
         for act in (owner.status, lambda: owner.prune(0)):
             with pytest.raises(DatabaseError, match="there are no tables of Remora in") as error:
                 act()
@@ -150,19 +137,16 @@ class TestInstallation:
                 "VALUES ('objects', sha256('a'), 'b')"
             )  # fmt: skip
 
-    @pytest.mark.parametrize(
-        "row",
-        [
+    def test_rows_that_nobody_reads_are_refused(self, database: Database) -> None:
+        for row in (
             "events (month, stream, seq, lines) VALUES ('2027-11-15', 1, 0, 'x')",
             "events (month, stream, seq, lines) VALUES ('infinity', 1, 0, 'x')",
             "events (month, stream, seq, lines) VALUES ('2027-11-01', 1, -1, 'x')",
             "contents (month, kind, digest, content) VALUES "
             "('2027-11-15', 'blobs', sha256('x'), 'x')",
-        ],
-    )
-    def test_rows_that_nobody_reads_are_refused(self, row: str, database: Database) -> None:
-        with pytest.raises(psycopg.errors.CheckViolation):
-            query(database, f"INSERT INTO {row}")
+        ):
+            with pytest.raises(psycopg.errors.CheckViolation):
+                query(database, f"INSERT INTO {row}")
 
     def test_the_status_counts_runs_and_streams(
         self, database: Database, opens: OpensStore
@@ -188,56 +172,36 @@ class TestLocks:
 
     @pytest.fixture(autouse=True)
     def _short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("remora.trace.postgres.database._LOCK_WAIT_S", 1)
+        monkeypatch.setattr("remora.trace.postgres.database._LOCK_WAIT_S", 0.5)
 
-    @pytest.mark.parametrize(
-        "lock",
-        [
-            "LOCK TABLE remora.events_later IN ACCESS EXCLUSIVE MODE",
-            f"SELECT pg_advisory_xact_lock({schema._LOCK})",
-        ],
-    )
-    def test_init_says_who_has_locked_the_tables(
-        self, lock: str, dsn: str, database: Database
-    ) -> None:
+    def test_init_says_who_has_locked_the_tables(self, dsn: str, database: Database) -> None:
         partition = f"events_{datetime.now(UTC):%Y_%m}"
         query(database, f"DROP TABLE {partition}")
         with psycopg.connect(dsn) as other:
-            other.execute(lock)
+            other.execute("LOCK TABLE remora.events_later IN ACCESS EXCLUSIVE MODE")
             pid = other.info.backend_pid
             with pytest.raises(DatabaseError, match=f"process ID {pid} and role owner") as error:
                 DatabaseOwner(database).install()
         assert f"pg_terminate_backend({pid})" in error.value.hint
         assert query(database, f"SELECT to_regclass('{partition}')") == [(None,)]
 
-    @pytest.mark.parametrize(
-        "harmless", ["SELECT FROM remora.streams", "SELECT pg_advisory_xact_lock(42)"]
-    )
-    def test_an_older_session_that_does_not_block_is_not_named(
-        self, harmless: str, dsn: str, database: Database
-    ) -> None:
-        with psycopg.connect(dsn) as older, psycopg.connect(dsn) as newer:
-            older.execute(harmless)
-            newer.execute("UPDATE remora.streams SET deaths = 0")
-            with pytest.raises(DatabaseError, match=f"process ID {newer.info.backend_pid} "):
-                DatabaseOwner(database).prune(0)
-
-    def test_the_first_use_does_not_wait_for_ever_either(self, dsn: str) -> None:
-        database = Database(dsn)
-        with psycopg.connect(dsn) as other:
+    def test_the_first_use_does_not_wait_for_ever_either(self, empty_dsn: str) -> None:
+        database = Database(empty_dsn)
+        with psycopg.connect(empty_dsn) as other:
             other.execute("SELECT pg_advisory_xact_lock(%s)", [schema._LOCK])
             with pytest.raises(DatabaseError, match="has process ID"):
                 database.open()
         database.close()
 
-    def test_prune_says_who_writes_and_a_dry_run_does_not_wait(
+    def test_prune_names_the_session_that_blocks_and_a_dry_run_does_not_wait(
         self, dsn: str, database: Database
     ) -> None:
         owner = DatabaseOwner(database)
-        with psycopg.connect(dsn) as other:
-            other.execute("UPDATE remora.streams SET deaths = 0")
+        with psycopg.connect(dsn) as older, psycopg.connect(dsn) as newer:
+            older.execute("SELECT FROM remora.streams")
+            newer.execute("UPDATE remora.streams SET deaths = 0")
             assert owner.prune(0, dry_run=True).removed == ()
-            with pytest.raises(DatabaseError, match=f"process ID {other.info.backend_pid}"):
+            with pytest.raises(DatabaseError, match=f"process ID {newer.info.backend_pid} "):
                 owner.prune(0)
 
     def test_the_status_says_so_too(self, dsn: str, database: Database) -> None:
@@ -249,39 +213,35 @@ class TestLocks:
 
 @pytest.mark.usefixtures("roles")
 class TestRights:
-    @pytest.mark.parametrize(
-        "name",
-        ["", "x", "traces/../x", "traces/A", "traces/a/b", "traces/a\n", "notes/x", "traces/é",
-         "traces/" + "a" * 65, "runs/" + "a" * 3000],
-    )  # fmt: skip
-    def test_a_worker_stores_no_stream_whose_name_is_not_an_id(
-        self, name: str, worker: Database
-    ) -> None:
-        with pytest.raises(psycopg.errors.CheckViolation, match="streams_name"):
-            query(worker, "INSERT INTO streams (project, name) VALUES ('shop', %s)", name)
-        worker.close()
-
-    @pytest.mark.parametrize(
-        "values",
-        ["epoch = 9223372036854775807", "deaths = 2147483647", "ended = '-infinity'", "lease_until = '200000-01-01'",
-         "next_seq = -1", "bytes = -1", "turn = -1", "head = 'x'", "owner = repeat('x', 10001)",
-         "node_id = repeat('x', 100001)"],
-    )  # fmt: skip
-    def test_nor_values_that_no_reader_understands(self, values: str, worker: Database) -> None:
-        with pytest.raises(psycopg.errors.CheckViolation, match="streams_values"):
-            query(worker, f"UPDATE streams SET {values}")
-        worker.close()
-
     @pytest.fixture
-    def worker(self, dsn: str, database: Database, copies: CopiedTraceFolder) -> Database:
+    def worker(self, dsn: str, database: Database, copies: CopiedTraceFolder) -> Iterator[Database]:
         """The worker's role, in a database with a stream and a content."""
         DatabaseOwner(database).install(WORKER)
         write(PostgresTraceStore(database, "shop"), LINES[:4])
         copies.objects.put(CONTENT)
         copies.objects.sync()
-        return as_role(dsn, WORKER)
+        worker = as_role(dsn, WORKER)
+        yield worker
+        worker.close()
 
-    def test_a_worker_appends(self, worker: Database, copies: CopiedTraceFolder) -> None:
+    def test_a_worker_stores_no_row_that_no_reader_understands(self, worker: Database) -> None:
+        for name in (
+            "", "x", "traces/../x", "traces/A", "traces/a/b", "traces/a\n", "notes/x", "traces/é",
+            "traces/" + "a" * 65, "runs/" + "a" * 3000,
+        ):  # fmt: skip
+            with pytest.raises(psycopg.errors.CheckViolation, match="streams_name"):
+                query(worker, "INSERT INTO streams (project, name) VALUES ('shop', %s)", name)
+        for values in (
+            "epoch = 9223372036854775807", "deaths = 2147483647", "ended = '-infinity'",
+            "lease_until = '200000-01-01'", "next_seq = -1", "bytes = -1", "turn = -1",
+            "head = 'x'", "owner = repeat('x', 10001)", "node_id = repeat('x', 100001)",
+        ):  # fmt: skip
+            with pytest.raises(psycopg.errors.CheckViolation, match="streams_values"):
+                query(worker, f"UPDATE streams SET {values}")
+
+    def test_a_worker_appends_and_stores_and_reads_contents(
+        self, worker: Database, copies: CopiedTraceFolder
+    ) -> None:
         worker.open()
         writer = Writer(PostgresTraceStore(worker, "shop"))
         writer.append(*LINES[4:])
@@ -290,46 +250,28 @@ class TestRights:
         path = copies.find_agent(STREAM.split("/")[1])
         assert path is not None
         assert path.read_bytes() == b"".join(LINES)
-        worker.close()
-
-    def test_a_worker_stores_contents_and_reads_them(
-        self, worker: Database, copies: CopiedTraceFolder
-    ) -> None:
         folder = CopiedTraceFolder(copies.root, copies.path, worker, "shop")
         folder.objects.put(b"more")
         folder.objects.sync()
         digest = sha256(CONTENT).hexdigest()
         (folder.objects.folder / digest[:2] / digest).unlink()
         assert folder.objects.get(digest) == CONTENT
-        worker.close()
 
-    def test_a_worker_can_neither_change_nor_delete(self, worker: Database) -> None:
-        for statement in FORBIDDEN:
+    def test_a_worker_can_neither_change_nor_delete_nor_prune(self, worker: Database) -> None:
+        partition = f"events_{datetime.now(UTC):%Y_%m}"
+        directly = [f"{verb} {partition}" for verb in ("DELETE FROM", "TRUNCATE", "DROP TABLE")]
+        for statement in (*FORBIDDEN, *directly):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 query(worker, statement)
-        worker.close()
-
-    def test_nor_change_a_partition_directly(self, worker: Database) -> None:
-        for statement in ("DELETE FROM", "TRUNCATE", "DROP TABLE"):
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                query(worker, f"{statement} events_{datetime.now(UTC):%Y_%m}")
-        worker.close()
-
-    def test_a_worker_cannot_prune(self, worker: Database) -> None:
         with pytest.raises(DatabaseError) as error:
             DatabaseOwner(worker).prune(0)
         assert error.value.hint == "use the role that owns the tables"
-        worker.close()
 
-    def test_a_role_without_rights_is_told_whom_to_ask(self, dsn: str, database: Database) -> None:
-        stranger = as_role(dsn, STRANGER)
-        with pytest.raises(DatabaseError, match="this role may not use or create") as error:
-            stranger.open()
-        assert "`remora database init --worker ROLE`" in (error.value.hint or "")
-        stranger.close()
-
-    def test_so_is_one_that_finds_no_tables(self, dsn: str) -> None:
-        stranger = as_role(dsn, STRANGER)
+    @pytest.mark.parametrize("name", ["dsn", "empty_dsn"])
+    def test_a_role_without_rights_is_told_whom_to_ask(
+        self, name: str, request: pytest.FixtureRequest
+    ) -> None:
+        stranger = as_role(request.getfixturevalue(name), STRANGER)
         with pytest.raises(DatabaseError, match="this role may not use or create") as error:
             stranger.open()
         assert "`remora database init --worker ROLE`" in (error.value.hint or "")
@@ -343,7 +285,6 @@ class TestRights:
         with pytest.raises(StreamWriteFailed, match="permission denied") as error:
             writer.append(*LINES[4:])
         assert "`remora database init --worker ROLE`" in (error.value.hint or "")
-        worker.close()
 
     def test_a_role_that_does_not_exist_is_named(self, database: Database) -> None:
         with pytest.raises(ConfigError, match='role "nobody_here" does not exist') as error:
@@ -436,6 +377,9 @@ class TestPrune:
         self, history: History, database: Database, copies: CopiedTraceFolder
     ) -> None:
         history.run("old", 5, 5)
+        ((*stream, count, head),) = query(
+            database, "SELECT project, name, next_seq, head FROM streams"
+        )
         history.run("young", 0, 0)
         old = f"{months_ago(5):%Y_%m}"
         tables = "SELECT count(*) FROM pg_class WHERE relname IN (%s, %s)"
@@ -443,27 +387,18 @@ class TestPrune:
         assert history.prune() == ["5 months ago"]
         assert query(database, tables, f"events_{old}", f"contents_{old}") == [(0,)]
         assert history.runs == ["runs/young"]
-        assert history.expired == ["runs/old"]
         assert not history.has_content("shop/old")
         assert history.has_content("shop/young")
         assert copies.find_run("old") is None
-
-    def test_heads_of_removed_streams_are_kept(self, history: History, database: Database) -> None:
-        history.run("old", 5, 5)
-        (before,) = query(database, "SELECT project, name, next_seq, head FROM streams")
-        history.prune()
-        assert query(database, "SELECT project, name, count, head FROM expired") == [before]
-
-    def test_a_pruned_stream_is_not_missed_by_its_anchors(
-        self, history: History, database: Database, copies: CopiedTraceFolder
-    ) -> None:
-        history.run("old", 5, 5)
-        ((count, head),) = query(database, "SELECT next_seq, head FROM streams")
-        history.prune()
+        with pytest.raises(NotFound):
+            PostgresTraceStore(database, "shop").head("runs/old")
+        # its head is kept, and it is not missed by its anchors
+        expired = query(database, "SELECT project, name, count, head FROM expired")
+        assert expired == [(*stream, count, head)]
         anchor = SavedAnchor(kind="run", id="old", count=count, hash=head)
         report = verify_all(copies, saved=[anchor])
         assert report.expired == (anchor,)
-        assert report.streams == ()
+        assert [stream.name for stream in report.streams] == ["young"]
 
     def test_a_dry_run_removes_nothing(self, history: History) -> None:
         history.run("old", 5, 5)
@@ -473,44 +408,18 @@ class TestPrune:
         assert history.runs == ["runs/old"]
         assert history.has_content("shop/old")
 
-    def test_a_month_is_kept_while_one_of_its_runs_is_young(self, history: History) -> None:
+    def test_a_month_is_kept_while_one_of_its_runs_is_young_or_being_written(
+        self, history: History, database: Database
+    ) -> None:
         history.run("old", 3, 3)
         history.run("retried", 3, 0)
         assert history.prune() == []
         assert history.runs == ["runs/old", "runs/retried"]
         assert history.expired == []
-
-    def test_a_month_is_kept_while_one_of_its_runs_is_being_written(
-        self, history: History, database: Database
-    ) -> None:
-        history.run("old", 3, 3)
+        query(database, "DELETE FROM streams WHERE name = 'runs/retried'")
         query(database, "UPDATE streams SET lease_until = now() + interval '30 s'")
         assert history.prune() == []
         assert history.runs == ["runs/old"]
-
-    def test_a_time_without_end_is_not_waited_for(
-        self, history: History, database: Database
-    ) -> None:
-        history.run("old", 5, 5)
-        allow_any_row(database)
-        query(database, "UPDATE streams SET updated = 'infinity'")
-        assert history.prune() == []
-
-    def test_forged_times_and_runs_remove_no_young_stream(
-        self, history: History, database: Database
-    ) -> None:
-        history.run("old", 5, 5)
-        history.run("young", 0, 0)
-        history.run("lately", 1, 0)
-        allow_any_row(database)
-        forged = "UPDATE streams SET run_id = 'old', updated = %s"
-        query(database, forged, months_ago(5) + timedelta(days=1))
-        history.prune(60)
-        assert {"runs/lately", "runs/young"} <= set(history.runs)
-        assert history.has_content("shop/young")
-        query(database, "UPDATE streams SET run_id = name")
-        assert history.prune(60) == ["5 months ago"]
-        assert history.runs == ["runs/lately", "runs/young"]
 
     def test_a_time_before_its_month_keeps_no_stream(self, history: History) -> None:
         history.run("old", 5, 5)
@@ -565,9 +474,3 @@ class TestPrune:
         assert history.prune() == ["5 months ago"]
         rows = query(history.database, "SELECT project FROM streams")
         assert rows == [("bakery",)]
-
-    def test_a_pruned_stream_can_be_looked_for(self, history: History, opens: OpensStore) -> None:
-        history.run("old", 5, 5)
-        history.prune()
-        with pytest.raises(NotFound):
-            opens().head("runs/old")

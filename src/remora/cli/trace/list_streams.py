@@ -11,7 +11,6 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
     clip_start,
     emit,
-    note,
     table,
     terminal_width,
 )
@@ -113,13 +112,6 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
         text=text,
     )
     found = TraceIndex(folder).find(query)
-    number, names = folder.invalid_names()
-    if number:
-        left_out = count(number, "stream")
-        note(
-            options,
-            f"left out {left_out} of {folder.place} with invalid names, such as {names[0]!r}",
-        )
     of_turns = query.of_turns()
     document = {"streams": [_document(one, of_turns=of_turns) for one in found]}
     if of_turns:

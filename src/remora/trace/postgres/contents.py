@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from remora.errors import StreamDamaged
-from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
 from remora.trace.content.objects import ObjectStore, is_sha256
 from remora.trace.postgres.database import Connection, Database
-from remora.trace.postgres.schema import MAX_OBJECT
 
 _STORED = """
 SELECT encode(digest, 'hex') FROM contents
@@ -23,12 +21,8 @@ SELECT DISTINCT encode(digest, 'hex') FROM contents WHERE kind = %s AND digest =
 _STORE = """
 INSERT INTO contents (kind, digest, content) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
 """
-# Another month may have the right bytes, because workers could once store others.
 _FETCH = """
-SELECT CASE WHEN size <= %s THEN content END, size FROM (
-    SELECT content, octet_length(content) AS size FROM contents WHERE kind = %s AND digest = %s
-    ORDER BY sha256(content) = digest DESC, month DESC LIMIT 1
-) AS found
+SELECT content FROM contents WHERE kind = %s AND digest = %s ORDER BY month DESC LIMIT 1
 """
 
 
@@ -79,15 +73,12 @@ class PostgresObjectStore(ObjectStore):
         """
         if not is_sha256(digest) or (self.folder / digest[:2] / digest).exists():
             return None
-        limit = MAX_COMPRESSED_CONTENT if self._packs else MAX_OBJECT
-        wanted = [limit, self._kind, bytes.fromhex(digest)]
+        wanted = [self._kind, bytes.fromhex(digest)]
         row = self._database.run(
             lambda connection: connection.execute(_FETCH, wanted, binary=True).fetchone()
         )
         if row is None:
             return None
-        if row[0] is None:
-            return f"is too large ({row[1]} bytes)"
         if sha256(row[0]).hexdigest() != digest:
             return "does not match its hash"
         self.put(row[0])

@@ -34,28 +34,22 @@ from remora.trace.content.private_files import (
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner
-from remora.trace.postgres.schema import STREAM_NAME
 from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
 from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
-from remora.trace.verify.verify_report import MAX_PROBLEMS
 
 _BATCH_BYTES = 8 << 20
 _FREE_BYTES = 512 << 20
 """Bytes of the disk that copies leave free, however many streams a worker writes."""
-# A worker may write any value into most columns, so each of them is limited here.
+# A worker may write any time that the table accepts, so a lease is limited here.
 _ROWS = """
-SELECT id, name, month, next_seq, left(head, 64), bytes, left(owner, 10000),
+SELECT id, name, month, next_seq, head, bytes, owner,
     CASE WHEN owner IS NOT NULL AND lease_until > clock_timestamp()
     THEN extract(epoch FROM
         least(lease_until, clock_timestamp() + interval '1 day') - clock_timestamp()
     )::float ELSE 0 END
-FROM streams WHERE project = %(project)s AND name COLLATE "C" ~ %(form)s
-"""
-_INVALID = """
-SELECT left(name, 100), count(*) OVER () FROM streams
-WHERE project = %s AND name COLLATE "C" !~ %s ORDER BY id LIMIT %s
+FROM streams WHERE project = %(project)s
 """
 _NAMED = "AND name = %(name)s"
 _PRUNED = "SELECT name, count, head FROM expired WHERE project = %s ORDER BY removed"
@@ -173,13 +167,6 @@ class CopiedTraceFolder(TraceFolder):
         )
         return {name: Head(count=count, hash=head) for name, count, head in rows}
 
-    def invalid_names(self) -> tuple[int, list[str]]:
-        values = [self._project, STREAM_NAME, MAX_PROBLEMS]
-        rows = self._database.run(
-            lambda connection: connection.execute(_INVALID, values).fetchall()
-        )
-        return (rows[0][1] if rows else 0), [row[0] for row in rows]
-
     def wait(self, seconds: float) -> None:
         """Wait until the database announces new events. At most, wait ten times as long, because an
         announcement can get lost.
@@ -216,7 +203,7 @@ class CopiedTraceFolder(TraceFolder):
 
     def _rows(self, condition: str, name: str) -> list[_Row]:
         query = f"{_ROWS} {condition}"
-        values = {"project": self._project, "name": name, "form": STREAM_NAME}
+        values = {"project": self._project, "name": name}
         rows = self._database.run(lambda connection: connection.execute(query, values).fetchall())
         return [_Row(*row) for row in rows]
 

@@ -20,7 +20,6 @@ from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.origin_check import ParentStreams
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import (
-    MAX_PROBLEMS,
     Problem,
     SignatureCounts,
     StreamReport,
@@ -71,7 +70,7 @@ class _FolderCheck:
         # list agents before reading their runs: each listed agent is then in its run's stream
         agents = list(self._folder.agent_streams())
         runs = [self.run(path) for path in self._folder.run_streams()]
-        return [*runs, *map(self.agent, agents), *self._missing(), *self._not_copied()]
+        return [*runs, *map(self.agent, agents), *self._missing()]
 
     def report(self, streams: Sequence[StreamReport]) -> VerifyReport:
         counted = [read.signatures for read in self._runs.values()]
@@ -133,15 +132,6 @@ class _FolderCheck:
                 missing.setdefault((anchor.kind, anchor.id), anchor)
         return [_report_missing(anchor) for anchor in missing.values()]
 
-    def _not_copied(self) -> Iterator[StreamReport]:
-        number, names = self._folder.invalid_names()
-        for place, name in enumerate(names, 1):
-            rest = (
-                f"; {number - place} more are not listed" if place == MAX_PROBLEMS < number else ""
-            )
-            detail = f"its name in {self._folder.place} is invalid, so it is not read{rest}"
-            yield _unread_report(name, name.startswith("runs/"), Problem(1, "copy", detail))
-
     def _lost(self) -> Iterator[SavedAnchor]:
         for (kind, name), anchors in self._saved.items():
             find = self._folder.find_run if kind == "run" else self._folder.find_agent
@@ -202,18 +192,13 @@ class _RunRead(NamedTuple):
 
 
 def _report_missing(anchor: SavedAnchor) -> StreamReport:
-    of_run = anchor.kind == "run"
     detail = f"the stream is missing, but {anchor.count} lines of it were anchored"
-    return _unread_report(anchor.id, of_run, Problem(1, "anchor", detail))
-
-
-def _unread_report(name: str, of_run: bool, problem: Problem) -> StreamReport:
     return StreamReport(
-        name=name,
-        of_run=of_run,
+        name=anchor.id,
+        of_run=anchor.kind == "run",
         head=Head(),
-        anchored=None if of_run else False,
-        problems=(problem,),
+        anchored=None if anchor.kind == "run" else False,
+        problems=(Problem(1, "anchor", detail),),
     )
 
 

@@ -101,19 +101,19 @@ class StoreConformance:
             store.append(STREAM, epoch, seq, line)
             assert store.head(STREAM) == head_of(lines[: seq + 1])
 
-    @pytest.mark.parametrize("start", [0, 1, 6, 7, 8, 100])
-    def test_lines_from_a_number_on(self, start: int, store: TraceStore) -> None:
+    def test_lines_from_a_number_on(self, store: TraceStore) -> None:
         lines = chained(7)
         self.fill(store, lines)
-        assert stored(store, start) == lines[start:]
+        for start in (0, 1, 6, 7, 8, 100):
+            assert stored(store, start) == lines[start:]
 
-    @pytest.mark.parametrize("seq", [0, 1, 3, 9, -1])
-    def test_a_line_goes_to_the_end_or_nowhere(self, seq: int, store: TraceStore) -> None:
+    def test_a_line_goes_to_the_end_or_nowhere(self, store: TraceStore) -> None:
         lines = chained(3)
         epoch = self.fill(store, lines[:2])
-        with pytest.raises(SeqConflict):
-            store.append(STREAM, epoch, seq, lines[2])
-        assert stored(store) == lines[:2]
+        for seq in (0, 1, 3, 9, -1):
+            with pytest.raises(SeqConflict):
+                store.append(STREAM, epoch, seq, lines[2])
+            assert stored(store) == lines[:2]
         store.append(STREAM, epoch, 2, lines[2])
         assert stored(store) == lines
 
@@ -213,13 +213,12 @@ class StoreConformance:
         with pytest.raises(NotFound):
             list(store.lines("traces/nobody"))
 
-    @pytest.mark.parametrize(
-        "name", ["", "..", "traces/../x", "/etc/passwd", "traces/", "traces/A", "traces/.x", "a//b"]
-    )
-    def test_what_is_not_a_name_is_refused(self, name: str, store: TraceStore) -> None:
-        for act in (store.claim, store.head, store.lines):
-            with pytest.raises(UsageError):
-                act(name)
+    def test_what_is_not_a_name_is_refused(self, store: TraceStore) -> None:
+        names = ("", "..", "traces/../x", "/etc/passwd", "traces/", "traces/A", "traces/.x", "a//b")
+        for name in names:
+            for act in (store.claim, store.head, store.lines):
+                with pytest.raises(UsageError):
+                    act(name)
         assert list(store.streams()) == []
 
     def test_a_writer_writes_chained_lines_and_ends(
