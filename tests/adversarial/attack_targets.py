@@ -110,17 +110,18 @@ class World:
             seen[name] = Path("/proc/sys/kernel", name).read_text()
         return seen
 
-    def attack(self, name: str, level: int, *, terminal: int | None = None) -> tuple[int, str]:
-        """Run an attack with pytest as it is run for observation; its code and what it printed,
+    def attack(self, *names: str, level: int, terminal: int | None = None) -> tuple[int, str]:
+        """Run attacks with pytest as it is run for observation; its code and what it printed,
         unless that went to a terminal."""
         project = self.project
-        target = project / _INSIDE / f"test_{name}.py"
-        shutil.copy(ATTACKS / f"{name}.py", target)
+        targets = [f"{_INSIDE}/test_{name}.py" for name in names]
+        for name, target in zip(names, targets, strict=True):
+            shutil.copy(ATTACKS / f"{name}.py", project / target)
         self.before = self.state()
-        output = self.folder.parent / f"{name}.out"
+        output = self.folder.parent / f"{names[0]}.out"
         words = ["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--import-mode=importlib"]
         command = Command(
-            argv=(sys.executable, *words, str(target.relative_to(project))),
+            argv=(sys.executable, *words, *targets),
             folder=project,
             seconds=50.0,
             confinement=Confinement(

@@ -17,6 +17,12 @@ from tests.adversarial.attack_targets import ATTACKS, World
 from tests.isolation_levels import need
 
 NAMES = sorted(path.stem for path in ATTACKS.glob("*.py") if path.stem != "inside")
+ALONE = [
+    ["daemons"], ["files_without_end"], ["fork_bomb"], ["kill_parent"], ["kill_them_all"],
+    ["memory"], ["own_tree"],
+]  # fmt: skip
+"""Those that end the run, or leave nothing for others."""
+TOGETHER = [name for name in NAMES if [name] not in ALONE and name != "terminal"]
 ENDS_ITSELF = {"kill_them_all": {0, -signal.SIGKILL}, "kill_parent": {0, -signal.SIGKILL}}
 HARMLESS = (
     "abstract_socket",
@@ -57,10 +63,10 @@ def level(request: pytest.FixtureRequest) -> int:
     return need(request.param)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "terminal"])
-def test_an_attack_reaches_nothing(world: World, name: str, level: int) -> None:
-    code, said = world.attack(name, level)
-    assert code in ENDS_ITSELF.get(name, {0}), said
+@pytest.mark.parametrize("names", [TOGETHER, *ALONE], ids=lambda names: names[0])
+def test_an_attack_reaches_nothing(world: World, names: list[str], level: int) -> None:
+    code, said = world.attack(*names, level=level)
+    assert code in ENDS_ITSELF.get(names[0], {0}), said
     world.check()
 
 
@@ -91,7 +97,7 @@ def test_tests_cannot_type_into_the_terminal(
     world: World, level: int, terminal: tuple[int, int]
 ) -> None:
     master, slave = terminal
-    code, _ = world.attack("terminal", level, terminal=slave)
+    code, _ = world.attack("terminal", level=level, terminal=slave)
     assert code == 0, os.read(master, 100_000).decode()
     world.check()
 
@@ -99,7 +105,7 @@ def test_tests_cannot_type_into_the_terminal(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STOPPED_BY_LANDLOCK)
 def test_landlock_alone_stops_it(world: World, name: str) -> None:
-    code, said = world.attack(name, need(1))
+    code, said = world.attack(name, level=need(1))
     assert code == 0, said
     world.check()
 
@@ -108,7 +114,7 @@ def test_landlock_alone_stops_it(world: World, name: str) -> None:
 @pytest.mark.parametrize("name", ["hub_socket", "metadata", "shared_memory", "udp"])
 def test_landlock_alone_does_not_stop_it(world: World, name: str) -> None:
     """Why level 1 is not enough for code that nobody vouches for."""
-    code, _ = world.attack(name, need(1))
+    code, _ = world.attack(name, level=need(1))
     assert code != 0 or breached(world)
 
 
@@ -116,7 +122,7 @@ def test_landlock_alone_does_not_stop_it(world: World, name: str) -> None:
 @pytest.mark.parametrize("name", HARMLESS)
 def test_without_isolation_it_does_reach_something(world: World, name: str) -> None:
     """An attack that never works would prove nothing."""
-    code, _ = world.attack(name, 0)
+    code, _ = world.attack(name, level=0)
     assert code != 0 or breached(world)
 
 

@@ -35,6 +35,14 @@ SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.pym"))
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
 LIMITS = Limits(memory_mb=32, recursion=200, host_calls=70, print_bytes=4096, carried_bytes=2**24)
 SHORT = msgspec.structs.replace(LIMITS, duration_s=0.3)
+LONG = frozenset(
+    ["exploding_comparison", "print_with_a_huge_separator", "growing_product", "exploding_result", "loop_in_finally", "host_called_with_arguments_that_are_too_huge", "external_with_an_exploding_argument", "await_in_a_loop", "quadratic_replace", "candidates_without_end", "regex_that_looks_ahead_everywhere", "binomial_without_end", "regexes_without_end", "quadratic_count", "loops_within_loops", "print_without_end", "sorting_that_never_ends", "quadratic_concatenation", "loop_that_catches_everything", "recursion_that_is_caught", "common_multiple_without_end"]
+)
+"""Scripts that take a third of a second and more; `loop` and others end at the same limits."""
+PARAMETERS = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+    for path in SCRIPTS
+]
 KINDS = {"none", "syntax", "typing", "runtime", "limit", "crashed", "contract", "denied"}
 _SAID = re.compile(r"# (\w+): (.*)")
 
@@ -120,7 +128,7 @@ def test_at_least_the_expected_number_of_scripts_exists() -> None:
     assert len(SCRIPTS) >= 290
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
+@pytest.mark.parametrize("path", PARAMETERS)
 def test_a_hostile_script_is_stopped_and_recorded(
     path: Path, ground: Ground, tmp_path: Path
 ) -> None:
