@@ -1,13 +1,12 @@
 """Rule for secrets in assignments of several values: `user, password = "a", "b"`.
 
-Targets and values are read as trees and compared from both ends, as Python does:
-`(api_key, *rest) = ["…", 1]`. Lists under one name, loops and wrappers such as `SecretStr("…")` are
-read in the same way. No byte is read twice, so the running time stays linear.
+All literals of the value are judged, in lists, loops and wrappers such as `SecretStr("…")` too, if
+any of the names tells: a rest that is replaced with a secret does less harm than a secret that is
+kept. No byte is read twice, so the running time stays linear.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from remora.trace.redact.assignment import ENDING, NAME
 from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
@@ -36,11 +35,10 @@ _PUBLIC_NAME = re.compile(
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
 _TOKENS = re.compile(rb"(?i)\Atokens?\Z")
 """Names of a lexer's tables, whose many patterns are judged as code."""
-_TARGETS = re.compile(rb"[*(\[)\],]|[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
+_TARGETS = re.compile(rb"[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
 _SUBSCRIPT = re.compile(rb"[\w.-]+(?=\\*[\"']?\]\Z)|\A[\w.-]+\Z")
 _NEWLINE = re.compile(rb"\\++[rn\r\n]")
-_MOST_TOKENS = 50_000  # of a value; bounds the memory
-_DEEPEST = 20
+_MOST_TOKENS = 50_000  # of a value; bounds the time
 _TOKEN = re.compile(
     rb"(?P<blank>(?:[ \t]|\\{1,8}+(?:[rn]|\r?\n)|\#(?:[^\n\\]++|\\++(?!r?n))*+)++)|(?P<line>\r?\n)"
     rb"|(?:[rbufRBUF]{1,2}+(?=\\*+[\"']))?(?:"
@@ -55,157 +53,70 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _Value:
-    """An element of a display: its string literals, or its own elements."""
-
-    literals: list[Span] = field(default_factory=list)
-    items: "list[_Value] | None" = None
-    is_other: bool = False
-    has_braces: bool = False
-    may_open: bool = True
-
-    @property
-    def unwrapped(self) -> "_Value":
-        """The display in brackets, if the value is nothing else."""
-        inner = self.items
-        return self if inner is None or len(inner) != 1 or inner[0].items is None else inner[0]
-
-    def every_literal(self) -> Iterator[Span]:
-        yield from self.literals
-        for item in self.items or ():
-            yield from item.every_literal()
-
-
-_Target = bytes | list["_Target"]
-
-
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """Yield each value for which the name at the same position indicates a secret."""
+    """Yield the literals that look like secrets and are assigned to names that indicate them."""
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()
         if start < done or data.startswith((b"=", b"\r\n", b"\n"), end):
             continue
-        is_loop = data.endswith((b"in", b"IN"), start, end)
-        name = data[slice(*match.span(1))]
-        target = name or _target(data[start:end])
-        values, done = _values(data, end, is_single=isinstance(target, bytes))
-        rows = values.items or [values] if is_loop else [values]
-        found = {span for row in rows for span in _secrets(data, target, row)}
-        yield from sorted(found)
+        head = data[slice(*match.span(1))]
+        is_single = bool(head)
+        if not head:
+            head = _NEWLINE.sub(b" ", data[start:end].removesuffix(b" in"))
+            is_argument = sum(map(head.count, (b"(", b"["))) > sum(map(head.count, (b")", b"]")))
+            is_single = is_argument or b"," not in head
+        names = [_last_part(name) for name in _TARGETS.findall(head)]
+        literals, done = _literals(data, end, is_single=is_single)
+        yield from _secrets(data, names[-1:] if is_single else names, literals)
 
 
-def _target(head: bytes) -> _Target:
-    """Return the names of a head as a tree. A star is part of the name after it."""
-    root: list[_Target] = []
-    open_lists, star, name = [root], b"", b""
-    is_list = False
-    for token in _TARGETS.findall(_NEWLINE.sub(b" ", head.removesuffix(b" in"))):
-        if token in (b"(", b"["):
-            inner = open_lists[-1]
-            if len(open_lists) <= _DEEPEST:  # names below are read as if they were here
-                inner = []
-                open_lists[-1].append(inner)
-            open_lists.append(inner)
-        elif token in (b")", b"]"):
-            del open_lists[max(1, len(open_lists) - 1) :]
-        elif token in (b"*", b","):
-            star = token[:1] if token == b"*" else b""
-            is_list |= token == b"," and len(open_lists) == 1
-        else:
-            star, name = b"", star + token
-            open_lists[-1].append(name)
-    if len(open_lists) > 1:  # keyword arguments of a call
-        return name
-    return root[0] if len(root) == 1 and not is_list else root
+def _last_part(target: bytes) -> bytes:
+    found = _SUBSCRIPT.search(target)
+    return found[0] if found else target
 
 
-def _values(data: bytes, start: int, *, is_single: bool) -> tuple[_Value, int]:
-    """Return the value that begins at `start`, and its end.
+def _literals(data: bytes, start: int, *, is_single: bool) -> tuple[list[Span], int]:
+    """Return the string literals of the value that begins at `start`, and its end.
 
     It ends with its line or bracket, with a call that has calls as arguments, and for a single name
     with a comma.
     """
-    root = _Value(items=[_Value()])
-    frames, place, element = [root], start, start
+    found: list[Span] = []
+    ends = ("close", "line", "comma") if is_single else ("close", "line")
+    element, place, depth, may_open = (start, 0), start, 0, True
     for _ in range(_MOST_TOKENS):
-        if (found := _TOKEN.match(data, place)) is None:
+        if (token := _TOKEN.match(data, place)) is None:
             break
-        kind, items = found.lastgroup, frames[-1].items or []
-        last = items[-1]
-        if kind == "open" and not last.may_open:
+        kind, word = token.lastgroup, token[0]
+        if (kind == "open" and not may_open) or (not depth and kind in ends):
             break
-        if kind == "open" and len(frames) > _DEEPEST:
-            break
-        is_end = kind in ("close", "line") or (kind == "comma" and is_single)
-        if len(frames) == 1 and is_end:
-            break
-        if len(frames) == 1 and element > start and found[0][:1] == b"=":  # the next assignment
-            items.pop()
-            place = element
-            break
-        element = found.end() if kind == "comma" and len(frames) == 1 else element
-        _take(found, frames, last)
-        place = found.end()
-    return (root if len(root.items or ()) > 1 else (root.items or [root])[0]), place
+        if not depth and element[0] > start and word[:1] == b"=":  # the next assignment
+            return found[: element[1]], element[0]
+        place = token.end()
+        depth += (kind == "open") - (kind == "close")
+        if kind is None:
+            found.append(Span(*token.span(token.lastindex or 0)))
+        if kind not in ("blank", "line"):
+            is_between = word in (b"or", b"else") or word.endswith(b":")
+            may_open = kind in ("open", "comma") or is_between
+        if kind == "comma" and not depth:
+            element = place, len(found)
+    return found, place
 
 
-def _take(found: re.Match[bytes], frames: list[_Value], last: _Value) -> None:
-    match found.lastgroup:
-        case "open":
-            last.has_braces, last.may_open = found[0].endswith(b"{"), False
-            last.items = last.items or []
-            last.items.append(_Value())
-            frames.append(last)
-        case "close":
-            frames.pop()
-        case "comma":
-            (frames[-1].items or []).append(_Value())
-        case "other" if frames[-1].has_braces and found[0].endswith(b":"):  # after a key
-            last.literals.clear()
-            (frames[-1].items or []).append(_Value())
-        case "other":
-            last.is_other, last.may_open = True, found[0] in (b"or", b"else")
-        case None:
-            last.may_open = False
-            last.literals.append(Span(*found.span(found.lastindex or 0)))
-
-
-def _secrets(data: bytes, target: _Target, value: _Value) -> Iterator[Span]:
-    """Yield the literals that look like secrets and are assigned to names that indicate them."""
-    if isinstance(target, bytes):
-        found = _SUBSCRIPT.search(target.lstrip(b"*"))
-        name = found[0] if found else target
-        if not _SECRET_NAME.fullmatch(name) or _PUBLIC_NAME.fullmatch(name):
-            return
-        password = _PASSWORD.search(name) is not None
-        literals = [*value.every_literal()]
-        quoted = len(literals) == 1 or not _TOKENS.search(name)
-        for span in literals:
-            text = data[span.start : span.end]
-            if len(text) >= MIN_LENGTH and looks_secret(text, password=password, quoted=quoted):
-                yield span
+def _secrets(data: bytes, names: list[bytes], literals: list[Span]) -> Iterator[Span]:
+    telling = [
+        name for name in names if _SECRET_NAME.fullmatch(name) and not _PUBLIC_NAME.fullmatch(name)
+    ]
+    if not telling:
         return
-    for inner, item in _pairs(target, value.unwrapped if len(target) > 1 else value):
-        yield from _secrets(data, inner, item)
-
-
-def _pairs(targets: list[_Target], value: _Value) -> Iterator[tuple[_Target, _Value]]:
-    """Yield each target with its value. A target with a star takes what the others leave."""
-    values = [value] if value.items is None else [*value.items]
-    if values and values[-1] == _Value():  # after a comma at the end
-        del values[-1]
-    stars = (at for at, one in enumerate(targets) if isinstance(one, bytes) and one[:1] == b"*")
-    star = next(stars, len(targets))
-    after = len(targets) - star - 1
-    if after < 0 or len(values) < star + after:
-        yield from zip(targets, values, strict=False)
-        return
-    yield from zip(targets[:star], values, strict=False)
-    last = len(values) - after
-    yield from ((targets[star], one) for one in values[star:last])
-    yield from zip(targets[star + 1 :], values[last:], strict=True)
+    password = any(map(_PASSWORD.search, telling))
+    quoted = len(literals) == 1 or not any(map(_TOKENS.search, telling))
+    for span in literals:
+        text = data[span.start : span.end]
+        if len(text) >= MIN_LENGTH and looks_secret(text, password=password, quoted=quoted):
+            yield span
 
 
 TUPLE_ASSIGNMENT = Rule("assignment", _HEAD, needs=_NEED, find=_find)
