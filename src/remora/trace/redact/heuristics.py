@@ -49,6 +49,19 @@ def has_mixed_characters(text: str) -> bool:
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
+def has_digit(value: bytes) -> bool:
+    return any(48 <= byte <= 57 for byte in value)
+
+
+def is_not_a_name(value: bytes) -> bool:
+    """Return True if the value contains an uppercase letter or a digit after its prefix.
+
+    This distinguishes a credential from a plain name.
+    """
+    rest = value.lstrip(b"MNOSG.")
+    return rest != rest.lower() or has_digit(rest)
+
+
 def has_random_letters(text: str) -> bool:
     """Return True if upper and lower case alternate more often than in words or camelCase."""
     if text.islower() or text.isupper():

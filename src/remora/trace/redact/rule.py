@@ -10,6 +10,8 @@ import re2
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME = 40
+_BASE64_AFTER = re.compile(rb"[A-Za-z0-9+/]{0,80}")
+_BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
 ESCAPE = r"\\[abfnrtv]"
 """An escape sequence in source code. Its letter is not part of the next word."""
 
@@ -145,6 +147,18 @@ def find_by_head(
                 yield secret
 
     return find
+
+
+def outside_base64(data: bytes, found: Span) -> Span | None:
+    """Return `found`, or None if it is a chance match.
+
+    Chance matches occur in long base64 data and in repeated characters.
+    """
+    before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
+    after = _BASE64_AFTER.match(data, found.end)
+    neighbours = sum(run.end() - run.start() for run in (before, after) if run)
+    few = len(set(data[found.start + 4 : found.end])) < 6
+    return None if neighbours >= 80 or few else found
 
 
 class PatternSet:
