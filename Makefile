@@ -12,7 +12,6 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
-INSPECT := $(VENV)/.inspect
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 RECEIVER := $(VENV)-otlp/bin/phoenix
@@ -49,7 +48,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@echo "Done. Next: source $(BIN)/activate, then remora --help (or make demo)"
 
 # large packages that only tests and benchmarks need do not delay the demo
-$(INSPECT) $(PEERS) $(DOCS): $(VENV)/.%: requirements/%.txt $(STAMP)
+$(PEERS) $(DOCS): $(VENV)/.%: requirements/%.txt $(STAMP)
 	@echo "Installing requirements/$*.txt (about 20 s)"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
@@ -66,10 +65,10 @@ weights: setup ## fetch the embedded model's weights into the user's cache, once
 demo: setup ## run all three agents on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
-test: check weights $(INSPECT) ## fast tests and all static checks
+test: check weights ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: programs check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
+test-all: programs check weights $(RECEIVER) ## all tests, the slow ones too
 	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
 programs:
@@ -110,7 +109,6 @@ lock: setup ## pin the newest allowed versions in requirements/*.txt
 	pin mcp pyproject.toml --extra mcp --constraint requirements/dev.txt; \
 	pin ui pyproject.toml --extra ui --constraint requirements/dev.txt; \
 	pin core pyproject.toml --constraint requirements/dev.txt; \
-	pin inspect pyproject.toml --extra inspect --constraint requirements/dev.txt; \
 	pin peers pyproject.toml --extra peers --constraint requirements/dev.txt; \
 	pin docs pyproject.toml --extra docs --constraint requirements/dev.txt
 

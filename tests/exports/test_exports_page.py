@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.exports.export_targets import export_to_file
-from remora.exports.formats import ExportOptions
+from remora.exports.formats import ExportOptions, export_to_file
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError, UsageError
-from remora.exports.output_file import replace_when_done, temporary_beside
+from remora.exports.output_file import replace_when_done
 
 
 @pytest.fixture
@@ -72,8 +72,6 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
 def test_a_folder_and_a_missing_place(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"), replace_when_done(tmp_path):
         pass
-    with pytest.raises(UsageError, match="is a folder"), temporary_beside(tmp_path):
-        pass
     with (
         pytest.raises(DiskError, match="nowhere"),
         replace_when_done(tmp_path / "nowhere" / "file"),
@@ -84,13 +82,3 @@ def test_a_folder_and_a_missing_place(tmp_path: Path) -> None:
 def test_a_full_disk_is_reported() -> None:
     with pytest.raises(DiskError, match="/dev/full"), replace_when_done(Path("/dev/full")) as file:
         file.writelines([b"row\n"] * 10_000)
-
-
-def test_a_library_writes_to_a_name_of_the_same_ending(place: Path) -> None:
-    log = place.with_name("run.eval")
-    with temporary_beside(log) as temporary:
-        assert temporary.suffix == ".eval"
-        temporary.write_bytes(b"log")
-        assert not log.exists()
-    assert (log.read_bytes(), stat.S_IMODE(log.stat().st_mode)) == (b"log", 0o600)
-    assert list(place.parent.iterdir()) == [log]

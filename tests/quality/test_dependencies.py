@@ -15,7 +15,6 @@ EXTRAS = PROJECT["optional-dependencies"]
 FILES = {
     "core": PROJECT["dependencies"],
     "embedded": PROJECT["dependencies"] + EXTRAS["embedded"],
-    "inspect": PROJECT["dependencies"] + EXTRAS["inspect"],
     "docs": PROJECT["dependencies"] + EXTRAS["docs"],
     "peers": PROJECT["dependencies"] + EXTRAS["peers"],
     "dev": PROJECT["dependencies"] + EXTRAS["embedded"] + EXTRAS["dev"],
@@ -67,7 +66,7 @@ def test_users_and_developers_get_the_same_versions(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["docs", "inspect", "peers"])
+@pytest.mark.parametrize("name", ["docs", "peers"])
 def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> None:
     everything = pins("dev")
     shared = {k: version(pin) for k, pin in pins(name).items() if k in everything}

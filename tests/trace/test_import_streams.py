@@ -10,8 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from remora.errors import NotFound
-from remora.exports.export_targets import export_to_file
-from remora.exports.formats import ExportOptions
+from remora.exports.formats import ExportOptions, export_to_file
 from remora.exports.run_bundles import all_bundles
 from remora.trace.content import zstd_frames
 from remora.trace.content.line_format import MAX_LINE

@@ -1,1 +1,1 @@
-"""Exports of streams as transcripts, OpenTelemetry spans, Inspect logs or training rows."""
+"""Exports of streams as transcripts, OpenTelemetry spans or training rows."""

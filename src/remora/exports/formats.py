@@ -1,7 +1,7 @@
-"""Formats of `trace export` that produce a stream of bytes."""
+"""Formats of `trace export`, as a stream of bytes, a file or requests to a receiver."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -12,7 +12,9 @@ from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.otlp import request_documents
+from remora.exports.otel.otlp_sender import send_spans
 from remora.exports.otel.span import Span
+from remora.exports.output_file import replace_when_done
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.functiongemma_rows import functiongemma_rows
@@ -63,7 +65,7 @@ def _fenced(quoted: Quotation) -> Iterator[str]:
     yield ""
 
 
-Format = Literal["html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma"]
+Format = Literal["html", "folder", "jsonl", "transcript", "otel", "sft", "functiongemma"]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
@@ -108,12 +110,41 @@ def export_chunks(
                     yield _line(row)
 
 
-def span_requests(
-    folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
-) -> Iterator[tuple[dict[str, object], int]]:
-    """Yield each OTLP request of `--format otel` with its number of spans."""
-    for group in _undamaged(groups, tally):
-        yield from request_documents(group_spans(folder, group, options, tally), options.version)
+def export_to_file(
+    folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path
+) -> ExportCounts:
+    """Write an export to a file with mode 0600. The file is replaced when the export is complete.
+
+    Raises DiskError if the file cannot be written, UsageError if the path is a folder, and whatever
+    `export_chunks` raises.
+    """
+    tally = ExportCounts()
+    with replace_when_done(path) as file:
+        file.writelines(export_chunks(folder, groups, options, tally))
+    return tally
+
+
+def send_to_receiver(
+    folder: TraceFolder,
+    groups: Groups,
+    options: ExportOptions,
+    endpoint: str,
+    headers: Mapping[str, str],
+) -> ExportCounts:
+    """Send spans to an OTLP/HTTP receiver.
+
+    Raises whatever `send_spans` and `export_chunks` raise.
+    """
+    tally = ExportCounts()
+    requests = (
+        request
+        for group in _undamaged(groups, tally)
+        for request in request_documents(
+            group_spans(folder, group, options, tally), options.version
+        )
+    )
+    send_spans(requests, endpoint, headers)
+    return tally
 
 
 def group_spans(

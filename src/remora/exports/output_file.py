@@ -23,38 +23,19 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
             with path.open("wb") as file:
                 yield file
             return
-    with temporary_beside(path) as temporary:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
-            yield file
-
-
-@contextmanager
-def temporary_beside(path: Path) -> Iterator[Path]:
-    """Yield an unused path next to `path`, with the same suffix.
-
-    On success, the file created at this path replaces `path`. Raises DiskError if the file cannot
-    be written, and UsageError if `path` is a folder.
-    """
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="choose a file")
     target = Path(os.path.realpath(path))
-    name = f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}"
-    temporary = target.with_name(name)
+    temporary = target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         with disk_errors(path):
-            yield temporary
-            temporary.chmod(FILE_MODE)
-            _sync(temporary)
+            with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
+                yield file
+                os.fchmod(file.fileno(), FILE_MODE)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(target)
     finally:
         with suppress(OSError):
             temporary.unlink()
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

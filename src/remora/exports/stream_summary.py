@@ -1,6 +1,5 @@
 """Summary of an agent's stream, including verification of its hashes."""
 
-from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,6 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: str = ""
     error: str | None = None
     verified: bool | None = None
-    failed_checks: tuple[str, ...] = ()
     input_tokens: int = 0
     output_tokens: int = 0
     turns: int = 0
@@ -100,7 +98,6 @@ class _Ended(msgspec.Struct):
 
 
 class _Submitted(msgspec.Struct):
-    checks: list[dict[str, Any]] = []
     verified: bool = False
 
 
@@ -123,9 +120,11 @@ class _SummaryBuilder:
     def take(self, event: Event) -> None:
         self.last = event
         if event.type == AgentEnd.type:
-            self.facts.update(_end(decode_part(event, _Ended)))
+            end = decode_part(event, _Ended)
+            self.facts["stop_reason"] = end.stop_reason
+            self.facts["error"] = end.error if isinstance(end.error, str) else None
         elif event.type == SubmitResult.type:
-            self.facts.update(_submission(decode_part(event, _Submitted)))
+            self.facts["verified"] = decode_part(event, _Submitted).verified
         elif event.type == ModelResponse.type:
             usage = decode_part(event, _Answered).usage
             self._add("input_tokens", usage.prompt_tokens)
@@ -133,13 +132,3 @@ class _SummaryBuilder:
 
     def _add(self, name: str, count: int | None) -> None:
         self.facts[name] = self.facts.get(name, 0) + (count or 0)
-
-
-def _end(end: _Ended) -> Iterator[tuple[str, Any]]:
-    yield "stop_reason", end.stop_reason
-    yield "error", end.error if isinstance(end.error, str) else None
-
-
-def _submission(submitted: _Submitted) -> Iterator[tuple[str, Any]]:
-    yield "verified", submitted.verified
-    yield "failed_checks", tuple(str(c.get("name")) for c in submitted.checks if not c.get("ok"))

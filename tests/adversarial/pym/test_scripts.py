@@ -36,7 +36,29 @@ CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
 LIMITS = Limits(memory_mb=32, recursion=200, host_calls=70, print_bytes=4096, carried_bytes=2**24)
 SHORT = msgspec.structs.replace(LIMITS, duration_s=0.3)
 LONG = frozenset(
-    ["exploding_comparison", "print_with_a_huge_separator", "growing_product", "exploding_result", "loop_in_finally", "host_called_with_arguments_that_are_too_huge", "external_with_an_exploding_argument", "await_in_a_loop", "quadratic_replace", "candidates_without_end", "regex_that_looks_ahead_everywhere", "binomial_without_end", "regexes_without_end", "quadratic_count", "loops_within_loops", "print_without_end", "sorting_that_never_ends", "quadratic_concatenation", "loop_that_catches_everything", "recursion_that_is_caught", "common_multiple_without_end"]
+    [
+        "exploding_comparison",
+        "print_with_a_huge_separator",
+        "growing_product",
+        "exploding_result",
+        "loop_in_finally",
+        "host_called_with_arguments_that_are_too_huge",
+        "external_with_an_exploding_argument",
+        "await_in_a_loop",
+        "quadratic_replace",
+        "candidates_without_end",
+        "regex_that_looks_ahead_everywhere",
+        "binomial_without_end",
+        "regexes_without_end",
+        "quadratic_count",
+        "loops_within_loops",
+        "print_without_end",
+        "sorting_that_never_ends",
+        "quadratic_concatenation",
+        "loop_that_catches_everything",
+        "recursion_that_is_caught",
+        "common_multiple_without_end",
+    ]
 )
 """Scripts that take a third of a second and more; `loop` and others end at the same limits."""
 PARAMETERS = [

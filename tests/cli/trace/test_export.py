@@ -120,19 +120,6 @@ def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> N
     assert receiver.headers[0]["authorization"] == "Bearer me"
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # what a library does at import is its own affair
-def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
-    told = export(ran, "--run", "last", "--format", "inspect", "-o", tmp_path / "run.eval")
-    from inspect_ai.log import read_eval_log
-
-    log = read_eval_log(str(tmp_path / "run.eval"))
-    assert log.samples is not None
-    assert len(log.samples) == told["records"] == len(ran.analyzed.document["jobs"])
-    export(ran, "--all", "--format", "inspect", "-o", tmp_path / "logs")
-    assert len(list((tmp_path / "logs").iterdir())) == 1
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -145,8 +132,6 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),
-        (("read", "--format", "inspect"), "with -o FILE"),
-        (("read", "--format", "inspect", "-o", "log.json"), "does not end in .eval"),
         (("read", "--format", "sft", "-o", "."), "is a folder"),
     ],
 )

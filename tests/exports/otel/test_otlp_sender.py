@@ -12,8 +12,7 @@ import pytest
 
 from remora.errors import OutsideError, UsageError
 from remora.exports.export_counts import ExportCounts
-from remora.exports.export_targets import send_to_receiver
-from remora.exports.formats import ExportOptions
+from remora.exports.formats import ExportOptions, send_to_receiver
 from remora.exports.otel.otlp import rejected_spans
 from remora.exports.otel.otlp_sender import headers_from, traces_url
 from remora.trace.trace_folder import TraceFolder

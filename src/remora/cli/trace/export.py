@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
-    "html", "folder", "jsonl", "transcript", "otel", "inspect", "sft", "functiongemma"
+    "html", "folder", "jsonl", "transcript", "otel", "sft", "functiongemma"
 )  # fmt: skip
-_RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span", "inspect": "sample"}
+_RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
 _MARKDOWN = (".md", ".markdown")
 
 
@@ -33,7 +33,6 @@ _MARKDOWN = (".md", ".markdown")
         "remora trace export lint-3f2a --format html -o agent.html",
         "remora trace export lint-3f2a --format transcript -o agent.md",
         "remora trace export --run last --format otel --endpoint http://127.0.0.1:4318",
-        "remora trace export --run last --format inspect -o run.eval",
         "remora trace export --all --format sft -o rows.jsonl",
         "remora trace export --run last --format jsonl -o run.jsonl",
         "remora trace export --all --format folder -o history",
@@ -82,9 +81,9 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     `trace import` adds it to another project or database. The jsonl format is the recorded lines
     alone, byte for byte. The transcript format is text or Markdown. The otel format contains
     OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
-    (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The inspect format is an Inspect AI .eval log;
-    with --all, FILE is a folder for several logs. The sft and functiongemma formats are JSON lines
-    with exactly the prompts that were sent to models. docs/reference/exports.md lists the columns.
+    (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The sft and functiongemma formats are JSON
+    lines with exactly the prompts that were sent to models. docs/reference/exports.md lists the
+    columns.
 
     Exit with 1 if a stream cannot be read, or if an exported folder is not complete. The other
     streams are still written.
@@ -110,7 +109,7 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     )
     if form == "folder":
         return _export_folder(options, folder, groups, output or Path())
-    tally = _write(folder, groups, export_options, output, endpoint, several=every)
+    tally = _write(folder, groups, export_options, output, endpoint)
     _print_summary(options, form, str(output or endpoint or "stdout"), tally)
     return 1 if tally.damaged else 0
 
@@ -121,8 +120,6 @@ def _check_output(options: Options, form: str, output: Path | None, endpoint: st
         raise click.UsageError("use either -o FILE or --endpoint URL")
     if form == "folder" and (output is None or str(output) == "-"):
         raise click.UsageError("name a folder to write to with -o FOLDER")
-    if output is None and form == "inspect":
-        raise click.UsageError("an Inspect log is binary; write it to a file with -o FILE")
     if output is None and endpoint is None and options.json:
         raise click.UsageError(
             "--json prints only a summary; write the export to a file with -o FILE"
@@ -152,30 +149,22 @@ def _write(
     export_options: "ExportOptions",
     output: Path | None,
     endpoint: str | None,
-    *,
-    several: bool,
 ) -> "ExportCounts":
     from remora.exports.export_counts import ExportCounts
-    from remora.exports.export_targets import (
-        export_inspect_logs,
-        export_to_file,
-        export_to_stream,
-        send_to_receiver,
-    )
+    from remora.exports.formats import export_chunks, export_to_file, send_to_receiver
     from remora.exports.otel.otlp_sender import headers_from
 
     if endpoint is not None:
         headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
         return send_to_receiver(folder, groups, export_options, endpoint, headers)
-    if export_options.format == "inspect" and output is not None:
-        return export_inspect_logs(folder, groups, export_options, output, several=several)
     if output is not None and str(output) != "-":
         return export_to_file(folder, groups, export_options, output)
+    tally = ExportCounts()
     try:
-        return export_to_stream(folder, groups, export_options, sys.stdout.buffer)
+        sys.stdout.buffer.writelines(export_chunks(folder, groups, export_options, tally))
     except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
-        return ExportCounts()
+    return tally
 
 
 def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", output: Path) -> int:

@@ -54,8 +54,8 @@ def headers_from(text: str) -> dict[str, str]:
 
 def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
-) -> Iterator[int]:
-    """Send each request, and yield its number of spans once the receiver has accepted all of them.
+) -> None:
+    """Send each request, which is a document and its number of spans.
 
     A request is tried up to four times if the receiver is busy (status 429, 502, 503 or 504) or
     unreachable. Raises OutsideError if the receiver stays unreachable or rejects any spans.
@@ -77,7 +77,6 @@ def send_spans(
                     "OTEL_EXPORTER_OTLP_HEADERS",
                 )
             _check_all_taken(url, answer, count)
-            yield count
 
 
 def _is_loopback(url: str) -> bool:

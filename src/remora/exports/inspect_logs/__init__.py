@@ -1,1 +1,0 @@
-"""Export of runs as Inspect evaluation logs."""
