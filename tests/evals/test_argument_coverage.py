@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +9,9 @@ from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fact
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_values() -> None:
+    odd = {"odd": [b"xy", 2**70, float("inf"), "\ud800x"]}
+    cases: tuple[tuple[Any, list[str]], ...] = (
         ({}, []),
         ({"path": "a.py", "lines": [12, 40]}, ["a.py", "12", "40"]),
         ({"deep": [{"x": ["ab", "ab"]}]}, ["ab", "ab"]),
@@ -20,13 +19,11 @@ from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fac
         ({"small": [0, 9, -9], "larger": [10, -10]}, ["10", "-10"]),
         ({"share": 0.5, "whole": 3.0}, ["0.5", "3.0"]),
         ({"text": "  two\n  lines "}, ["two lines"]),
-        ({"odd": [b"xy", 2**70, float("inf"), "\ud800x"]},
-         ["b'xy'", str(2**70), "inf", "\ud800x"]),
+        (odd, ["b'xy'", str(2**70), "inf", "\ud800x"]),
         ([1.5, "args that are no mapping"], ["1.5", "args that are no mapping"]),
-    ],
-)  # fmt: skip
-def test_values(arguments: Any, expected: list[str]) -> None:
-    assert argument_values(arguments) == expected
+    )
+    for arguments, expected in cases:
+        assert argument_values(arguments) == expected
 
 
 def test_values_of_arguments_as_deep_as_you_like() -> None:
@@ -57,45 +54,26 @@ PACKET = DecisionPacket(
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [
-        ("src/shop/cart.py", "given"),
-        ("parse", "given"),
-        ("ord-7731", "memory"),
-        ("m@x.org", "memory"),
-        ("who", "memory"),
-        ("88", "memory"),
-        ("F401", "memory"),
-        ("cart_total", "memory"),
-        ("31", "memory"),
-        ("40", "memory"),
-        ('print("x", total=2.75)', "memory"),
-        ("2.75", "memory"),
-        ("src/third.py", "memory"),
-        ("99", "candidates"),
-        ("as offered", "candidates"),
-        # within a longer word or number
-        ("ord-77", None),
-        ("cart_tot", None),
-        ("8", None),
-        ("75", None),
-        ("art_total", None),
-        # counters and bookkeeping are no places
-        ("17", None),
-        ("16", None),
-        ("15", None),
-        ("13", None),
-        ("14", None),
-        ("12", None),
-        ("error", None),
-        # not shown to any model
-        ("src/hidden.py", None),
-        ("nobody told me", None),
-    ],
-)
-def test_places(value: str, place: str | None) -> None:
-    assert VisibleText(PACKET).origin_of(value) == place
+PLACES = {
+    "given": ("src/shop/cart.py", "parse"),
+    "memory": (
+        *("ord-7731", "m@x.org", "who", "88", "F401", "cart_total", "31", "40", "2.75"),
+        *('print("x", total=2.75)', "src/third.py"),
+    ),
+    "candidates": ("99", "as offered"),
+    None: (
+        *("ord-77", "cart_tot", "8", "75", "art_total"),  # within a longer word or number
+        *("17", "16", "15", "13", "14", "12", "error"),  # counters and bookkeeping
+        *("src/hidden.py", "nobody told me"),  # not shown to any model
+    ),
+}
+
+
+def test_places() -> None:
+    shown = VisibleText(PACKET)
+    found = {place: tuple(v for v in values if shown.origin_of(v) == place)
+             for place, values in PLACES.items()}  # fmt: skip
+    assert found == PLACES
 
 
 texts = st.text(max_size=20)

@@ -45,8 +45,10 @@ class TestCoverage:
         assert arms["tool_side"]["act"]["packet_tokens"] < arms["recorded"]["act"]["packet_tokens"]
 
     def test_a_limit_that_leaves_no_room_for_facts_covers_less(self, looked: Played) -> None:
-        roomy, narrow = EvalSetting(limit=3000), EvalSetting(limit=780)
-        arms = evaluated(looked, roomy, narrow)
+        roomy, narrow, tiny = (EvalSetting(limit=limit) for limit in (3000, 780, 10))
+        arms = evaluated(looked, roomy, narrow, tiny)
+        too_large = sum(tool["too_large"] for tool in arms[tiny.name].values())
+        assert too_large == 5, "what no trim makes fit is counted"
         assert arms[roomy.name] == arms["recorded"]
         act = arms[narrow.name]["act"]
         assert act["most_packet_tokens"] <= 780
@@ -54,23 +56,13 @@ class TestCoverage:
         # the long result went, the mail of the next one stayed
         assert (act["coverage"], act["dropped"]) == (0.25, 64)
 
-    def test_what_no_trim_makes_fit_is_counted(self, looked: Played) -> None:
-        tiny = EvalSetting(limit=10)
-        tools = evaluated(looked, tiny)[tiny.name]
-        assert sum(tool["too_large"] for tool in tools.values()) == 5
-
-    def test_raw_history_holds_all_and_costs_it(self, looked: Played) -> None:
-        raw = EvalSetting(renderer="history/1")
-        arms = evaluated(looked, raw)
-        assert arms["history/1"]["act"]["coverage"] == 0.5
-        assert arms["history/1"]["submit_result"]["dropped"] == 0
-
     def test_renderers_differ_in_tokens_not_in_what_they_hold(self, looked: Played) -> None:
-        names = ("lines/1", "json/1", "functiongemma/1")
+        names = ("lines/1", "json/1", "functiongemma/1", "history/1")
         arms = evaluated(looked, *(EvalSetting(renderer=name) for name in names))
         assert arms["lines/1"] == arms["recorded"]
-        assert len({arms[name]["act"]["packet_tokens"] for name in names}) == 3
+        assert len({arms[name]["act"]["packet_tokens"] for name in names}) == 4
         assert {arms[name]["act"]["coverage"] for name in names} == {0.5}
+        assert arms["history/1"]["submit_result"]["dropped"] == 0
 
 
 class TestFacts:
@@ -79,10 +71,6 @@ class TestFacts:
         # 2 ids, 2 totals, 60 of noise; an id and a mail; the mail alone; it, and what nobody told
         assert act["facts"] == 64 + 2 + 1 + 2
         assert act["dropped"] == 0
-
-    def test_a_result_that_no_decision_followed_is_not_counted(self, theatre: Theatre) -> None:
-        played = theatre.play(Play(agent=theatre.tool(ORDERS), answers=LOOKS[:1], max_turns=1))
-        assert evaluated(played)["recorded"]["act"]["facts"] == 0
 
 
 class TestSummarizers:

@@ -73,19 +73,14 @@ def test_a_recorded_result_says_again_what_it_said(path: Path) -> None:
 
 
 @OF_AGENTS
-def test_as_recorded_it_shows_what_was_shown(path: Path) -> None:
+def test_as_recorded_it_shows_what_was_shown_also_by_the_recorded_limit(path: Path) -> None:
     events = list(read_events(path))
     *calls, last = refolded(events, RECORDED)
     for call, fitted in calls:
         assert fitted.packet == packet_at(events, fitted.packet.turn)
         assert fitted.trim == call.trim
     assert last == replay(events)
-
-
-@OF_AGENTS
-def test_the_recorded_limit_trims_as_it_did(path: Path) -> None:
-    events = list(read_events(path))
-    asked = [(c, f) for c, f in refolded(events, RECORDED)[:-1] if c.decided_by != "rule"]
+    asked = [(c, f) for c, f in calls if c.decided_by != "rule"]
     again = refolded(events, EvalSetting(limit=started(events).limit))[:-1]
     by_model = [f for c, f in again if c.decided_by != "rule"]
     assert [f.packet for f in by_model] == [f.packet for _, f in asked]
@@ -98,20 +93,16 @@ def test_some_recorded_packets_were_trimmed() -> None:
 
 
 @OF_AGENTS
-def test_a_smaller_limit_only_trims(path: Path) -> None:
+def test_a_smaller_limit_only_trims_and_other_summarizers_change_words_and_facts_alone(
+    path: Path,
+) -> None:
     events = list(read_events(path))
-    full = refolded(events, RECORDED)[-1]
+    full: DecisionPacket = refolded(events, RECORDED)[-1]
     *calls, last = refolded(events, EvalSetting(limit=500))
     assert msgspec.structs.replace(last, excerpt=None) == msgspec.structs.replace(
         full, excerpt=None
     )
     assert all(fitted.tokens <= 500 or not fitted.fits for _, fitted in calls)
-
-
-@OF_AGENTS
-def test_other_summarizers_change_words_and_facts_alone(path: Path) -> None:
-    events = list(read_events(path))
-    full: DecisionPacket = refolded(events, RECORDED)[-1]
     other: DecisionPacket = refolded(events, EvalSetting(summarizers="tool_side"), "tool_side")[-1]
     for key in ("turn", "diagnostics", "candidate_actions", "excerpt", "error_count", "extensions"):
         assert getattr(other, key) == getattr(full, key), key
@@ -135,14 +126,11 @@ def a_stream(**result: Any) -> list[Event]:
     ]  # fmt: skip
 
 
-def test_an_error_that_is_the_summary_follows_it() -> None:
+def test_an_error_that_is_the_summary_follows_it_and_one_of_its_own_stays() -> None:
     events = a_stream(raw_output={"x": 1})
     _, fitted = refolded(events, EvalSetting(summarizers="tool_side"), "tool_side")[0]
     assert fitted.packet.last_error == "Tool completed"
     assert fitted.packet.recent_actions[0].summary == "Tool completed"
-
-
-def test_an_error_of_its_own_stays() -> None:
     events = a_stream(raw_output={"x": 1}, error="in the tool's words")
     _, fitted = refolded(events, EvalSetting(summarizers="tool_side"), "tool_side")[0]
     assert fitted.packet.last_error == "in the tool's words"

@@ -35,10 +35,6 @@ def renames(desk: Desk) -> None:
     (desk.root / "a.py").rename(desk.root / "b.py")
 
 
-def deletes(desk: Desk) -> None:
-    (desk.root / "a.py").unlink()
-
-
 def reformats(desk: Desk) -> None:
     text = UNUSED.replace("    ", "\t").replace('"', "'")
     (desk.root / "a.py").write_text(text)
@@ -52,7 +48,7 @@ def rewrites(desk: Desk) -> None:
     (desk.root / "a.py").write_text("x = 1\n")
 
 
-ACTS: list[Callable[[Desk], None]] = [renames, deletes, reformats, switches, rewrites]
+ACTS: list[Callable[[Desk], None]] = [renames, reformats, switches, rewrites]
 
 
 @pytest.mark.parametrize("act", ACTS)

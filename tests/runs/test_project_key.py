@@ -27,19 +27,6 @@ def origin(tmp_path: Path) -> Path:
     return repository(tmp_path / "origin")
 
 
-def test_clones_have_the_same_key(origin: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", str(origin), "clone")
-    assert project_key(tmp_path / "clone") == project_key(origin)
-
-
-def test_it_stays_the_same_as_the_history_grows(origin: Path) -> None:
-    before = project_key(origin)
-    commit(origin, "second.py")
-    git(origin, "checkout", "-q", "-b", "feature")
-    commit(origin, "third.py")
-    assert project_key(origin) == before
-
-
 def test_it_stays_the_same_when_another_history_is_merged(origin: Path, tmp_path: Path) -> None:
     before = project_key(origin)
     for number in range(4):  # one of their first commits has a lower hash
@@ -49,10 +36,6 @@ def test_it_stays_the_same_when_another_history_is_merged(origin: Path, tmp_path
     assert project_key(origin) == before
 
 
-def test_other_repositories_have_another_key(origin: Path, tmp_path: Path) -> None:
-    assert project_key(repository(tmp_path / "other", "other.py")) != project_key(origin)
-
-
 def test_folders_of_a_repository_differ(origin: Path, tmp_path: Path) -> None:
     folders = ["a", "b", " a", "a/b", "é"]
     for folder in folders:
@@ -60,17 +43,19 @@ def test_folders_of_a_repository_differ(origin: Path, tmp_path: Path) -> None:
     assert len({project_key(origin / folder) for folder in folders} | {project_key(origin)}) == 6
 
 
-def test_the_same_folder_of_two_clones_is_the_same_project(origin: Path, tmp_path: Path) -> None:
+def test_clones_and_worktrees_are_the_same_project_and_so_are_their_folders(
+    origin: Path, tmp_path: Path
+) -> None:
+    key = project_key(origin)
     commit(origin, "services/shop/code.py")
     git(tmp_path, "clone", "-q", str(origin), "clone")
-    key = project_key(tmp_path / "clone/services/shop")
-    assert key == project_key(origin / "services/shop")
-    assert key.endswith(":services/shop/")
-
-
-def test_a_worktree_is_the_same_project(origin: Path, tmp_path: Path) -> None:
     git(origin, "worktree", "add", "-q", str(tmp_path / "tree"))
-    assert project_key(tmp_path / "tree") == project_key(origin)
+    git(origin, "checkout", "-q", "-b", "feature")
+    commit(origin, "third.py")
+    for place in (origin, tmp_path / "clone", tmp_path / "tree"):
+        assert project_key(place) == key
+        assert project_key(place / "services/shop") == f"{key}services/shop/", key
+    assert project_key(repository(tmp_path / "other", "other.py")) != key
 
 
 def test_a_shallow_clone_has_a_key_of_its_own(origin: Path, tmp_path: Path) -> None:

@@ -78,19 +78,8 @@ def test_outside_git_a_folder_is_what_to_analyze_not_the_project(project: Path) 
     assert not (project / "src" / ".agentfs").exists()
 
 
-def test_errors_are_typed(project: Path) -> None:
-    with pytest.raises(NotFound, match="no run"):
-        remora.accept(every=True)
-    with pytest.raises(NotFound, match="'lnt'"):
-        remora.analyze(operations=["lnt"])
-    with pytest.raises(UsageError, match="does not exist"):
-        remora.plan("gone.py")
-    assert not (project / ".agentfs").exists()
-
-
-@pytest.mark.parametrize("name", remora.__all__)
-def test_every_exported_name_is_found(name: str) -> None:
-    assert getattr(remora, name) is not None
+def test_every_exported_name_is_found() -> None:
+    assert all(getattr(remora, name) is not None for name in remora.__all__)
 
 
 def test_one_text_stands_for_a_list_of_one(project: Path) -> None:
@@ -101,14 +90,18 @@ def test_one_text_stands_for_a_list_of_one(project: Path) -> None:
     assert len(remora.accept(every=True, rules="F401", only_if="verified").accepted) == 1
 
 
-def test_wrong_arguments_are_refused(project: Path) -> None:
+def test_errors_are_typed_and_wrong_arguments_are_refused(project: Path) -> None:
+    with pytest.raises(NotFound, match="no run"):
+        remora.accept(every=True)
+    with pytest.raises(NotFound, match="'lnt'"):
+        remora.analyze(operations=["lnt"])
+    with pytest.raises(UsageError, match="does not exist"):
+        remora.plan("gone.py")
     with pytest.raises(UsageError, match="max_nodes must be at least 1, not -3"):
         remora.plan(max_nodes=-3)
     with pytest.raises(UsageError, match="max_turns must be at least 1, not 0"):
         remora.analyze(max_turns=0)
-    remora.analyze("a.py", operations="lint")
-    with pytest.raises(UsageError, match="unknown format 'pdf'"):
-        remora.render(remora.report(), "pdf")  # type: ignore[arg-type]
+    assert not (project / ".agentfs").exists()
 
 
 def selected(project: Project) -> object:
@@ -116,15 +109,13 @@ def selected(project: Project) -> object:
 
 
 def test_an_open_project_keeps_its_settings(project: Path) -> None:
-    done = remora.analyze("a.py", operations="lint", select="F401")
+    done = remora.analyze("a.py", operations="lint", select="F401", concurrency=3)
+    assert done.project.config.model.max_concurrency == 2, "the limit of a model server stays"
     assert selected(done.project) == ["F401"]
     again = remora.retry("last", "a.py:__module__", root=done.project)
     assert selected(again.project) == ["F401"]
-
-
-def test_concurrent_jobs_do_not_change_the_limit_of_a_model_server(project: Path) -> None:
-    done = remora.analyze("a.py", operations="lint", concurrency=3)
-    assert done.project.config.model.max_concurrency == 2
+    with pytest.raises(UsageError, match="unknown format 'pdf'"):
+        remora.render(remora.report(), "pdf")  # type: ignore[arg-type]
 
 
 def test_a_current_directory_that_is_gone(project: Path, tmp_path: Path) -> None:

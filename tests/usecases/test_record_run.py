@@ -148,19 +148,17 @@ def test_secrets_are_neither_recorded_nor_shown(root: Path) -> None:
     check(root)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
+def test_wrong_arguments_are_named(root: Path) -> None:
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"limit": 50}, "exceed the limit of 50 tokens"),
         ({"limit": 0}, "limit must be at least 1"),
         ({"operation": "Über"}, "cannot be the name of an operation"),
         ({"operation": "lint"}, "is an operation of Remora's"),
         ({"tools": [{"title": "lint"}]}, "tools: "),
-    ],
-)
-def test_wrong_arguments_are_named(root: Path, wrong: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told), remora.record("Try", root=root, **wrong) as one:
-        one.model_request()
+    )
+    for wrong, told in cases:
+        with pytest.raises(UsageError, match=told), remora.record("Try", root=root, **wrong) as one:
+            one.model_request()
 
 
 def test_old_parts_of_the_packet_go_before_the_instructions(root: Path) -> None:

@@ -101,32 +101,22 @@ def test_a_folder_of_this_machine_is_used_only_for_a_run_that_this_user_started_
             pass
 
 
-@pytest.mark.parametrize("prefix", ["", "file://", "./", "http://", "ext::", "--upload-pack=x@y:"])
-def test_a_repository_of_this_machine_is_not_fetched(prefix: str, dsn: str, tmp_path: Path) -> None:
+def test_what_is_fetched_is_the_hash_of_a_commit_from_the_address_of_a_server(
+    dsn: str, tmp_path: Path
+) -> None:
+    """And no repository of this machine."""
     commit, _ = make_bundle(tmp_path / "private")
-    task = task_here(tmp_path, commit=commit, url=f"{prefix}{tmp_path / 'private'}")
-    with (
-        pytest.raises(OutsideError, match="in the task is not the address of a server"),
-        project_folder(task, dsn, {"HOME": str(tmp_path)}),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("end", ["\0", "\ud800"])
-def test_nor_from_an_address_that_cannot_be_passed_on(end: str, dsn: str, tmp_path: Path) -> None:
-    task = task_here(tmp_path, commit="0" * 40, url=f"https://git.example/{end}")
-    with (
-        pytest.raises(OutsideError, match="in the task is not the address of a server"),
-        project_folder(task, dsn, {"HOME": str(tmp_path)}),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("commit", ["HEAD", "main", "refs/heads/main", "-x", "0" * 39, "0" * 41])
-def test_only_the_hash_of_a_commit_is_checked_out(commit: str, dsn: str, tmp_path: Path) -> None:
-    task = task_here(tmp_path, commit=commit, url="https://git.example/shop.git")
-    with (
-        pytest.raises(OutsideError, match="is not the hash of a commit"),
-        project_folder(task, dsn, {"HOME": str(tmp_path)}),
-    ):
-        pass
+    prefixes = ("", "file://", "./", "http://", "ext::", "--upload-pack=x@y:")
+    urls = [f"{prefix}{tmp_path / 'private'}" for prefix in prefixes]
+    urls += [f"https://git.example/{end}" for end in ("\0", "\ud800")]
+    refused = [(commit, url, "in the task is not the address of a server") for url in urls]
+    names = ("HEAD", "main", "refs/heads/main", "-x", "0" * 39, "0" * 41)
+    why_not = "is not the hash of a commit"
+    refused += [(name, "https://git.example/shop.git", why_not) for name in names]
+    for revision, url, why in refused:
+        task = task_here(tmp_path, commit=revision, url=url)
+        with (
+            pytest.raises(OutsideError, match=why),
+            project_folder(task, dsn, {"HOME": str(tmp_path)}),
+        ):
+            pass

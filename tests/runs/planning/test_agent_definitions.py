@@ -90,16 +90,16 @@ def test_a_name_is_refused_for_what_a_run_refuses(
         assert says in checked.error
 
 
-@pytest.mark.parametrize("given", ["lint", ".remora/agents/todo", "todo", None])
 def test_a_taken_name_is_an_error_of_the_agent_that_takes_it(
-    tmp_path: Path, given: str | None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = _own(tmp_path, AGENT.replace("name: todo", "name: lint"))
-    checked = check_definitions(tmp_path, BUILT_IN, [Path(given)] if given else [])
-    wrong = [(one.path, one.error) for one in checked if one.error]
     file = folder / "agent.yaml"
-    assert wrong == [(file, f"{file}:1:7: the name lint is already in use")]
+    for given in (["lint"], [".remora/agents/todo"], ["todo"], []):
+        checked = check_definitions(tmp_path, BUILT_IN, [Path(name) for name in given])
+        wrong = [(one.path, one.error) for one in checked if one.error]
+        assert wrong == [(file, f"{file}:1:7: the name lint is already in use")]
 
 
 def test_of_two_agents_of_one_operation_the_second_is_wrong(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Short names: what they mean, and what is told where they mean nothing or too much."""
 
+from typing import Any
+
 import pytest
 
 from remora.errors import NotFound, RemoraError, UsageError
@@ -69,31 +71,28 @@ def forge(shop: Desk, payload: Payload) -> str:
     return name
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        RunStart(plan={"jobs": 5}),
-        RunStart(plan={"jobs": [5]}),
-        RunStart(plan={"jobs": [{"operation": []}]}),
-        RunStart(plan={"jobs": [{"node_id": {}}]}),
-        RunStart(plan={"jobs": [{"nodes": 5}]}),
-        RunStart(plan={"jobs": [{"nodes": [5]}]}),
-        RunStart(plan={"operations": 5}),
-        RunStart(plan={"skipped": "x"}),
-        RunStart(plan={"findings": []}),
-        RunStart(plan={"unreadable": 5}),
-        RunStart(config={"model_name": []}),
-        RunStart(base={"commit": 5}),
-    ],
-)
-def test_a_forged_plan_is_damaged_and_hides_no_agent(shop: Desk, start: RunStart) -> None:
+def test_a_forged_plan_is_damaged_and_hides_no_agent(shop: Desk) -> None:
     agent = shop.job(shop.newest, "store").agent_id
-    forged = forge(shop, start)
-    assert stream_named(shop.project.trace, agent) == agent
-    with pytest.raises(NotFound):
-        stream_named(shop.project.trace, "stroe")
-    with pytest.raises(RemoraError, match="run_start"):
-        read_run(shop.project, forged)
+    plans: tuple[dict[str, Any], ...] = (
+        {"jobs": 5},
+        {"jobs": [5]},
+        {"jobs": [{"operation": []}]},
+        {"jobs": [{"node_id": {}}]},
+        {"jobs": [{"nodes": 5}]},
+        {"jobs": [{"nodes": [5]}]},
+        {"operations": 5},
+        {"skipped": "x"},
+        {"findings": []},
+        {"unreadable": 5},
+    )
+    others = (RunStart(config={"model_name": []}), RunStart(base={"commit": 5}))
+    for start in (*(RunStart(plan=plan) for plan in plans), *others):
+        forged = forge(shop, start)
+        assert stream_named(shop.project.trace, agent) == agent
+        with pytest.raises(NotFound):
+            stream_named(shop.project.trace, "stroe")
+        with pytest.raises(RemoraError, match="run_start"):
+            read_run(shop.project, forged)
 
 
 def test_last_is_the_newest_run_and_no_other_stream(shop: Desk) -> None:

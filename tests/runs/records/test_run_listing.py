@@ -85,35 +85,23 @@ def test_a_stored_run_that_was_killed_is_interrupted(
         run.writer.close()
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[1]", b'{"format": 1, "lines": {"a.jsonl": {"line": 3}}}']
-)
-def test_stored_entries_that_cannot_be_read_are_replaced(
-    ran: Desk, monkeypatch: pytest.MonkeyPatch, content: bytes
-) -> None:
-    monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
-    trace = ran.project.trace
-    before = list_run_lines(trace)
-    stored = trace.path / "run_lines.json"
-    right = stored.read_bytes()
-    stored.write_bytes(content)
-    assert list_run_lines(trace) == before
-    assert stored.read_bytes() == right
-    assert stored.stat().st_mode & 0o777 == 0o600
-
-
-def test_entries_that_another_version_stored_are_not_used(
+def test_stored_entries_that_cannot_be_read_or_of_another_version_are_replaced(
     ran: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
     trace = ran.project.trace
     before = list_run_lines(trace)
     stored = trace.path / "run_lines.json"
-    document = json.loads(stored.read_text())
+    right = stored.read_bytes()
+    document = json.loads(right)
     for entry in document["lines"].values():
         del entry["line"]["pending"]
-    stored.write_text(json.dumps({**document, "format": 0}))
-    assert list_run_lines(trace) == before
+    other = json.dumps({**document, "format": 0}).encode()
+    for content in (b"", b"[1]", b'{"format": 1, "lines": {"a.jsonl": {"line": 3}}}', other):
+        stored.write_bytes(content)
+        assert list_run_lines(trace) == before
+        assert stored.read_bytes() == right
+        assert stored.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_may_be_removed_is_read_from_the_streams(

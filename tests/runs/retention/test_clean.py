@@ -66,14 +66,7 @@ def test_a_run_that_waits_keeps_its_commit_and_contents(shop: Desk) -> None:
     assert len(accept(shop.project, shop.newest, [], every=True).accepted) == 2
 
 
-def test_after_the_verdicts_the_commit_may_go(shop: Desk) -> None:
-    accept(shop.project, shop.newest, [], every=True)
-    assert "ref" in kinds(clean(shop))
-    assert shop.git("for-each-ref", "refs/remora/") == ""
-    assert shop.problems() == [], "the record is whole"
-
-
-def test_a_dry_run_removes_nothing(shop: Desk) -> None:
+def test_after_the_verdicts_the_commit_may_go_and_a_dry_run_removes_nothing(shop: Desk) -> None:
     accept(shop.project, shop.newest, [], every=True)
     before = files(shop)
     done = clean(shop, days=DAYS, dry_run=True)
@@ -81,6 +74,9 @@ def test_a_dry_run_removes_nothing(shop: Desk) -> None:
     assert done.bytes > 0
     assert files(shop) == before
     assert shop.git("for-each-ref", "refs/remora/")
+    assert "ref" in kinds(clean(shop))
+    assert shop.git("for-each-ref", "refs/remora/") == ""
+    assert shop.problems() == [], "the record is whole"
 
 
 class TestAProjectThatIsGone:
@@ -120,12 +116,10 @@ class TestAProjectThatIsGone:
         assert clean(other).removed == ()
         assert [found.name for found in clean(other, days=1).removed] == [str(cache)]
 
-    @pytest.mark.parametrize("said", [b"", b"relative", b"/nowhere/at/all", b"\0", b"x" * 5000])
-    def test_those_that_do_not_say_whose_they_are_stay(
-        self, other: Desk, cache: Path, said: bytes
-    ) -> None:
-        (cache / "root").write_bytes(said)
-        assert clean(other).removed == ()
+    def test_those_that_do_not_say_whose_they_are_stay(self, other: Desk, cache: Path) -> None:
+        for said in (b"", b"relative", b"/nowhere/at/all", b"\0", b"x" * 5000):
+            (cache / "root").write_bytes(said)
+            assert clean(other).removed == ()
         (cache / "root").unlink()
         assert clean(other).removed == ()
         assert cache.exists()

@@ -1,7 +1,7 @@
 """One analysis of `remora watch`: what is left for the next one, and files that change meanwhile."""
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
+from remora.rmtree import remove_tree
 from remora.runs.planning.source_files import read_modules
 from remora.usecases.analyze.execute_plan import create_records
 from remora.usecases.api_arguments import run_flags
@@ -115,41 +116,32 @@ def test_a_file_may_be_saved_while_it_is_read(
     assert [job.review for job in now.jobs] == ["pending"]
 
 
-@pytest.mark.parametrize(
-    ("path", "before", "after"),
-    [
-        (".remora/agents/own/agent.yaml", "name: own\n", "name: other\n"),
-        ("ruff.toml", 'lint.select = ["F"]\n', 'lint.select = ["E"]\n'),
-        ("pyproject.toml", "[tool.ruff]\nline-length = 90\n", "[tool.ruff]\nline-length = 80\n"),
-    ],
-)
-def test_agents_and_ruffs_configuration_are_settings(
-    caller: Invocation, path: str, before: str, after: str
+def test_agents_and_ruffs_configuration_are_settings_and_other_tools_are_not(
+    caller: Invocation,
 ) -> None:
     def known() -> str:
         return settings_hash(caller, WatchSettings(), open_project(caller))
 
-    file = caller.folder / path
-    hashes = [known()]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for text in (before, after):
-        file.write_text(text)
-        hashes.append(known())
-    assert len(set(hashes)) == 3
-    assert known() == hashes[-1]
-
-
-def test_other_tools_are_not_settings(caller: Invocation) -> None:
-    before = settings_hash(caller, WatchSettings(), open_project(caller))
-    (caller.folder / "pyproject.toml").write_text('[project]\nname = "shop"\nversion = "2"\n')
-    assert settings_hash(caller, WatchSettings(), open_project(caller)) == before
-
-
-@pytest.mark.parametrize("make", ODD[:3])
-def test_a_file_of_an_agent_that_is_no_file_is_no_setting(
-    caller: Invocation, make: Callable[[Path], None]
-) -> None:
-    before = settings_hash(caller, WatchSettings(), open_project(caller))
     (caller.folder / ".remora/agents/own").mkdir(parents=True)
-    make(caller.folder / ".remora/agents/own/agent.yaml")
-    assert settings_hash(caller, WatchSettings(), open_project(caller)) == before
+    hashes = [known()]
+    for make in ODD[:3]:  # no file is no setting
+        make(caller.folder / ".remora/agents/own/agent.yaml")
+        assert known() == hashes[0]
+        remove_tree(caller.folder / ".remora")
+        (caller.folder / ".remora/agents/own").mkdir(parents=True)
+    for path, text in (
+        (".remora/agents/own/agent.yaml", "name: own\n"),
+        (".remora/agents/own/agent.yaml", "name: other\n"),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 90\n"),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 80\n"),
+        ("ruff.toml", 'lint.select = ["F"]\n'),
+        ("ruff.toml", 'lint.select = ["E"]\n'),
+    ):
+        (caller.folder / path).write_text(text)
+        hashes.append(known())
+    assert len(set(hashes)) == len(hashes)
+    (caller.folder / "ruff.toml").unlink()
+    before = known()
+    other = '[project]\nname = "shop"\nversion = "2"\n[tool.ruff]\nline-length = 80\n'
+    (caller.folder / "pyproject.toml").write_text(other)
+    assert known() == before
