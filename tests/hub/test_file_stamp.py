@@ -9,12 +9,6 @@ from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 SECOND = 1_000_000_000
 
 
-def test_the_same_file_has_the_same_stamp(tmp_path: Path) -> None:
-    path = tmp_path / "a.py"
-    path.write_text("x = 1\n")
-    assert stamp_of(path.lstat()) == stamp_of(path.stat(follow_symlinks=False))
-
-
 def test_a_rewrite_with_size_and_mtime_put_back_has_another_stamp(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1\n")

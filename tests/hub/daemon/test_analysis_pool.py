@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -18,6 +16,7 @@ from remora.hub.daemon import analysis_pool
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.child_process import frame_message
 from remora.hub.process.spawn import environment
+from tests.hub.daemon.hub_process import is_gone, wait_until
 
 ENVIRONMENT = environment(os.environ)
 PARENT = """
@@ -34,18 +33,17 @@ asyncio.run(main())
 """
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < until, "waited for 20 s"
-        time.sleep(0.02)
+def analyzed(*files: tuple[str, bytes]) -> list[FileFacts]:
+    """The facts of files that are sent to one pool together."""
 
+    async def work() -> list[FileFacts]:
+        child = AnalysisPool(ENVIRONMENT)
+        try:
+            return await asyncio.gather(*(child.analyze(*file) for file in files))
+        finally:
+            await child.close()
 
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    return asyncio.run(work())
 
 
 def same(one: FileFacts, other: FileFacts) -> bool:
@@ -64,14 +62,8 @@ def same(one: FileFacts, other: FileFacts) -> bool:
     ],
 )
 def test_the_facts_are_those_that_would_be_found_here(path: str, source: bytes) -> None:
-    async def asked() -> None:
-        child = AnalysisPool(ENVIRONMENT)
-        try:
-            assert same(await child.analyze(path, source), read_facts(path, source))
-        finally:
-            await child.close()
-
-    asyncio.run(asked())
+    (found,) = analyzed((path, source))
+    assert same(found, read_facts(path, source))
 
 
 def test_a_child_that_dies_costs_its_file_only() -> None:
@@ -93,16 +85,8 @@ def test_a_child_that_dies_costs_its_file_only() -> None:
 def test_a_file_that_takes_too_long_is_partial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis_pool, "LIMIT_S", 0.01)
 
-    async def asked() -> None:
-        child = AnalysisPool(ENVIRONMENT)
-        try:
-            facts = await child.analyze("a.py", b"x = 1\n" * 100_000)
-            assert (facts.partial, facts.nodes, bool(facts.detail)) == (True, (), True)
-            assert child.pid is None
-        finally:
-            await child.close()
-
-    asyncio.run(asked())
+    (facts,) = analyzed(("a.py", b"x = 1\n" * 100_000))
+    assert (facts.partial, facts.nodes, bool(facts.detail)) == (True, (), True)
 
 
 def test_analysis_pool_ends_with_its_parent_even_in_the_middle_of_a_file() -> None:
@@ -156,15 +140,6 @@ def test_the_system_ends_a_child_whose_file_takes_too_long() -> None:
 
 @pytest.mark.slow
 def test_a_file_that_needs_too_much_memory_is_partial_and_the_next_is_read() -> None:
-    async def asked() -> None:
-        child = AnalysisPool(ENVIRONMENT)
-        try:
-            large, small = await asyncio.gather(
-                child.analyze("a.py", b"a;" * 500_000), child.analyze("b.py", b"def f(): pass\n")
-            )
-            assert "memory" in large.detail
-            assert same(small, read_facts("b.py", b"def f(): pass\n"))
-        finally:
-            await child.close()
-
-    asyncio.run(asked())
+    large, small = analyzed(("a.py", b"a;" * 500_000), ("b.py", b"def f(): pass\n"))
+    assert "memory" in large.detail
+    assert same(small, read_facts("b.py", b"def f(): pass\n"))

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -176,29 +175,6 @@ def test_a_file_is_read_again_when_a_user_says_so(shared: Hub, client: Client) -
 
 
 @pytest.mark.slow
-def test_killed_it_leaves_nothing_that_stops_the_next(hub: Hub) -> None:
-    first = hub.start()
-    os.kill(first["pid"], signal.SIGKILL)
-    wait_until(lambda: not hub.status()["running"])
-    second = hub.start()
-    assert second["pid"] != first["pid"]
-    assert second["socket"] == first["socket"]
-    with Client(hub.socket) as client:
-        assert context(client, "node:a.py:f")
-
-
-@pytest.mark.slow
-def test_of_two_concurrent_starts_one_joins_the_other(hub: Hub) -> None:
-    racing = [hub.begin("start", "--json") for _ in range(4)]
-    pids = set()
-    for child in racing:
-        out, err = child.communicate(timeout=50)
-        assert child.returncode == 0, err.decode()
-        pids.add(json.loads(out)["pid"])
-    assert len(pids) == 1
-
-
-@pytest.mark.slow
 def test_in_the_foreground_it_says_so_and_ends_well_when_asked(hub: Hub) -> None:
     child = hub.begin("start", "--foreground", "--json")
     assert child.stdout is not None
@@ -226,66 +202,12 @@ def test_pending_questions_are_answered_before_a_stop(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_other_questions_are_answered_while_a_large_file_is_read(hub: Hub) -> None:
-    functions = "".join(f"def f{n}(a):\n    return f{n // 2}(a) + {n}\n" for n in range(12_000))
-    rows = "".join(f"    'key{n}': ['some text {n}', {n}, {n}.5, None],\n" for n in range(110_000))
-    hub.write("remora.yaml", "hub: {max_file_mb: 8}\n")
-    hub.start()
-    large = hub.write("large.py", f"{functions}x = {{\n{rows}}}\n")
-    assert large.stat().st_size > 5_000_000
-    slowest, fresh = 0.0, []
-    with Client(hub.socket) as client, Client(hub.socket) as other:
-        asked = threading.Thread(target=context, args=(client, "node:large.py:f7"))
-        asked.start()
-        until = time.monotonic() + 4
-        while time.monotonic() < until:
-            began = time.monotonic()
-            fresh.append(context(other, "node:a.py:f")["node:a.py:f"]["fresh"])
-            slowest = max(slowest, time.monotonic() - began)
-        assert slowest < 2
-        assert False in fresh
-        for _ in range(1000):
-            if context(other, "node:large.py:f7").get("node:large.py:f7", {}).get("fresh"):
-                break
-            time.sleep(0.2)
-        else:
-            pytest.fail("the large file was never read")
-        asked.join()
-
-
-@pytest.mark.slow
 def test_a_socket_that_was_cleaned_up_is_made_again(shared: Hub, client: Client) -> None:
     shared.socket.unlink()
     wait_until(lambda: list((shared.home / "run" / "remora" / "hub").glob("*.sock")))
     with Client(shared.socket) as other:
         assert other.ask("health")["ok"] is True
     assert client.ask("health")["ok"] is True
-
-
-@pytest.mark.slow
-def test_where_the_cache_was_removed_it_starts_again(hub: Hub) -> None:
-    status = hub.start()
-    for path in hub.cache.iterdir():
-        if path.is_file():
-            path.unlink()
-    wait_until((hub.cache / "hub.db.daemon").exists)
-    wait_until(lambda: hub.status()["running"])
-    assert hub.status()["pid"] == status["pid"]
-    wait_until(Path(status["socket"]).exists)
-    hub.wait_ready(hub.socket)
-    with Client(hub.socket) as client:
-        assert context(client, "node:a.py:f")["node:a.py:f"]["fresh"] is True
-
-
-@pytest.mark.slow
-def test_a_damaged_database_is_rebuilt(hub: Hub) -> None:
-    hub.start()
-    hub.stop()
-    (hub.cache / "hub.db").write_bytes(b"nonsense" * 1000)
-    hub.start()
-    with Client(hub.socket) as client:
-        assert context(client, "node:a.py:f")["node:a.py:f"]["fresh"] is True
 
 
 @pytest.mark.slow

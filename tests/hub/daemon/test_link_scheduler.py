@@ -54,14 +54,13 @@ def many(hub: Hub, files: int) -> None:
         hub.write(f"big/m{number}.py", f"{imports}\n\n{functions}")
 
 
-def is_linked(hub: Hub) -> bool:
-    """Whether all links stand in the database."""
+def is_linked(hub: Hub, caller: str = TOTAL) -> bool:
+    """Return True if all links are in the database, a call of `ADD` among them."""
     view = open_snapshot(hub.cache / "hub.db")
-    assert view is not None
-    try:
-        return view.links().callers(ADD) is not None
-    finally:
-        view.close()
+    if view is None:
+        return False
+    with closing(view):
+        return caller in [edge.key for edge in view.links().callers(ADD) or ()]
 
 
 def linked(hub: Hub) -> int:
@@ -190,30 +189,17 @@ def test_links_that_make_no_sense_are_recomputed(hub: Hub) -> None:
 
     hub.write("shop/till.py", "from shop.tax import add\n\ndef pay():\n    return add(1)\n")
 
-    wait_until(lambda: is_linked_now(hub, "node:shop/till.py:pay"), "for the links made anew")
+    wait_until(lambda: is_linked(hub, "node:shop/till.py:pay"), "for the links made anew")
     assert_whole(hub)
-
-
-def is_linked_now(hub: Hub, caller: str) -> bool:
-    """Whether a call of `ADD` stands in the database, and all other links."""
-    view = open_snapshot(hub.cache / "hub.db")
-    if view is None:
-        return False
-    try:
-        return caller in [edge.key for edge in view.links().callers(ADD) or ()]
-    finally:
-        view.close()
 
 
 def assert_whole(hub: Hub) -> None:
     hub.stop()
     view = open_snapshot(hub.cache / "hub.db")
     assert view is not None
-    try:
+    with closing(view):
         assert view.links().callers(ADD) is not None
         assert verify(hub.root, Members(hub.root), view).differences == ()
-    finally:
-        view.close()
 
 
 class Clock:

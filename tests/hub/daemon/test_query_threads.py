@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,17 +26,26 @@ def store(tmp_path: Path) -> Iterator[HubStore]:
         yield store
 
 
+def with_threads(db: Path, work: Callable[[QueryThreads], Awaitable[None]]) -> None:
+    async def main() -> None:
+        asking = QueryThreads(db, ReadFiles.empty())
+        try:
+            await work(asking)
+        finally:
+            asking.close()
+
+    asyncio.run(main())
+
+
 def generation(answers: NodeQueries) -> int:
     return answers.view.generation
 
 
 def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: Path) -> None:
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         assert await asking.ask(generation) == store.generation
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 MOVING = {"a.py": "def f(): ...\n", "b.py": "", "c.py": "from a import f\nf()\n"}
@@ -58,14 +67,12 @@ def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
         told.append((answers.generation, callers(answers)))
         return told[-1][1]
 
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         began = store.generation
         assert await asking.ask(overtaken) == ["node:b.py:__module__"]
         assert [generation for generation, _ in told] == [began, store.generation]
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 def test_an_answer_over_two_states_is_computed_again(store: HubStore, tmp_path: Path) -> None:
@@ -81,15 +88,13 @@ def test_an_answer_over_two_states_is_computed_again(store: HubStore, tmp_path: 
     def faulty(answers: NodeQueries) -> str:
         return callers(answers)[0]
 
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         assert await asking.ask(torn) == []
         with pytest.raises(IndexError):  # of one state it is a bug
             await asking.ask(faulty)
         assert await asking.ask(callers) == []
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 def test_a_question_about_links_ends_after_its_time(
@@ -116,15 +121,13 @@ def test_constant_writes_do_not_repeat_a_question_forever(store: HubStore, tmp_p
         assert callers(answers) == before
         return before
 
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         await asking.ask(overtaken)
         assert len(set(asked_of)) == 3
         assert asked_of[-1] < store.generation  # and told so: it is not kept
         assert await asking.ask(callers) == ["node:c.py:__module__", "node:d.py:__module__"]
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 def test_others_are_answered_while_one_takes_long_and_too_many_are_reported(
@@ -137,8 +140,7 @@ def test_others_are_answered_while_one_takes_long_and_too_many_are_reported(
         assert go_on.wait(20)
         return answers.view.generation
 
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         waiting = [
             asyncio.create_task(asking.ask(slow)) for _ in range(query_threads.MAX_THREADS - 1)
         ]
@@ -151,9 +153,8 @@ def test_others_are_answered_while_one_takes_long_and_too_many_are_reported(
         go_on.set()
         assert await asyncio.gather(*waiting) == [store.generation] * query_threads.MAX_THREADS
         assert await asking.ask(generation) == store.generation
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 def test_an_answer_that_takes_too_long_is_not_waited_for(
@@ -162,14 +163,12 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(
     monkeypatch.setattr(query_threads, "ANSWER_LIMIT_S", 0.05)
     go_on = threading.Event()
 
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         with pytest.raises(Refused, match="takes longer than"):
             await asking.ask(lambda _: go_on.wait(20))
         go_on.set()
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 def test_an_answer_without_waiting_clients_is_cancelled(
@@ -181,15 +180,13 @@ def test_an_answer_without_waiting_clients_is_cancelled(
         while True:
             answers.view.mentioning("shop")
 
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         with pytest.raises(Refused, match="takes longer than"):
             await asking.ask(for_ever)
         monkeypatch.setattr(query_threads, "GIVE_UP_S", 20)
         assert await asking.ask(generation) == store.generation
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)
 
 
 def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was(
@@ -227,14 +224,12 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
 
 
 def test_a_missing_database_is_reported_and_found_when_it_is(tmp_path: Path) -> None:
-    async def asked() -> None:
-        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+    async def asked(asking: QueryThreads) -> None:
         with pytest.raises(DiskError):
             await asking.ask(generation)
         with HubStore.open(
             tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
         ) as store:
             assert await asking.ask(generation) == store.generation
-        asking.close()
 
-    asyncio.run(asked())
+    with_threads(tmp_path / "hub.db", asked)

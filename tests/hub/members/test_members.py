@@ -15,17 +15,7 @@ from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.hub.members import exclusion_rules
 from remora.hub.members.members import Members
-
-
-def git(root: Path, *words: str) -> None:
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
-
-
-def put(root: Path, *paths: str, text: str = "x = 1\n") -> None:
-    for path in paths:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+from tests.hub.small_files import git, put
 
 
 def truth(root: Path, exclude: tuple[str, ...] = ()) -> set[str]:

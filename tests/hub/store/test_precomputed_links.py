@@ -378,8 +378,17 @@ def test_a_project_whose_links_nobody_finds_ahead_keeps_no_old_forms(store: HubS
     assert store._connection.execute(count).fetchone() == (0,)
 
 
-def assert_links_follow(program: Program, script: list[tuple[Edit, bool]]) -> None:
-    """After each edit of the script, or after several where it says so."""
+scripts = st.lists(st.tuples(edits, st.booleans()), min_size=1, max_size=6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@settings(max_examples=100, deadline=None)
+@given(programs, scripts)
+def test_after_any_edits_they_are_those_of_a_cold_linker(
+    program: Program, script: list[tuple[Edit, bool]]
+) -> None:
+    """Compare after each edit of the script, or after several where it says so."""
     with (
         tempfile.TemporaryDirectory() as folder,
         HubStore.open(Path(folder) / "hub.db", root=Path("/project"), clock=ticking()) as store,
@@ -387,32 +396,8 @@ def assert_links_follow(program: Program, script: list[tuple[Edit, bool]]) -> No
         there = set(PLACES)
         put(store, {path: text_of(path, chosen) for path, chosen in program.items()})
         link(store)
-        for edit, at_once in script:
+        for number, (edit, at_once) in enumerate(script, 1):
             put(store, edited(program, there, edit))
-            if at_once:
+            if at_once or number == len(script):
                 link(store)
                 assert stored(store.view()) == cold(store.view())
-        link(store)
-        assert stored(store.view()) == cold(store.view())
-
-
-scripts = st.lists(st.tuples(edits, st.booleans()), min_size=1, max_size=6)
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(programs, scripts)
-def test_after_any_edits_they_are_those_of_a_cold_linker(
-    program: Program, script: list[tuple[Edit, bool]]
-) -> None:
-    assert_links_follow(program, script)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@settings(max_examples=3000, deadline=None)
-@given(programs, scripts)
-def test_after_many_edits_they_are_those_of_a_cold_linker(
-    program: Program, script: list[tuple[Edit, bool]]
-) -> None:
-    assert_links_follow(program, script)

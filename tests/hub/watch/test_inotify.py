@@ -3,7 +3,6 @@
 import os
 import select
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,17 +12,7 @@ from remora.hub.members.members import Members
 from remora.hub.members.tree_walk import Before, WalkResult
 from remora.hub.watch.inotify import Changes
 from remora.hub.watch.watcher import Watcher, open_watcher
-
-
-def git(root: Path, *words: str) -> None:
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
-
-
-def put(root: Path, *paths: str, text: str = "x = 1\n") -> None:
-    for path in paths:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+from tests.hub.small_files import git, put
 
 
 class EditedMembers(Members):

@@ -10,12 +10,7 @@ import pytest
 from remora.hub.members.members import Members
 from remora.hub.watch.mount_types import MountTable
 from remora.hub.watch.watcher import open_watcher
-
-
-def put(root: Path, *paths: str) -> None:
-    for path in paths:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text("x = 1\n")
+from tests.hub.small_files import put
 
 
 @pytest.fixture
