@@ -3,7 +3,6 @@
 No node is decoded, because shell completion cannot wait for the import of the analysis.
 """
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +12,10 @@ from remora.ids import MODULE
 _MOST = 200
 _MODULE = f":{MODULE}"
 _NODE = "node:"
+_BY_PREFIX = (
+    "SELECT key FROM node_state WHERE key >= ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?"
+)
+_BY_QUALNAME = "SELECT key FROM node_state WHERE instr(key, ?) ORDER BY key LIMIT ?"
 
 
 def stored_names(db: Path, typed: str) -> list[str]:
@@ -26,42 +29,15 @@ def stored_names(db: Path, typed: str) -> list[str]:
     with closing(connection):
         prefix = _NODE if typed.startswith(_NODE) else ""
         beginning = _NODE + typed.removeprefix(_NODE)
-        found = [
-            prefix + _shortened(key, beginning).removeprefix(_NODE)
-            for key in _keys_by_prefix(connection, beginning, limit=_MOST)
-        ]
-        if found:
-            return found
-        names = (
-            key.rpartition(":")[2] for key in _keys_by_qualname(connection, typed, limit=_MOST)
-        )
-        return list(
-            dict.fromkeys(name for name in names if name.startswith(typed) and name != MODULE)
-        )
+        keys = connection.execute(_BY_PREFIX, (beginning, len(beginning), beginning, _MOST))
+        if found := [_shortened(key, beginning).removeprefix(_NODE) for (key,) in keys]:
+            return [prefix + name for name in found]
+        keys = connection.execute(_BY_QUALNAME, (f":{typed}", _MOST))
+        names = dict.fromkeys(key.rpartition(":")[2] for (key,) in keys)
+        return [name for name in names if name.startswith(typed) and name != MODULE]
 
 
 def _shortened(key: str, beginning: str) -> str:
     """Return a module's key without its qualname, unless the user is typing the qualname."""
     short = key.removesuffix(_MODULE)
     return short if short.startswith(beginning) else key
-
-
-def _keys_by_prefix(connection: sqlite3.Connection, prefix: str, *, limit: int) -> list[str]:
-    """Return the first `limit` keys that start with `prefix`, sorted."""
-    rows = connection.execute(
-        "SELECT key FROM node_state WHERE key >= ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?",
-        (prefix, len(prefix), prefix, limit),
-    )
-    return [key for (key,) in rows]
-
-
-def _keys_by_qualname(connection: sqlite3.Connection, prefix: str, *, limit: int) -> list[str]:
-    """Return the first `limit` keys that contain `prefix` after a colon, sorted.
-
-    These include all keys whose qualname starts with `prefix`.
-    """
-    rows = connection.execute(
-        "SELECT key FROM node_state WHERE instr(key, ?) ORDER BY key LIMIT ?",
-        (f":{prefix}", limit),
-    )
-    return [key for (key,) in rows]

@@ -14,6 +14,7 @@ from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_stamp import Stamp
 from remora.hub.index.indexer import ChangedPaths, Indexer
+from remora.hub.index.user_scripts import UserScripts
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
@@ -293,11 +294,10 @@ def test_a_root_that_was_removed_is_not_an_empty_project(project: Project) -> No
     assert project.indexer.look() == ChangedPaths((), ())
 
 
-class Scripts:
-    """Stands in for users' scripts; the real ones are tested with the actions."""
+class Scripts(UserScripts):
+    """Stands in for users' scripts."""
 
-    def __init__(self) -> None:
-        self.now = ""
+    now = ""
 
     def state(self) -> str:
         return self.now
@@ -307,7 +307,7 @@ class Scripts:
 
 
 def test_extras_are_stored_and_rebuilt_when_their_scripts_change(project: Project) -> None:
-    scripts = Scripts()
+    scripts = Scripts(project.root)
     project.indexer = Indexer(project.root, project.store, Members(project.root), scripts)
     project.write("a.py", "def f(): ...\n")
 

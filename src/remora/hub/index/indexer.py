@@ -5,12 +5,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_reader import Content, Reader, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
+from remora.hub.index.user_scripts import UserScripts
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.store.batch import Batch, FileUpdate, pack_update
@@ -25,21 +26,6 @@ _BATCH_FILES = 1024
 
 Prepared = Callable[[str, str], tuple[FileFacts, bytes] | None]
 """Returns the facts and the encoded IR of a file, given its raw path and content hash."""
-
-
-class ScriptValues(Protocol):
-    """Values computed by user scripts.
-
-    `state` changes whenever a script changes. `extras` runs the scripts.
-    """
-
-    def state(self) -> str:
-        """Return a string that identifies the current scripts, or an empty string if there are
-        none.
-        """
-
-    def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return the script values, keyed by node key and then by script name."""
 
 
 class ChangedPaths(NamedTuple):
@@ -72,16 +58,6 @@ class Refreshed(NamedTuple):
     rebuilt: bool = False
 
 
-class NoScriptValues:
-    """Script values for a project without user scripts."""
-
-    def state(self) -> str:
-        return ""
-
-    def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:  # noqa: ARG002
-        return {}
-
-
 class Indexer:
     """Indexer for one root. All methods raise DiskError if the root or the database is unusable."""
 
@@ -90,12 +66,12 @@ class Indexer:
         root: Path,
         store: HubStore,
         members: Members,
-        extras: ScriptValues | None = None,
+        scripts: UserScripts | None = None,
     ) -> None:
         self._root = root
         self._store = store
         self._members = members
-        self._extras = extras or NoScriptValues()
+        self._extras = scripts or UserScripts(root)
 
     @property
     def file_limit(self) -> int:
@@ -192,7 +168,7 @@ class Indexer:
 class _Work:
     """State of a refresh: the results, and the files that are read but not yet stored."""
 
-    def __init__(self, store: HubStore, source: UpdateSource, extras: ScriptValues) -> None:
+    def __init__(self, store: HubStore, source: UpdateSource, extras: UserScripts) -> None:
         self.deferred: list[str] = []
         self._store = store
         self._source = source

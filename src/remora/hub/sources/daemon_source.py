@@ -96,8 +96,11 @@ class DaemonSource:
             try:
                 if (answer := await self._answer(place, request)) is None:
                     continue
-                if _is_usable(answer):
-                    return _decoded_answer(request, answer)
+                if answer.ok:
+                    result = _decode_result(request, answer.result)
+                    return SourceAnswer(result, answer.generation, "socket")
+                if answer.error is not None and answer.error.code == "unknown_node":
+                    return NotFound(answer.error.message)
                 if answer.error is not None and answer.error.code == "busy":
                     busy = Busy(time.monotonic() - began)
             except _NOT_ANSWERED:
@@ -170,17 +173,6 @@ def _is_compatible(health: Answer) -> bool:
         return False
     found = msgspec.json.decode(health.result, type=dict[str, Any])
     return bool(found.get("protocol") == protocol.PROTOCOL)
-
-
-def _is_usable(answer: Answer) -> bool:
-    """Return True if an answer contains a result or says that the node does not exist."""
-    return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
-
-
-def _decoded_answer(request: Request, answer: Answer) -> SourceAnswer | NotFound:
-    if answer.error is not None:
-        return NotFound(answer.error.message)
-    return SourceAnswer(_decode_result(request, answer.result), answer.generation, "socket")
 
 
 def _decode_result(request: Request, result: msgspec.Raw) -> Any:

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Mapping
-from enum import Enum
 from pathlib import Path
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError, NotFound
-from remora.hub.file_reader import Reader, facts_of, open_reader
+from remora.hub.file_reader import Content, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
@@ -25,13 +24,6 @@ SECONDS_PER_FILE = 10e-6
 """Maximum seconds to check one file in a sweep over all files."""
 LINKS_S = 8.0
 """Maximum seconds to find links, even with more time: beyond it, indexing is worthwhile."""
-
-
-class _Skipped(Enum):
-    """Reason why a file was not analyzed."""
-
-    AS_STORED = "as stored"
-    TOO_LONG = "too long"
 
 
 class DatabaseSource:
@@ -127,36 +119,28 @@ class DatabaseSource:
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not is_racy(stamp, began):
                     continue
-                if (facts := self._facts(reader, path, row, budget)) is _Skipped.TOO_LONG:
-                    return None
-                if isinstance(facts, FileFacts):
-                    self._analyzed[facts.path] = facts  # kept even if there is no time for the rest
-                if facts is not _Skipped.AS_STORED:
-                    found[escape_path(path)] = facts
+                try:
+                    content = reader.read(path)
+                except OSError:
+                    found[escape_path(path)] = None
+                    continue
+                if row is None or row.file_hash != content.file_hash:
+                    if (facts := self._facts(path, content, budget)) is None:
+                        return None
+                    found[facts.path] = facts
         self._analyzed = {path: facts for path, facts in found.items() if facts is not None}
         return found
 
-    def _facts(
-        self, reader: Reader, path: str, row: FileRow | None, budget: Budget
-    ) -> FileFacts | _Skipped | None:
-        """Return the facts of a file if its content differs from the stored content.
-
-        Returns None if the file cannot be read, and a _Skipped value if the file is unchanged or
-        there is not enough time.
-        """
-        try:
-            content = reader.read(path)
-        except OSError:
-            return None
-        digest = content.file_hash
-        if row is not None and row.file_hash == digest:
-            return _Skipped.AS_STORED
+    def _facts(self, path: str, content: Content, budget: Budget) -> FileFacts | None:
+        """Return the facts of a file, or None if there is not enough time to analyze it."""
         known = self._analyzed.get(escape_path(path))
-        if known is not None and known.file_hash == digest:
+        if known is not None and known.file_hash == content.file_hash:
             return known
         if not budget.affords(len(content.data) * SECONDS_PER_BYTE):
-            return _Skipped.TOO_LONG
-        return facts_of(path, content)
+            return None
+        facts = facts_of(path, content)
+        self._analyzed[facts.path] = facts  # kept even if there is no time for the rest
+        return facts
 
     def _answers(
         self,

@@ -153,9 +153,10 @@ class StoredSnapshot:
         return self._calls(f"{_CALL} WHERE caller = ? ORDER BY callee", key)
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        rows = self._all(
-            "SELECT node, id, test, anchor FROM observed_tests WHERE node = ? ORDER BY id", key
-        )
+        return self._tests("WHERE node = ? ORDER BY id", key)
+
+    def _tests(self, where: str, *values: str) -> tuple[ObservedTest, ...]:
+        rows = self._all(f"SELECT node, id, test, anchor FROM observed_tests {where}", *values)  # noqa: S608 - constants
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def values_of(self, key: str) -> ObservedFunction | None:
@@ -176,10 +177,9 @@ class StoredSnapshot:
 
         `ran` is empty. The result contains only names, hashes and line numbers.
         """
-        rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
         return Observation(
             calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
-            tests=tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows),
+            tests=self._tests("ORDER BY node, id"),
             ran=(),
             functions=self._functions("ORDER BY node"),
         )

@@ -27,7 +27,7 @@ from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
-from remora.usecases.hub.index_writer import indexer_of, store_or_daemon
+from remora.usecases.hub.index_writer import store_or_daemon
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _AT_ONCE = 100
@@ -147,7 +147,7 @@ def _members(invocation: Invocation, places: HubPaths) -> Members:
 def _refreshed(
     invocation: Invocation, places: HubPaths, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
-    indexer = indexer_of(places, store, _members(invocation, places))
+    indexer = Indexer(places.root, store, _members(invocation, places))
     changed: set[str] = set()
     errors: dict[str, str] = {}
     with _large_files(places.root, indexer, environment(invocation.environ)) as refresh_large:

@@ -1,13 +1,10 @@
-"""Opens the Hub's database and its indexer for writing."""
+"""Opens the Hub's database for writing."""
 
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from remora.errors import HubLocked
-from remora.hub.index.indexer import Indexer
-from remora.hub.index.user_scripts import UserScripts
-from remora.hub.members.members import Members
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.store.hub_store import HubStore
@@ -54,11 +51,6 @@ def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore |
                 raise
         time.sleep(_LOOK_S)
     return found
-
-
-def indexer_of(places: HubPaths, store: HubStore, members: Members) -> Indexer:
-    """Return an indexer that also runs the project's scripts."""
-    return Indexer(places.root, store, members, UserScripts(places.root))
 
 
 def _now() -> datetime:

@@ -19,13 +19,14 @@ from remora.errors import HubLocked
 from remora.hub.daemon.daemon import Daemon, DaemonParts, DaemonSettings
 from remora.hub.daemon.link_scheduler import QUIET_S
 from remora.hub.daemon.query_threads import THREAD_NAME
+from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import StatusResult
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.watcher import open_watcher
-from remora.usecases.hub.index_writer import indexer_of, store_when_free
+from remora.usecases.hub.index_writer import store_when_free
 from remora.usecases.hub.start_daemon import READY
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
@@ -84,7 +85,7 @@ def _opened(places: HubPaths, config: Config) -> DaemonParts:
     store = store_when_free(places)
     return DaemonParts(
         store=store,
-        indexer=indexer_of(places, store, members),
+        indexer=Indexer(places.root, store, members),
         open_watcher=lambda: open_watcher(places.root, members),
     )
 
