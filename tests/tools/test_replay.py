@@ -74,7 +74,7 @@ def outcome(run: ToolRun) -> tuple[Any, ...]:
 )
 def test_the_same_result_and_the_same_calls(tmp_path: Path, source: str, kind: str | None) -> None:
     (tmp_path / "a.txt").write_text("first\n")
-    limits = Limits(duration_s=0.5, host_calls=9)
+    limits = Limits(duration_s=0.2, host_calls=9)
     made = tool(source)
     run = run_tool(made, {"path": "a.txt"}, tmp_path, clock=CLOCK, seed=5, limits=limits)
     (tmp_path / "a.txt").unlink()

@@ -1,6 +1,5 @@
 """New and corrected docstrings in each style."""
 
-import textwrap
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from remora.operations.docstring.layout import new_section
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import DocstringFormat, DocstringTexts, Parameter
 from remora.operations.docstring.style import StyleCounts, docstring_format
+from tests.operations.lint.test_recipes import versions
 
 FUNCTION = """
 def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
@@ -166,132 +166,102 @@ def test_quotes_that_would_end_it_are_refused() -> None:
         written("def f(): pass\n", texts=DocstringTexts(summary='Do """ it.'))
 
 
+NEW = DocstringTexts(parameters={"new": "New one."})
 CORRECTED = {
-    "google: one is new, one is gone": (
-        """
-        def f(a, new, c):
-            '''Do it.
+    "google: one is new, one is gone": (NEW, '''
+          def f(a, new, c):
+              """Do it.
 
-            Long story.
+              Long story.
 
-            Args:
-                a (int): First, which
-                    goes on.
-                gone: Was here.
+              Args:
+                  a (int): First, which
+                      goes on.
+        -         gone: Was here.
+        -
+        +         new: New one.
+                  c: Last.
 
-                c: Last.
+              Note:
+                  Stays.
+              """
+        '''),
+    "blank lines before the closing quotes stay": (NEW, '''
+          def f(a):
+              """Do.
 
-            Note:
-                Stays.
-            '''
-        """,
-        ["        gone: Was here.", "", *[]],
-        "new: New one.",
-    ),
-    "numpy: two share a line": (
-        """
-        def f(x, new):
-            '''Do it.
+              Args:
+                  a: One.
+        -         b: Two.
 
-            Parameters
-            ----------
-            x, y : int
+              """
+              print(a)
+        '''),
+    "numpy: two share a line, and descriptions are indented as the others": (NEW, '''
+          def f(x, new):
+              """Do it.
+
+              Parameters
+              ----------
+        -     x, y : int
+        +     x : int
                 Both.
+        +     new
+        +       New one.
 
-            See Also
-            --------
-            g
-            '''
-        """,
-        [],
-        "    new\n        New one.",
-    ),
-}
+              See Also
+              --------
+              g
+              """
+        '''),
+    "rest": (NEW, '''
+          def f(a, new):
+              """Do it.
 
+              :param int a: First.
+        -     :param gone: Was here
+        -         for long.
+        -     :type gone: str
+        +     :param new: New one.
+              :returns: What is there.
+              :rtype: int
+              :raises ValueError: Never.
+              """
+              print(a)
+        '''),
+    "a renamed parameter keeps its words": (DocstringTexts(), '''
+          def f(a, new):
+        -     """Do it with `new_one`.
+        +     """Do it with `new`.
 
-def corrected(source: str, texts: DocstringTexts | None = None, node: str = "f") -> str:
-    return written(
-        textwrap.dedent(source).strip() + "\n",
-        node,
-        texts or DocstringTexts(parameters={"new": "New one."}),
-    )
+              :param int a: First.
+        -     :param new_one: Was here
+        +     :param new: Was here
+                  for long.
+        -     :type new_one: str
+        +     :type new: str
+              """
+              return a
+        '''),
+    "what is raised is added where others are listed": (
+        DocstringTexts(raises={"KeyError": "If `a`."}), '''
+          def f(a):
+              """Do it.
 
-
-def test_google_corrected() -> None:
-    made = corrected(CORRECTED["google: one is new, one is gone"][0])
-    expected = """
-        Args:
-            a (int): First, which
-                goes on.
-            new: New one.
-            c: Last.
-
-        Note:
-            Stays.
-    """
-    assert textwrap.dedent(expected).strip() in textwrap.dedent(made.split("story.\n\n")[1])
-
-
-def test_blank_lines_before_the_closing_quotes_stay() -> None:
-    source = 'def f(a):\n    """Do.\n\n    Args:\n        a: One.\n        b: Two.\n\n    """\n    print(a)\n'
-    assert corrected(source) == source.replace("        b: Two.\n", "")
-
-
-def test_numpy_corrected() -> None:
-    made = corrected(CORRECTED["numpy: two share a line"][0])
-    assert "    x : int\n        Both.\n    new\n        New one.\n\n    See Also" in made
-
-
-def test_a_description_is_indented_as_the_others() -> None:
-    source = CORRECTED["numpy: two share a line"][0].replace("    Both.", "  Both.")
-    made = corrected(source)
-    assert "    x : int\n      Both.\n    new\n      New one.\n" in made
-
-
-REST_BEFORE = """
-def f(a, new):
-    '''Do it.
-
-    :param int a: First.
-    :param gone: Was here
-        for long.
-    :type gone: str
-    :returns: What is there.
-    :rtype: int
-    :raises ValueError: Never.
-    '''
-"""
+              Raises:
+                  TypeError: If odd.
+        +         KeyError: If `a`.
+              """
+              if check(a):
+                  raise KeyError(a)
+        '''),
+}  # fmt: skip
 
 
-def test_rest_corrected() -> None:
-    made = corrected(REST_BEFORE + "    print(a)\n")
-    described = "    :param gone: Was here\n        for long.\n    :type gone: str\n"
-    assert made == REST_BEFORE.lstrip().replace(described, "    :param new: New one.\n") + (
-        "    print(a)\n"
-    )
-
-
-def test_a_renamed_parameter_keeps_its_words() -> None:
-    before = REST_BEFORE.replace("Do it.", "Do it with `new_one`.").replace("gone", "new_one")
-    made = corrected(before + "    return a\n", DocstringTexts())
-    assert "Do it with `new`." in made
-    assert "    :param new: Was here\n        for long.\n    :type new: str\n" in made
-    assert "new_one" not in made
-
-
-def test_what_is_raised_is_added_where_others_are_listed() -> None:
-    source = '''
-        def f(a):
-            """Do it.
-
-            Raises:
-                TypeError: If odd.
-            """
-            if check(a):
-                raise KeyError(a)
-    '''
-    made = corrected(source, DocstringTexts(raises={"KeyError": "If `a`."}))
-    assert '        TypeError: If odd.\n        KeyError: If `a`.\n    """' in made
+@pytest.mark.parametrize(("texts", "diff"), CORRECTED.values(), ids=CORRECTED)
+def test_corrections(texts: DocstringTexts, diff: str) -> None:
+    before, after = versions(diff)
+    assert written(before, "f", texts) == after
 
 
 @pytest.mark.parametrize(

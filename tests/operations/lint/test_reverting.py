@@ -1,13 +1,10 @@
 """A fix that adds a finding elsewhere is found, so that the other fixes of the file stay."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from remora.operations.lint.host_fix import fix_findings
-from remora.tools.host.ruff.ruff import Ruff
-from remora.tools.tree import ToolTree
+from tests.operations.lint.test_ruff_fixes import edited
 
 SOURCE = """\
 from __future__ import annotations
@@ -39,18 +36,14 @@ PACKAGE = "pkg/__init__.py"
 """Ruff does not remove unused imports of a package."""
 
 
-def unsafely_fixed(folder: Path, source: str, *rules: str) -> str:
-    (folder / "pkg").mkdir()
-    (folder / PACKAGE).write_text(source)
-    (folder / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.9"\n')
-    place = ToolTree(folder, ruff=partial(Ruff, selected=rules))
-    fix_findings(place, PACKAGE, [], unsafe=True)
-    return (folder / PACKAGE).read_text()
+def unsafely_fixed(folder: Path, source: str) -> str:
+    files = {PACKAGE: source, "pyproject.toml": '[project]\nrequires-python = ">=3.9"\n'}
+    return edited(folder, files, "F", "UP")
 
 
 def test_the_import_of_a_name_that_a_fix_leaves_unused_is_removed(tmp_path: Path) -> None:
     expected = FIXED.replace("from typing import Type\n", "").replace("Type", "type")
-    assert unsafely_fixed(tmp_path, SOURCE, "F", "UP") == expected
+    assert unsafely_fixed(tmp_path, SOURCE) == expected
 
 
 @pytest.mark.parametrize("count", [1, 30])
@@ -60,4 +53,4 @@ def test_only_the_fix_that_leaves_a_lasting_finding_is_left_out(tmp_path: Path, 
     source = SOURCE.replace("import Type", "import Type as T").replace("Type[", "T[") + more
     expected = FIXED.replace("import Type", "import Type as T").replace("Type[", "T[")
     expected += more.replace('"%r" % x', 'f"{x!r}"')
-    assert unsafely_fixed(tmp_path, source, "F", "UP") == expected
+    assert unsafely_fixed(tmp_path, source) == expected

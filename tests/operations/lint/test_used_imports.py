@@ -1,14 +1,12 @@
 """Imports that a linter calls unused, but that something else needs."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from remora.operations.lint.host_findings import file_findings
-from remora.operations.lint.host_fix import fix_findings
-from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
+from tests.operations.lint.test_ruff_fixes import edited
 
 TEST_CLASS = "import unittest\n\n\nclass CartTests(unittest.TestCase):\n    pass\n"
 FIXTURES = """\
@@ -33,17 +31,6 @@ class Lexer:
 ###}
 """
 PYTEST = "[pytest]\npython_files = {}\n"
-
-
-def fixed(folder: Path, files: dict[str, str], *rules: str) -> str:
-    """Fix the findings of the first file, also by unsafe fixes, and return its new text."""
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    (path, *_) = files
-    place = ToolTree(folder, ruff=partial(Ruff, selected=rules))
-    fix_findings(place, path, [], unsafe=True)
-    return (folder / path).read_text()
 
 
 NEEDED = {
@@ -95,7 +82,7 @@ NEEDED = {
 @pytest.mark.parametrize("files", NEEDED.values(), ids=NEEDED)
 def test_needed_imports_stay(tmp_path: Path, files: dict[str, str]) -> None:
     (source, *_) = files.values()
-    assert fixed(tmp_path, files, "F401") == source
+    assert edited(tmp_path, files, "F401") == source
 
 
 UNUSED = {
@@ -116,30 +103,30 @@ UNUSED = {
 
 @pytest.mark.parametrize("files", UNUSED.values(), ids=UNUSED)
 def test_others_are_removed(tmp_path: Path, files: dict[str, str]) -> None:
-    assert fixed(tmp_path, files, "F401") == ""
+    assert edited(tmp_path, files, "F401") == ""
 
 
 def test_names_that_a_marked_region_has_stay(tmp_path: Path) -> None:
     expected = REGION.replace("import sys\n", "")
-    assert fixed(tmp_path, {"a.py": REGION}, "F401") == expected
+    assert edited(tmp_path, {"a.py": REGION}, "F401") == expected
 
 
 def test_types_in_a_marked_region_are_not_rewritten(tmp_path: Path) -> None:
     """The future import is not copied with the region."""
     source = "from __future__ import annotations\n\n" + REGION + '\nx: "Lexer"\ny = "%s" % 1\n'
     expected = source.replace('"Lexer"', "Lexer").replace('"%s" % 1', 'f"{1}"')
-    assert fixed(tmp_path, {"a.py": source}, "UP") == expected
+    assert edited(tmp_path, {"a.py": source}, "UP") == expected
 
 
 def test_an_import_that_a_fix_leaves_unused_stays_if_another_file_takes_it(tmp_path: Path) -> None:
     source = "from typing import List, Set\n\nx: List[int] = []\ny: Set[int] = set()\n"
     files = {"a.py": source, "b.py": "from a import List\n\nz: List[int] = []\n"}
-    assert fixed(tmp_path, files, "F", "UP006") == (
+    assert edited(tmp_path, files, "F", "UP006") == (
         "from typing import List\n\nx: List[int] = []\ny: set[int] = set()\n"
     )
 
 
 def test_the_reason_is_shown(tmp_path: Path) -> None:
-    fixed(tmp_path, {"tests/conftest.py": "from plugin import session\n"}, "F401")
+    edited(tmp_path, {"tests/conftest.py": "from plugin import session\n"}, "F401")
     (finding,) = file_findings(ToolTree(tmp_path), "tests/conftest.py", [])["findings"]
     assert finding["kept"] == "a test runner uses the name"
