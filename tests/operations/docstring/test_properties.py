@@ -8,13 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from remora.code.syntax.docstring_sections import Style
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import write
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import STYLES, DocstringFormat, DocstringTexts, Style
+from remora.operations.docstring.parts import STYLES, DocstringFormat, DocstringTexts
 
 NAMES = st.sampled_from(["a", "b", "count", "path", "to_file", "x1"])
 WORDS = st.lists(

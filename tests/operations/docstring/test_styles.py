@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_writer import write
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.layout import new_section
-from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import DocstringFormat, DocstringTexts, Parameter
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from tests.operations.lint.test_recipes import versions

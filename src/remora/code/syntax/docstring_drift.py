@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode, FunctionNode
-from remora.code.syntax.docstring_sections import DocumentedItems, parse_documented_items
+from remora.code.syntax.docstring_sections import Item, Kind, parse_docstring
 from remora.code.syntax.effects import (
     RaisedExceptions,
     is_builtin_exception,
@@ -37,6 +37,24 @@ RARELY_DOCUMENTED = frozenset(
 
 
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
+_NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
+_ANY_SECTION = re.compile(
+    r"Args:|Arguments:|Params:|Parameters|Keyword A|Returns|Return:|Raises|Yields|Yield:"
+    r"|:param|:arg|:return|:yield|:raise|:exc"
+)
+"""A quick check before a docstring is parsed line by line."""
+
+
+class DocumentedItems(NamedTuple):
+    """The items that a docstring documents.
+
+    `parameters` and `raises` are None if the list is missing or ambiguous. `results` is True if a
+    result is described.
+    """
+
+    parameters: frozenset[str] | None
+    raises: frozenset[str] | None
+    results: bool
 
 
 class DocstringDrift(NamedTuple):
@@ -62,8 +80,9 @@ def is_docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
 
 
 def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
-    if (found := parse_documented_items(docstring)) is None:
+    if _ANY_SECTION.search(docstring) is None:
         return _NO_DRIFT
+    found = _documented_items(docstring)
     code = node.body[1:]
     if isinstance(node, ast.ClassDef):
         return DocstringDrift(unknown_parameters=_init_drift(found, code))
@@ -76,6 +95,22 @@ def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
     if _is_method(node.args):  # an overriding method may return a result or raise
         return DocstringDrift(unknown, undocumented, undocumented_exceptions=unlisted)
     return DocstringDrift(unknown, undocumented, _no_value(found, node, code), never, unlisted)
+
+
+def _documented_items(docstring: str) -> DocumentedItems:
+    sections = parse_docstring(docstring).sections
+
+    def of(*kinds: Kind) -> list[Item]:
+        return [item for each in sections if each.kind in kinds for item in each.items]
+
+    results = (item.text for item in of("returns", "yields"))
+    is_described = any(text and not _NOTHING.match(text) for text in results)
+    return DocumentedItems(_names(of("parameters")), _names(of("raises")), is_described)
+
+
+def _names(items: Sequence[Item]) -> frozenset[str] | None:
+    names = frozenset(name for item in items for name in item.names)
+    return names if names and all(item.names for item in items) else None
 
 
 def _is_method(args: ast.arguments) -> bool:
@@ -129,7 +164,7 @@ def _mentioned_names(code: Sequence[ast.stmt]) -> set[str]:
 
 def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:
     """Return True if a result is documented, but the function neither declares nor produces one."""
-    if not (found.returns or found.yields) or (code and isinstance(code[-1], ast.Raise)):
+    if not found.results or (code and isinstance(code[-1], ast.Raise)):
         return False
     promised = node.returns is not None and not is_none_or_missing(node.returns)
     return not promised and not returns_or_yields(code)

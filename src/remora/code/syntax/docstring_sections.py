@@ -1,201 +1,194 @@
-"""Parser of docstring sections in Google, NumPy and reST style."""
+"""Parser of docstrings in Google, NumPy and reST style: sections and items with their lines."""
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
-SectionKind = Literal["parameters", "returns", "yields", "raises"]
+Style = Literal["google", "numpy", "rest"]
+Kind = Literal["parameters", "returns", "yields", "raises", "attributes"]
 _LISTS = ("args", "arguments", "params", "parameters", "other parameters")
 _KEYWORDS = ("keyword args", "keyword arguments")
-_KINDS: tuple[SectionKind, ...] = ("parameters", "returns", "yields", "raises")
-SECTIONS: dict[str, SectionKind] = {
+_SECTIONS: dict[str, Kind] = {
     **dict.fromkeys((*_LISTS, *_KEYWORDS), "parameters"),
     **dict.fromkeys(("return", "returns"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
     "raises": "raises",
+    "attributes": "attributes",
 }
-FIELDS: dict[str, SectionKind] = {
-    **dict.fromkeys(("param", "parameter", "arg", "argument"), "parameters"),
-    **dict.fromkeys(("return", "returns"), "returns"),
+_FIELDS: dict[str, Kind] = {
+    **dict.fromkeys(("param", "parameter", "arg", "argument", "type"), "parameters"),
+    **dict.fromkeys(("return", "returns", "rtype"), "returns"),
     **dict.fromkeys(("yield", "yields"), "yields"),
     **dict.fromkeys(("raise", "raises", "except", "exception"), "raises"),
 }
-# quick check before reading line by line
-_ANY_SECTION = re.compile(
-    r"Args:|Arguments:|Params:|Parameters|Keyword A|Returns|Return:|Raises|Yields|Yield:"
-    r"|:param|:arg|:return|:yield|:raise|:exc"
-)
-# starts of sections and fields, in their first line or in the underline below it
-_SECTION_START = re.compile(
-    r"Args:|Arguments:|Params:|Parameters:|Returns?:|Raises:|Yields?:"
-    r"|:param|:arg|:return|:yield|:raise|:exc|---+"
-)
-GOOGLE_HEADER = re.compile(r"( *)([A-Z][a-z]+(?: [A-Z][a-z]+)?):(?: +(.*))?")
+_OF_TYPES = ("type", "rtype")
+_NAMED = ("parameters", "raises", "attributes")
+_GOOGLE_HEADER = re.compile(r"( *)([A-Z][a-z]+(?: [A-Z][a-z]+)?):(?: +(.*))?")
 UNDERLINE = re.compile(r" *-{3,} *")
-REST_FIELD = re.compile(r" *:([a-z]+)\b([^:]*):(?: +(.*)|$)")
-
+_REST_FIELD = re.compile(r" *:([a-z]+)\b([^:]*):(?: +(.*)|$)")
 _NAME = r"[`'\"]*(?:\\?\*){0,2}\w+[`'\"]*"
 _NAMES = rf"({_NAME}(?: *, *{_NAME})*)"
-GOOGLE_ITEM = re.compile(rf" *{_NAMES} *(?:\(.*\)?)? *:(?: .*)?")
-NUMPY_ITEM = re.compile(rf" *{_NAMES} *(?::.*)?")
+_GOOGLE_ITEM = re.compile(rf" *{_NAMES} *(?:\(.*\)?)? *:(?: .*)?")
+_NUMPY_ITEM = re.compile(rf" *{_NAMES} *(?::.*)?")
 _RAISED = re.compile(r"[ `~:]*(?:(?:py:)?(?:exc|class):)?[`~]*([\w.]+)`? *(?::.*)?")
 _FIELD_PARAMETER = re.compile(r"(?:.*[\s\])])?[`'\"*]*(\w+)[`'\"]*(?:\s*\(.*\))?\s*")
+_ROLE = re.compile(r"\s*:[a-z:]+:`[^`]+`")
 _WORD = re.compile(r"\w+")
-_NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
-class DocumentedItems(NamedTuple):
-    """The items that a docstring documents.
+class Item(NamedTuple):
+    """An entry of a section.
 
-    `parameters` and `raises` are None if the list is missing or ambiguous.
+    `first` and `last` are its first and last line, counted from 0. `text` describes `names`.
     """
 
-    parameters: frozenset[str] | None
-    raises: frozenset[str] | None
-    returns: bool
-    yields: bool
+    names: tuple[str, ...]
+    first: int
+    last: int
+    text: str = ""
 
 
-_Entry = tuple[SectionKind, str | None]
-"""A section kind and one of its items. The item is None if it cannot be parsed."""
+class Section(NamedTuple):
+    """A section of a docstring.
+
+    The section, including its title, extends from line `first` to line `last`, counted from 0.
+    """
+
+    kind: Kind
+    first: int
+    last: int
+    items: tuple[Item, ...] = ()
 
 
-def parse_documented_items(docstring: str) -> DocumentedItems | None:
-    if "\n" not in docstring and ":" not in docstring:
-        return None
-    if _ANY_SECTION.search(docstring) is None:
-        return None
-    found: dict[SectionKind, set[str | None]] = {kind: set() for kind in _KINDS}
-    for kind, text in _entries(docstring.expandtabs().splitlines()):
-        found[kind].add(text)
-    return DocumentedItems(
-        parameters=_names(found["parameters"]),
-        raises=_names(found["raises"]),
-        returns=_is_documented(found["returns"]),
-        yields=_is_documented(found["yields"]),
+class ParsedDocstring(NamedTuple):
+    """The lines of a docstring, its summary (the first non-blank line) and its known sections."""
+
+    lines: tuple[str, ...]
+    summary: str
+    style: Style | None
+    sections: tuple[Section, ...] = ()
+
+
+def parse_docstring(text: str) -> ParsedDocstring:
+    """Parse a docstring in every style, and return the result with the most sections."""
+    lines = text.split("\n")
+    found: dict[Style, list[Section]] = {
+        "google": list(_google(lines)),
+        "numpy": list(_numpy(lines)),
+        "rest": list(_rest(lines)),
+    }
+    style = max(found, key=lambda each: len(found[each]))
+    summary = next((line.strip() for line in lines if line.strip()), "")
+    return ParsedDocstring(
+        tuple(lines), summary, style if found[style] else None, tuple(found[style])
     )
 
 
-def _names(texts: set[str | None]) -> frozenset[str] | None:
-    names = frozenset(text for text in texts if text)
-    return names if len(names) == len(texts) and names else None
-
-
-def _is_documented(texts: set[str | None]) -> bool:
-    return any(text and not _NOTHING.match(text) for text in texts)
-
-
-def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
-    underlines = []
-    for number, mark in _section_starts("\n".join(lines)):
-        if mark == ":":
-            yield from _rest_entries(lines[number])
-        elif mark != "-":
-            yield from _google_entries(lines, number)
-        elif UNDERLINE.fullmatch(lines[number]):
-            underlines.append(number)
-    for number, next_number in zip_longest(underlines, underlines[1:]):
-        if number:
-            yield from _numpy_entries(
-                lines[number - 1 : next_number and max(number + 1, next_number - 1)]
-            )
-
-
-def _section_starts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, first matched character) for each line that may start a section
-    or field.
-    """
-    number = start = 0
-    for mark in _SECTION_START.finditer(text):
-        number += text.count("\n", start, mark.start())
-        start = mark.start()
-        yield number, text[start]
-
-
-def _rest_entries(line: str) -> Iterator[_Entry]:
-    field = REST_FIELD.fullmatch(line)
-    kind = FIELDS.get(field[1]) if field else None
-    if field is None or kind is None:
-        return
-    if kind in ("returns", "yields"):
-        yield (kind, field[3])
-    elif kind == "parameters":
-        yield (kind, field_parameter(field[2]))
-    else:
-        for name in field[2].split(","):
-            yield (kind, documented_exception(name))
-
-
-def _google_entries(lines: Sequence[str], number: int) -> Iterator[_Entry]:
-    header = GOOGLE_HEADER.fullmatch(lines[number])
-    kind = SECTIONS.get(header[2].lower()) if header else None
-    if header is None or kind is None:
-        return
-    block = _indented_lines(lines[number + 1 :], len(header[1]))
-    if kind in ("returns", "yields"):
-        yield (kind, header[3] or next(block, None))
-    elif not header[3]:
-        yield from _list_items(kind, block, GOOGLE_ITEM)
-
-
-def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
-    """Parse a NumPy section. `lines` are its title, its underline and all lines up to the next
-    title.
-    """
-    if (kind := SECTIONS.get(lines[0].strip().lower())) is None:
-        return
-    block = filter(str.strip, lines[2:])
-    if kind in ("returns", "yields"):
-        yield (kind, next(block, None))
-    else:
-        yield from _list_items(kind, block, NUMPY_ITEM)
-
-
-def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
-    """Yield non-blank lines as long as they are indented deeper than `margin`."""
-    deeper = " " * (margin + 1)
-    for line in lines:
-        if line.strip():
-            if not line.startswith(deeper) and indent_of(line) <= margin:
-                return
-            yield line
-
-
-def _list_items(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
-    """Yield the items at the margin of a block. Lines with a deeper indent are descriptions."""
-    first = next(block, "")
-    margin = indent_of(first)
-    deeper = " " * (margin + 1)
-    for line in chain([first] if first else [], block):
-        if line.startswith(deeper) or (indent := indent_of(line)) > margin:
+def _google(lines: Sequence[str]) -> Iterator[Section]:
+    for number, line in enumerate(lines):
+        header = _GOOGLE_HEADER.fullmatch(line.expandtabs()) if ":" in line else None
+        kind = _SECTIONS.get(header[2].lower()) if header else None
+        if header is None or kind is None or (header[3] and kind in _NAMED):
             continue
-        if kind == "raises":
-            yield (kind, documented_exception(line) if indent == margin else None)
+        last = _deeper(lines, number, indent_of(line))
+        if last > number or header[3]:
+            yield _section(kind, number, last, number + 1, lines, _GOOGLE_ITEM)
+
+
+def _numpy(lines: Sequence[str]) -> Iterator[Section]:
+    titles = [
+        number
+        for number, line in enumerate(lines)
+        if "---" in line
+        and number
+        and UNDERLINE.fullmatch(line.expandtabs())
+        and lines[number - 1].strip()
+    ]
+    for number, below in zip(titles, [*titles[1:], len(lines) + 1], strict=False):
+        kind = _SECTIONS.get(lines[number - 1].strip().lower())
+        last = _filled(lines, number, below - 2)
+        if kind is not None and last > number:
+            yield _section(kind, number - 1, last, number + 1, lines, _NUMPY_ITEM)
+
+
+def _section(
+    kind: Kind, first: int, last: int, body: int, lines: Sequence[str], item: re.Pattern[str]
+) -> Section:
+    starts = [n for n in range(body, last + 1) if lines[n].strip()]
+    margin = indent_of(lines[starts[0]]) if starts else 0
+    if kind not in _NAMED:
+        title = "" if item is _NUMPY_ITEM else lines[first].partition(":")[2]
+        text = _joined([title, *lines[body : last + 1]])
+        return Section(kind, first, last, (Item((), body, last, text),))
+    at = [n for n in starts if indent_of(lines[n]) == margin]
+    ends = [_filled(lines, n, below - 1) for n, below in zip(at, [*at[1:], last + 1], strict=False)]
+    spans = zip(at, ends, strict=True)
+    return Section(kind, first, last, tuple(_item(kind, lines, *span, item) for span in spans))
+
+
+def _item(kind: Kind, lines: Sequence[str], first: int, last: int, item: re.Pattern[str]) -> Item:
+    line = lines[first]
+    if kind == "raises":
+        raised = _exception(line)
+        names: tuple[str, ...] = (raised,) if raised else ()
+    else:
+        found = item.fullmatch(line.expandtabs())
+        words = map(_WORD.search, found[1].split(",")) if found else ()
+        names = tuple(word[0] for word in words if word)
+    role = _ROLE.match(line)
+    described = line[role.end() :].lstrip(": ") if role else line.partition(":")[2]
+    same_line = [] if item is _NUMPY_ITEM else [described]
+    return Item(names, first, last, _joined([*same_line, *lines[first + 1 : last + 1]]))
+
+
+def _rest(lines: Sequence[str]) -> Iterator[Section]:
+    for number, line in enumerate(lines):
+        field = _REST_FIELD.fullmatch(line.expandtabs()) if ":" in line else None
+        kind = _FIELDS.get(field[1]) if field else None
+        if field is None or kind is None:
             continue
-        names = item.fullmatch(line) if indent == margin else None
-        if names is None:
-            yield (kind, None)
-        else:
-            yield from ((kind, bare_name(name)) for name in names[1].split(","))
+        last = _deeper(lines, number, indent_of(line), blank=False)
+        names: list[str | None] = []
+        if kind == "parameters":
+            named = _FIELD_PARAMETER.fullmatch(field[2].replace("\\", ""))
+            names = [named[1]] if named else []
+        elif kind == "raises":
+            names = [_exception(each) for each in field[2].split(",")]
+        same_line = "" if field[1] in _OF_TYPES else (field[3] or "")
+        text = _joined([same_line, *lines[number + 1 : last + 1]])
+        yield Section(kind, number, last, (Item(tuple(filter(None, names)), number, last, text),))
 
 
-def field_parameter(text: str) -> str | None:
-    """Return the name in `name`, `type name` or `name (type)`.
+def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = True) -> int:
+    """Return the index of the last line of the block that is indented more than `margin`.
 
-    Return None if there is no valid name, as in `:param item<n>:`.
+    The block starts after line `number`. If `blank` is false, the block ends at the first blank
+    line.
     """
-    found = _FIELD_PARAMETER.fullmatch(text.replace("\\", ""))
-    return found[1] if found else None
+    last = number
+    for index in range(number + 1, len(lines)):
+        if not lines[index].strip():
+            if blank:
+                continue
+            break
+        if indent_of(lines[index]) <= margin:
+            break
+        last = index
+    return last
 
 
-def bare_name(name: str) -> str | None:
-    """Return `name` for `**name` and `` `name` ``."""
-    found = _WORD.search(name)
-    return found[0] if found else None
+def _filled(lines: Sequence[str], first: int, last: int) -> int:
+    """Return the index of the last non-blank line from `first` to `last`."""
+    while last > first and not lines[last].strip():
+        last -= 1
+    return last
 
 
-def documented_exception(text: str) -> str | None:
+def _joined(lines: Sequence[str]) -> str:
+    return " ".join(line.strip() for line in lines if line.strip())
+
+
+def _exception(text: str) -> str | None:
     """Return `Error` for `package.Error: if …`."""
     found = _RAISED.fullmatch(text)
     return found[1].rpartition(".")[2] if found else None

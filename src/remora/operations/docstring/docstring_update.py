@@ -5,20 +5,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from remora.code.syntax.docstring_sections import indent_of
-from remora.operations.docstring.layout import item_lines, new_section
-from remora.operations.docstring.mend import Mend
-from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import (
-    Describable,
-    DocstringFormat,
+from remora.code.syntax.docstring_sections import (
     Item,
     Kind,
-    Parameter,
     ParsedDocstring,
     Section,
     Style,
+    indent_of,
+    parse_docstring,
 )
+from remora.operations.docstring.layout import item_lines, new_section
+from remora.operations.docstring.mend import Mend
+from remora.operations.docstring.parts import Describable, DocstringFormat, Parameter
 from remora.operations.docstring.style import ExceptionForm, exception_form
 
 _Edit = tuple[int, int, list[str]]

@@ -11,6 +11,7 @@ from hashlib import sha256
 from itertools import accumulate
 
 from remora.code.syntax.definitions import find_definitions
+from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
@@ -19,7 +20,6 @@ from remora.operations.docstring.documented_node import DocumentedNode, find_doc
 from remora.operations.docstring.drift.drift_finding import DriftFinding
 from remora.operations.docstring.mend import certain_renames
 from remora.operations.docstring.name_words import only_repeats_name
-from remora.operations.docstring.parse import parse_docstring
 from remora.operations.submission import Submission
 
 _TreeAndComments = tuple[str, tuple[str, ...]]

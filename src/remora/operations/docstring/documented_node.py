@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from remora.code.syntax.definitions import Definition, DefinitionNode, find_definitions
+from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
@@ -18,7 +19,6 @@ from remora.operations.docstring.drift.documented_parameters import (
 )
 from remora.operations.docstring.drift.documented_results import exception_findings, result_findings
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import RelatedTexts
 
 _CHECKS = (

@@ -14,14 +14,13 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import DefinitionNode, find_definitions
+from remora.code.syntax.docstring_sections import Item, ParsedDocstring, Section, parse_docstring
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.signature import docstring_text
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
-from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import Item, ParsedDocstring, Section
 from remora.operations.restorer import Restored, Slot, Texts
 
 SUMMARY, _RETURNS = "summary", "returns"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
@@ -18,13 +19,7 @@ from remora.operations.docstring.documented_node import DocumentedNode, find_doc
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
 from remora.operations.docstring.name_words import only_repeats_name
-from remora.operations.docstring.parts import (
-    STYLES,
-    Describable,
-    DocstringFormat,
-    DocstringTexts,
-    Style,
-)
+from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat, DocstringTexts
 from remora.operations.docstring.related_texts import (
     FileTexts,
     RelatedTexts,

@@ -4,15 +4,18 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from remora.code.syntax.docstring_sections import UNDERLINE, indent_of
+from remora.code.syntax.docstring_sections import (
+    UNDERLINE,
+    Kind,
+    ParsedDocstring,
+    Section,
+    indent_of,
+)
 from remora.operations.docstring.parts import (
     Describable,
     DocstringFormat,
     DocstringTexts,
-    Kind,
     Parameter,
-    ParsedDocstring,
-    Section,
 )
 
 _TITLES: Mapping[Kind, tuple[str, str]] = {

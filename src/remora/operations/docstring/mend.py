@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from remora.code.syntax.docstring_sections import Item
 from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.drift.documented_parameters import (
     are_similar,
@@ -14,7 +15,7 @@ from remora.operations.docstring.drift.documented_parameters import (
     unlisted_parameters,
 )
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.parts import DocstringTexts, Item
+from remora.operations.docstring.parts import DocstringTexts
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")

@@ -1,12 +1,12 @@
-"""Data types for docstrings: the parts to describe, their descriptions, and parsed docstrings."""
+"""Data types for docstrings: the parts to describe, their descriptions, and the format."""
 
 from typing import Literal
 
 import msgspec
 
-Style = Literal["google", "numpy", "rest"]
+from remora.code.syntax.docstring_sections import Style
+
 STYLES: tuple[Style, ...] = ("google", "numpy", "rest")
-Kind = Literal["parameters", "returns", "yields", "raises", "attributes"]
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -39,39 +39,6 @@ class Describable(msgspec.Struct, frozen=True, kw_only=True):
     raises: tuple[Raise, ...] = ()
     outcome: Literal["nothing", "returns", "yields"] = "nothing"
     annotation: str | None = None
-
-
-class Item(msgspec.Struct, frozen=True):
-    """An entry of a section.
-
-    `first` and `last` are its first and last line, counted from 0. `text` describes `names`.
-    """
-
-    names: tuple[str, ...]
-    first: int
-    last: int
-    text: str = ""
-
-
-class Section(msgspec.Struct, frozen=True):
-    """A section of a docstring.
-
-    The section, including its title, extends from line `first` to line `last`, counted from 0.
-    """
-
-    kind: Kind
-    first: int
-    last: int
-    items: tuple[Item, ...] = ()
-
-
-class ParsedDocstring(msgspec.Struct, frozen=True):
-    """The lines of a docstring, its summary (the first non-blank line) and its known sections."""
-
-    lines: tuple[str, ...]
-    summary: str
-    style: Style | None
-    sections: tuple[Section, ...] = ()
 
 
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
+from remora.code.syntax.docstring_sections import Kind, ParsedDocstring, Style, parse_docstring
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
-from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import Describable, Kind, ParsedDocstring, Style
+from remora.operations.docstring.parts import Describable
 
 _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160

@@ -6,6 +6,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping
 
+from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.source import Unreadable, read_source
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
@@ -19,7 +20,6 @@ from remora.operations.docstring.hidden_descriptions import (
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS, TEXT_LIMIT
 from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.name_words import only_repeats_name
-from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
 from remora.operations.restorer import Restorer, Slot, Texts
 

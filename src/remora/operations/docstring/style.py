@@ -7,16 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.docstring_sections import Item, ParsedDocstring, Style, parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.layout import EXAMPLES
-from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.parts import (
-    DocstringFormat,
-    Item,
-    ParsedDocstring,
-    Style,
-)
+from remora.operations.docstring.parts import DocstringFormat
 
 _Value = TypeVar("_Value")
 _ENOUGH = 3

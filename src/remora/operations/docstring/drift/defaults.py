@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from remora.code.syntax.docstring_sections import Item
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.parts import Item
 from remora.python_text import literal
 
 _NUMBER = r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from remora.code.syntax.docstring_drift import find_drift
+from remora.code.syntax.docstring_sections import Item
 from remora.code.syntax.effects import unqualified_name
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.parts import Item
 
 _SECTIONS = frozenset(("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float"))
 _SPELLED = {"string": "str", "integer": "int", "boolean": "bool", "dictionary": "dict"}

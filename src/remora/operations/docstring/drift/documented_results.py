@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from remora.code.syntax.docstring_drift import IMPLICIT_EXCEPTIONS
+from remora.code.syntax.docstring_sections import Item
 from remora.code.syntax.effects import (
     exception_name,
     is_none_or_missing,
@@ -18,7 +19,6 @@ from remora.code.syntax.effects import raised_exceptions as raised_in
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.exceptions.exception_classes import spellings
 from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
-from remora.operations.docstring.parts import Item
 
 _NAMES_ONE = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 _RETURNS = re.compile(

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.docstring_sections import ParsedDocstring
 from remora.code.syntax.effects import unqualified_name
-from remora.operations.docstring.parts import ParsedDocstring
 from remora.operations.docstring.related_texts import RelatedTexts
 
 DriftCode = Literal[
