@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.tools.host.find_references import find_references
 from remora.tools.host.text_files import (
     edit_text,
     list_files,
@@ -48,7 +47,6 @@ class HostFunction:
 GENERIC = (
     HostFunction(function=apply_ruff_fixes, seconds=60.0),
     HostFunction(function=edit_text),
-    HostFunction(function=find_references, seconds=30.0),
     HostFunction(function=list_files),
     HostFunction(function=node_findings, seconds=60.0),
     HostFunction(function=parse_python),

@@ -6,7 +6,6 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
-from remora.tools.host.find_references import find_references
 from remora.tools.host.text_files import list_files
 from remora.tools.node_findings import ruff_check
 from remora.tools.tree import ToolTree
@@ -19,7 +18,6 @@ def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:
     with place.within(-1.0):  # over before it began
         for call in (
             lambda: list_files(place, "**/*"),
-            lambda: find_references(place, "x"),
             lambda: ruff_check(place, ["a.py"]),
         ):
             with pytest.raises(HostError, match="not finished within"):
