@@ -14,7 +14,6 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
-RECEIVER := $(VENV)-otlp/bin/phoenix
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # by file: tests of one file share expensive fixtures
 TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
@@ -53,12 +52,6 @@ $(PEERS) $(DOCS): $(VENV)/.%: requirements/%.txt $(STAMP)
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
 
-# a real OpenTelemetry receiver for one slow test; large, in a separate environment
-$(RECEIVER):
-	@echo "Installing an OpenTelemetry receiver (about 60 s, 850 MB)"
-	@$(BIN)/python -m venv $(VENV)-otlp
-	@$(VENV)-otlp/bin/python -m pip --disable-pip-version-check --quiet install arize-phoenix==20.26.1
-
 weights: setup ## fetch the embedded model's weights into the user's cache, once
 	@$(BIN)/remora model pull --quiet
 
@@ -68,7 +61,7 @@ demo: setup ## run all three agents on a copy of the example project
 test: check weights ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: programs check weights $(RECEIVER) ## all tests, the slow ones too
+test-all: programs check weights ## all tests, the slow ones too
 	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
 programs:
@@ -113,4 +106,4 @@ lock: setup ## pin the newest allowed versions in requirements/*.txt
 	pin docs pyproject.toml --extra docs --constraint requirements/dev.txt
 
 clean: ## remove what make made here (not the user's cache)
-	rm -rf $(VENV) $(VENV)-otlp .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site

@@ -1,6 +1,6 @@
 """A process that appends to a stream until it is killed, and notes what it was told is recorded.
 
-    python appending.py ROOT NOTES MODE SEED DELAY [MUTANT]
+    python appending.py ROOT NOTES MODE SEED DELAY
 
 MODE `single` writes as the product does, `split` in pieces with pauses in between; `turns` notes
 events only when their turn was synced. A line of NOTES is: seq, hash, bytes of the stream.
@@ -17,7 +17,6 @@ from remora.errors import RemoraError
 from remora.memory.events import ContextUpdate, Event
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.line_file import LineFile
 from remora.trace.trace_folder import TraceFolder
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
@@ -45,21 +44,7 @@ def split_writes(chance: random.Random) -> None:
     os.write = pieces  # type: ignore[assignment]
 
 
-def acknowledge_first() -> None:
-    """The mutant: a line is written when the next one comes."""
-    write, waiting = LineFile.append, dict[LineFile, tuple[bytes, ...]]()
-
-    def append(self: LineFile, *lines: bytes) -> None:
-        if self in waiting:
-            self.count -= len(waiting[self])
-            write(self, *waiting[self])
-        waiting[self] = lines
-        self.count += len(lines)
-
-    LineFile.append = append  # type: ignore[method-assign]
-
-
-def main(root: str, notes: str, mode: str, seed: str, delay: str, mutant: str = "") -> None:
+def main(root: str, notes: str, mode: str, seed: str, delay: str) -> None:
     chance = random.Random(int(seed))
     folder = TraceFolder(Path(root))
     path = folder.agent_stream(IDENTITY.agent_id)
@@ -69,8 +54,6 @@ def main(root: str, notes: str, mode: str, seed: str, delay: str, mutant: str = 
     kill_after(float(delay))
     if mode == "split":
         split_writes(chance)
-    if mutant:
-        acknowledge_first()
 
     def note(event: Event) -> None:
         say(said, b"%d %b %d\n" % (event.seq, event.hash.encode(), path.stat().st_size))

@@ -1,6 +1,6 @@
 """A process that writes streams on a disk that fails, and tells what it was told is safe.
 
-    python faults.py ROOT CALL ERRNO EVERY [MUTANT]
+    python faults.py ROOT CALL ERRNO EVERY
 
 Each EVERY-th call of `os.CALL` fails with ERRNO: a `write` with half of it done, a sync so that
 the pages are lost although memory still shows them. In the end the power fails: what was not
@@ -22,11 +22,9 @@ from remora.errors import RemoraError, StreamWriteFailed
 from remora.memory.events import ContextUpdate, JobEnd
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
-from remora.trace.content.private_files import sync_data
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.line_file import LineFile
 from remora.trace.trace_folder import TraceFolder
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
@@ -150,56 +148,6 @@ class Disk:
                 os.truncate(path, min(status.st_size, self.safe.get(place, 0)))
 
 
-def acknowledge_first() -> None:
-    """A line is written when the next one comes."""
-    write, waiting = LineFile.append, dict[LineFile, tuple[bytes, ...]]()
-
-    def append(self: LineFile, *lines: bytes) -> None:
-        if self in waiting:
-            self.count -= len(waiting[self])
-            write(self, *waiting[self])
-        waiting[self] = lines
-        self.count += len(lines)
-
-    LineFile.append = append  # type: ignore[method-assign]
-
-
-def leave_halves() -> None:
-    """What a failed write left is not cut off."""
-
-    def keep(self: LineFile, reason: str) -> None:
-        raise StreamWriteFailed(reason)
-
-    LineFile._cut_back = keep  # type: ignore[method-assign]
-
-
-def sync_again() -> None:
-    """A sync that failed is tried once more."""
-
-    def sync(self: LineFile) -> None:
-        try:
-            sync_data(self._file)
-        except OSError:
-            sync_data(self._file)
-
-    LineFile._sync = sync  # type: ignore[method-assign]
-
-
-def forget_contents() -> None:
-    """Lines are synced, and the contents that they name are not."""
-
-    def sync(self: JsonlEventEmitter) -> None:
-        self._store.sync(self._stream, self._epoch)
-        self._synced = self.head.count
-
-    JsonlEventEmitter._sync = sync  # type: ignore[method-assign]
-
-
-MUTANTS: dict[str, Callable[[], None]] = {
-    f.__name__: f for f in (acknowledge_first, leave_halves, sync_again, forget_contents)
-}
-
-
 class Work:
     """Turns of an agent and its run, gone on with whatever fails."""
 
@@ -277,13 +225,11 @@ class Work:
                 self.of_run[event.seq] = event.hash
 
 
-def main(root: str, call: str, name: str, every: str, mutant: str = "") -> None:
+def main(root: str, call: str, name: str, every: str) -> None:
     disk = Disk(call, getattr(errno, name), int(every))
     work = Work(Path(root))
     TraceFolder(work.root).create()
     disk.install()
-    if mutant:
-        MUTANTS[mutant]()
     disk.armed = True
     for number in range(TURNS):
         work.attempt(work.turn, number)

@@ -16,12 +16,12 @@ from remora.trace.read.reader import open_stream, read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
-from tests.crash.faults import CALLS, IDENTITY, MUTANTS
+from tests.crash.faults import CALLS, IDENTITY
 from tests.forked_process import warm
 
 FAULTS = Path(__file__).parent / "faults.py"
 SYNCS = ("fdatasync", "fsync")
-OFTEN = {"write": 5, "fdatasync": 17, "fsync": 11, "ftruncate": 3, "rename": 5, "open": 97}
+OFTEN = {"write": 5, "fdatasync": 17}
 ERRORS = ("ENOSPC", "EIO")
 
 
@@ -35,10 +35,10 @@ class Found:
     wrong: list[str]
 
 
-def play(root: Path, call: str, error: str, every: int, mutant: str = "") -> Found:
+def play(root: Path, call: str, error: str, every: int) -> Found:
     root.mkdir()
     said, err = root / "said", root / "err"
-    words = [str(word) for word in (FAULTS, root, call, error, every, mutant) if word != ""]
+    words = [str(word) for word in (FAULTS, root, call, error, every)]
     status = warm().run(words, cwd=root, environ=os.environ, out=said, err=err)
     assert status == 0, err.read_text()
     told = json.loads(said.read_text())
@@ -90,11 +90,9 @@ def damaged(folder: TraceFolder, safe: dict[str, str]) -> list[str]:
     return wrong
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_that_fails_now_and_then(call: str, error: str, tmp_path: Path) -> None:
-    found = play(tmp_path / "project", call, error, OFTEN[call])
+@pytest.mark.parametrize("call", ["write", "fdatasync"])
+def test_a_call_that_fails_now_and_then(call: str, tmp_path: Path) -> None:
+    found = play(tmp_path / "project", call, "EIO", OFTEN[call])
     assert found.wrong == []
     assert found.fired > 0, "nothing failed"
     assert found.errors, "nobody was told"
@@ -114,17 +112,3 @@ def test_every_k_th_call(call: str, error: str, tmp_path: Path) -> None:
         safe += found.safe
     assert fired > 100
     assert safe > 100
-
-
-@pytest.mark.parametrize(
-    ("mutant", "call"),
-    [
-        ("acknowledge_first", "write"),
-        ("leave_halves", "write"),
-        ("sync_again", "fdatasync"),
-        ("forget_contents", "write"),
-    ],
-)
-def test_a_writer_that_is_wrong_is_caught(mutant: str, call: str, tmp_path: Path) -> None:
-    assert play(tmp_path / "project", call, "EIO", 7, mutant).wrong
-    assert mutant in MUTANTS

@@ -50,6 +50,15 @@ def texts(desk: Desk) -> dict[str, str]:
     return {name: (desk.root / name).read_text() for name in NAMES}
 
 
+def accepts(desk: Desk) -> None:
+    complete_journals(desk.project)
+    assert complete_journals(desk.project).outcome == "none", "once is enough"
+    expected = {name: NEW if state == "accepted" else OLD for name, state in states(desk).items()}
+    assert texts(desk) == expected
+    accept(desk.project, desk.newest, [], every=True)
+    assert texts(desk) == dict.fromkeys(NAMES, NEW)
+
+
 def branch(desk: Desk) -> None:
     """One commit for each accepted change set, in the files nothing."""
 
@@ -93,6 +102,7 @@ def retried(desk: Desk) -> None:
 
 
 CHECKS: dict[str, Callable[[Desk], None]] = {
+    "accept": accepts,
     "branch": branch,
     "revert": reverted,
     "reject": rejected,

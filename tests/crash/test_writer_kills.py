@@ -47,10 +47,9 @@ class Outcome:
 class Rounds:
     """Kills one process after another, each going on with the stream of the one before."""
 
-    def __init__(self, folder: Path, mode: str, mutant: str = "") -> None:
+    def __init__(self, folder: Path, mode: str) -> None:
         self.folder = folder
         self.mode = mode
-        self.mutant = mutant
         self.outcome = Outcome()
         self.begin_anew(0)
 
@@ -83,7 +82,7 @@ class Rounds:
     def kill_one(self, number: int, delay: float) -> int:
         """How many bytes the stream had when the process was last told that all is recorded."""
         notes, err = self.trace.root / f"notes-{number}", self.trace.root / "err"
-        words = [APPENDING, self.trace.root, notes, self.mode, number, delay, self.mutant]
+        words = [APPENDING, self.trace.root, notes, self.mode, number, delay]
         status = warm().run(
             list(map(str, words)), cwd=self.trace.root, environ=os.environ, out=err, err=err
         )
@@ -140,8 +139,3 @@ def test_a_few_kills(mode: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["single", "split", "turns"])
 def test_many_kills(mode: str, tmp_path: Path) -> None:
     check(Rounds(tmp_path, mode).play(MANY), mode)
-
-
-def test_acknowledging_before_writing_is_detected(tmp_path: Path) -> None:
-    rounds = Rounds(tmp_path, "single", mutant="acknowledges first")
-    assert any(rounds.play_one(number).lost for number in range(MANY))  # one in three is, or so

@@ -1,13 +1,7 @@
 """OTLP over HTTP: what a receiver reads from us, and what we make of its answers."""
 
-import os
-import subprocess
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 
 from remora.errors import OutsideError, UsageError
@@ -20,7 +14,6 @@ from tests.exports.conftest import everything
 from tests.exports.receiver import receiving
 
 WISH = ExportOptions(format="otel", version="1.2.3")
-PHOENIX = Path(__file__).parents[3] / ".venv-otlp" / "bin" / "phoenix"
 
 
 def sent(folder: TraceFolder, url: str, **headers: str) -> ExportCounts:
@@ -113,60 +106,3 @@ def test_headers_as_opentelemetry_spells_them() -> None:
 def test_an_answer_that_is_none_says_nothing(answer: bytes) -> None:
     with pytest.raises(ValueError, match="not a response"):
         rejected_spans(answer)
-
-
-@pytest.fixture
-def phoenix(tmp_path: Path) -> Iterator[str]:
-    """Arize Phoenix, which `make test-all` installs beside this project."""
-    if not PHOENIX.exists():
-        pytest.skip("`make test-all` installs Arize Phoenix")
-    port, grpc = "16016", "16017"
-    environ = {
-        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PHOENIX_WORKING_DIR": str(tmp_path),
-        "PHOENIX_HOST": "127.0.0.1", "PHOENIX_PORT": port, "PHOENIX_GRPC_PORT": grpc,
-        "PHOENIX_TELEMETRY_ENABLED": "false",
-    }  # fmt: skip
-    server = subprocess.Popen(
-        [PHOENIX, "serve"], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        _wait_for(url, server)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def _wait_for(url: str, server: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        assert server.poll() is None, "Phoenix ended"
-        try:
-            if httpx2.get(f"{url}/healthz").status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.5)
-    raise TimeoutError("Phoenix does not answer")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_a_receiver_of_others_understands_them(golden: TraceFolder, phoenix: str) -> None:
-    """Phoenix tells agents, models and tools apart by the conventions alone; twice is once."""
-    for _ in range(2):
-        assert sent(golden, phoenix).records == 31
-    found: list[dict[str, Any]] = []
-    until = time.monotonic() + 30
-    while len(found) < 29 and time.monotonic() < until:
-        time.sleep(0.5)
-        answer = httpx2.get(f"{phoenix}/v1/projects/default/spans", params={"limit": "100"})
-        found = answer.json()["data"] if answer.status_code == 200 else []
-    kinds: dict[str, set[str]] = {}
-    for span in found:
-        kinds.setdefault(span["name"].partition(" ")[0], set()).add(span["span_kind"])
-    assert len(found) == 31
-    assert kinds == {
-        "chat": {"LLM"}, "text_completion": {"LLM"}, "execute_tool": {"TOOL"},
-        "invoke_agent": {"AGENT"}, "invoke_workflow": {"UNKNOWN"},
-    }  # fmt: skip

@@ -1,8 +1,6 @@
 """Emitters: the same events from all of them."""
 
-import inspect
 import io
-import os
 import time
 
 import pytest
@@ -100,26 +98,3 @@ def test_appending_keeps_up_with_any_agent(folder: TraceFolder) -> None:
         writer.emit(payload, turn=1)
     assert 10_000 / (time.process_time() - start) > 4_000
     writer.close()
-
-
-def test_an_event_passes_three_objects_before_the_write(
-    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passed: list[str] = []
-    write = os.write
-
-    def noting(file: int, data: bytes) -> int:
-        frame = inspect.currentframe()
-        while frame is not None:
-            owner = frame.f_locals.get("self")
-            if type(owner).__module__.startswith("remora.") and id(owner) not in seen:
-                seen.add(id(owner))
-                passed.insert(0, type(owner).__name__)
-            frame = frame.f_back
-        return write(file, data)
-
-    seen: set[int] = set()
-    emitter = to_file(folder)
-    monkeypatch.setattr(os, "write", noting)
-    emitter.emit(TurnStart(), turn=1)
-    assert passed == ["JsonlEventEmitter", "JsonlTraceStore", "LineFile"]

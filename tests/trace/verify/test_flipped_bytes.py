@@ -1,12 +1,15 @@
 """Every change of a single byte of a stream is found."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
+from remora.errors import StreamDamaged
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, TurnStart
+from remora.trace.stream.recovery import check_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
@@ -41,6 +44,8 @@ def check(alone: VerifyTarget, content: bytes, place: int, byte: int) -> None:
     # a byte that is no line's end is told on its own line alone, unless it became one
     if content[place] != 10 and byte != 10:
         assert set(lines) == {line}
+    with alone.path.open("rb") as file, contextlib.suppress(StreamDamaged):
+        assert check_stream(file.fileno(), alone.path).torn, "a writer would go on with it"
 
 
 @pytest.mark.slow
