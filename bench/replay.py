@@ -18,9 +18,9 @@ from remora.memory.events import AgentStart, ModelRequest, ToolCalled, ToolResul
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.index.queries import TraceIndex
+from remora.trace.index.turn_filter import StreamQuery
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
-from remora.trace.read.store_queries import StreamQuery
 from remora.trace.read.turn_positions import last_turn, lines_of_turn
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity

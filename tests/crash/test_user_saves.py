@@ -95,12 +95,6 @@ def saves(desk: Desk, seed: int, times: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_the_last_save_of_the_user_is_kept(desk: Desk) -> None:
-    saves(desk, 7, 2)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("turn", range(12))
 def test_the_last_save_of_the_user_is_kept_in_any_order(turn: int, desk: Desk) -> None:
@@ -128,12 +122,6 @@ def switches(desk: Desk, times: int) -> None:
         assert (desk.root / name).read_bytes() in (committed, changed(committed))
     assert desk.git("show", f"main:{NAMES[0]}") + "\n" == BASE.format(0)
     work.looks()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_a_branch_switch_finds_the_committed_files(desk: Desk) -> None:
-    switches(desk, 2)
 
 
 @pytest.mark.slow

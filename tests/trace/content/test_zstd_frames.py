@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from remora.errors import StreamDamaged
 from remora.trace.content import zstd_frames as module
-from remora.trace.content.zstd_frames import MAGIC, FramesSource, compressed_frames
+from remora.trace.content.zstd_frames import FramesSource, compressed_frames
 
 
 class Bytes:
@@ -93,12 +93,6 @@ def test_frames_end_behind_lines_where_they_can() -> None:
     starts = FramesSource(Bytes(pack(content)), "it")._starts
     assert len(starts) > 3
     assert all(content[start - 1 : start] == b"\n" for start in starts[1:])
-
-
-def test_no_text_begins_as_a_packed_content_does() -> None:
-    assert pack(b"anything").startswith(MAGIC)
-    with pytest.raises(UnicodeDecodeError):
-        MAGIC.decode()
 
 
 def test_every_changed_byte_is_noticed_or_changes_nothing() -> None:

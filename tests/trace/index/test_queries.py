@@ -15,8 +15,8 @@ from remora.errors import NotFound, RemoraError, StreamDamaged, UsageError
 from remora.ids import is_id
 from remora.trace.index.keys import IndexKey, TraceKey, parse_key
 from remora.trace.index.queries import TraceIndex
+from remora.trace.index.turn_filter import StreamMatch, StreamQuery
 from remora.trace.read.reader import list_streams, read_events, read_lines
-from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import OF_AGENTS, laid_out

@@ -12,8 +12,7 @@ from remora.errors import UsageError
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index import turn_filter
 from remora.trace.index.turn_filter import TextSearch, parse_time
-from remora.trace.index.turn_rows import TurnRow
-from remora.trace.read.store_queries import TurnMatch
+from remora.trace.index.turn_rows import TurnMatch, TurnRow
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROW = TurnRow(

@@ -36,20 +36,6 @@ def write(store: PostgresTraceStore, lines: Sequence[bytes], stream: str = STREA
     writer.release()
 
 
-def allow_any_row(database: Database) -> None:
-    """Remove the checks of rows, as the owner of the tables can."""
-    query = """
-    ALTER TABLE streams
-        DROP CONSTRAINT IF EXISTS streams_name, DROP CONSTRAINT IF EXISTS streams_values;
-    ALTER TABLE contents DROP CONSTRAINT IF EXISTS contents_digest,
-        DROP CONSTRAINT IF EXISTS contents_size, DROP CONSTRAINT IF EXISTS contents_month;
-    ALTER TABLE events
-        DROP CONSTRAINT IF EXISTS events_seq, DROP CONSTRAINT IF EXISTS events_month;
-    DROP FUNCTION IF EXISTS keep_facts CASCADE
-    """
-    database.run(lambda connection: connection.execute(query))
-
-
 def change_line(database: Database, number: int) -> None:
     database.run(lambda connection: connection.execute(_CHANGE, [number]))
 

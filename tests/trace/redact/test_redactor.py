@@ -24,17 +24,10 @@ def redactor() -> Redactor:
 
 def test_a_placeholder_names_the_rule_and_the_secret(redactor: Redactor) -> None:
     fingerprint = hmac.digest(KEY, TOKEN.encode(), "sha256").hex()[:12]
-    assert redactor.text(f"use {TOKEN}.") == f"use <secret:github-token:{fingerprint}>."
-
-
-def test_the_same_secret_looks_the_same_everywhere(redactor: Redactor) -> None:
-    bare, url = redactor.text(TOKEN), redactor.text(f"https://me:{TOKEN}@example.org")
-    assert placeholders(bare) == placeholders(url)
-    assert len(placeholders(bare)) == 1
-
-
-def test_another_installation_has_other_fingerprints(redactor: Redactor) -> None:
-    assert Redactor(b"other").text(TOKEN) != redactor.text(TOKEN)
+    mark = f"<secret:github-token:{fingerprint}>"
+    assert redactor.text(f"use {TOKEN}.") == f"use {mark}."
+    assert mark in redactor.text(f"https://me:{TOKEN}@example.org")
+    assert mark not in Redactor(b"of another installation").text(TOKEN)
 
 
 def test_a_pattern_is_compiled_once_a_text_may_match_it() -> None:
@@ -44,11 +37,6 @@ def test_a_pattern_is_compiled_once_a_text_may_match_it() -> None:
     assert compile_pattern.cache_info().currsize == 0
     redactor.text(TOKEN)
     assert compile_pattern.cache_info().currsize > 0
-
-
-def test_every_built_in_pattern_compiles() -> None:
-    for rule in BUILTIN:
-        compile_pattern(rule.pattern)
 
 
 def test_text_without_secrets_is_returned_unchanged(redactor: Redactor) -> None:
@@ -71,11 +59,6 @@ def test_every_builtin_rule_finds_something(redactor: Redactor) -> None:
     found = {mark.split(":")[1] for mark in placeholders(redactor.text(page))}
     assert {rule.name for rule in BUILTIN} - found == set()
     assert len(found) >= 140
-
-
-def test_names_fit_a_placeholder() -> None:
-    for rule in BUILTIN:
-        assert PLACEHOLDER.fullmatch(f"<secret:{rule.name}:0123456789ab>")
 
 
 @pytest.mark.slow

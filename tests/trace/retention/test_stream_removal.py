@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from remora.errors import NotFound, StreamDamaged, StreamLocked
-from remora.trace.read.verified_reader import verified_head
+from remora.errors import NotFound, StreamLocked
 from remora.trace.retention.stream_removal import (
     compaction_lock,
     locked_stream,
@@ -16,23 +15,6 @@ from remora.trace.retention.stream_removal import (
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.conftest import AGENT, Recorder, play_run
-
-
-def test_a_sound_streams_head_is_its_writers(folder: TraceFolder) -> None:
-    _, agent = play_run(folder)
-    assert verified_head(agent.writer.path) == agent.writer.head
-    compress_stream(agent.writer.path)
-    assert verified_head(agent.writer.path) == agent.writer.head
-
-
-def test_a_torn_or_changed_stream_has_none(folder: TraceFolder) -> None:
-    _, agent = play_run(folder)
-    path = agent.writer.path
-    whole = path.read_bytes()
-    for bad in (whole[:-1], whole + b"x", whole.replace(b'"turn":2', b'"turn":1', 1)):
-        path.write_bytes(bad)
-        with pytest.raises(StreamDamaged):
-            verified_head(path)
 
 
 def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:

@@ -119,16 +119,13 @@ class TestSound:
 
 
 class TestLines:
-    @pytest.mark.parametrize(
-        ("tail", "kind"),
-        [(b"{", "torn_tail"), (b"\0" * 99, "torn_tail"), (b"nonsense\n", "torn_tail")],
-    )
-    def test_a_torn_tail(self, tail: bytes, kind: str, folder: TraceFolder) -> None:
+    @pytest.mark.parametrize("tail", [b"{", b"\0" * 99, b"nonsense\n"])
+    def test_a_torn_tail(self, tail: bytes, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         with folder.agent_stream(AGENT).open("ab") as file:
             file.write(tail)
         report = agent_report(folder)
-        assert [(p.line, p.kind) for p in report.problems] == [(agent.writer.head.count + 1, kind)]
+        assert found(folder) == {(agent.writer.head.count + 1, "torn_tail")}
         assert report.head == agent.writer.head
 
     def test_a_line_that_is_not_json(self, folder: TraceFolder) -> None:

@@ -19,7 +19,7 @@ from remora.ids import display_name
 from remora.text import clip, count
 
 if TYPE_CHECKING:
-    from remora.trace.read.store_queries import StreamMatch, StreamQuery
+    from remora.trace.index.turn_filter import StreamMatch, StreamQuery
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
@@ -96,7 +96,7 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
     """
     from remora.runs.records.name_lookup import run_named
     from remora.trace.index.queries import TraceIndex
-    from remora.trace.read.store_queries import StreamQuery
+    from remora.trace.index.turn_filter import StreamQuery
 
     folder = records_of(options)
     query = StreamQuery(
@@ -150,7 +150,7 @@ def _streams(
     streams: list[dict[str, Any]], query: "StreamQuery", *, verbose: bool
 ) -> Iterator[str]:
     from remora.cli.views.job_view import status_word
-    from remora.trace.read.store_queries import StreamQuery
+    from remora.trace.index.turn_filter import StreamQuery
 
     if not streams:
         fits = query == StreamQuery()

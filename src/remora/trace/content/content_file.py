@@ -12,7 +12,7 @@ from remora.errors import StreamDamaged
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.private_files import open_file, open_folder, open_subfolder, write_all
-from remora.trace.content.zstd_frames import MAGIC, FramesSource
+from remora.trace.content.zstd_frames import FramesSource
 from remora.workspaces.rooted_files import FILE_LIMIT
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
@@ -42,8 +42,7 @@ def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSourc
     file = open_file(digest, os.O_RDONLY, folder=folder)
     try:
         source: ByteSource = FileSource(file)
-        # older stores hold plain text, which never begins with MAGIC
-        if packs and source.pread(4, 0) == MAGIC:
+        if packs:
             source = FramesSource(source, digest)
         if source.size() > (MAX_COMPRESSED_CONTENT if packs else FILE_LIMIT):
             raise StreamDamaged(

@@ -48,10 +48,7 @@ class ObjectStore:
     """
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """Create a store for `folder`. With `packs`, objects are compressed.
-
-        Use `packs` only for text, because binary data could be mistaken for compressed data.
-        """
+        """Create a store for `folder`. With `packs`, objects are compressed."""
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
@@ -71,7 +68,7 @@ class ObjectStore:
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"content of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
-        pieces = compressed_frames(_parts(data)) if self._packs and data else (data,)
+        pieces = compressed_frames(_parts(data)) if self._packs else (data,)
         self.put_pieces(digest, pieces)
         return digest
 

@@ -19,8 +19,6 @@ from remora.trace.content.byte_source import ByteSource
 
 MAX_FRAME_CONTENT = 1 << 20
 """Maximum uncompressed bytes in one frame. A random read decompresses whole frames."""
-MAGIC = b"\x28\xb5\x2f\xfd"
-"""First bytes of all non-empty compressed data. No UTF-8 text begins with them."""
 _LEVEL = 3
 _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1
 _MIN_FRAME = 9  # bytes of the smallest zstd frame: magic, header and one block header

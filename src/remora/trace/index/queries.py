@@ -12,10 +12,9 @@ from remora.ids import NodeKey, is_id
 from remora.memory.events import Event
 from remora.trace.content.line_format import hashed_lines
 from remora.trace.index.keys import IndexKey, TraceKey, job_key, parse_key
-from remora.trace.index.turn_filter import TextSearch, TurnFilter
+from remora.trace.index.turn_filter import StreamMatch, StreamQuery, TextSearch, TurnFilter
 from remora.trace.index.turn_rows import AgentTurns, TurnRow, job_of, read_turns
 from remora.trace.read.reader import StreamInfo, list_streams, open_stream, read_events
-from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.read.verified_reader import hash_mismatch
 from remora.trace.stream.line_builder import Clock, utc_now
 from remora.trace.trace_folder import TraceFolder, stream_id

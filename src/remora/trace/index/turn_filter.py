@@ -1,4 +1,4 @@
-"""Filtering of turns by row fields, and text search in lines and blobs."""
+"""Conditions on streams and turns, and text search in lines and blobs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,12 +11,47 @@ from remora.trace.blobs import blob_references, may_contain_reference
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import complete_lines
 from remora.trace.content.objects import ObjectStore
-from remora.trace.index.turn_rows import TurnRow
-from remora.trace.read.store_queries import StreamQuery, TurnMatch
+from remora.trace.index.turn_rows import TurnMatch, TurnRow
+from remora.trace.read.reader import StreamInfo
 from remora.trace.stream.line_builder import format_timestamp
 
 _PIECE = 1 << 16
 _WINDOW = 1 << 20
+
+
+class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions on streams and turns. A condition of None matches everything.
+
+    `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` must match exactly. `node` is a
+    name or a glob, either `path:qualname` or only a qualname. `since` and `until` are RFC 3339
+    times, dates, or ages such as `90s`, `15m`, `2h`, `3d` or `1w`. `text` must occur in a recorded
+    line or blob, ignoring case.
+    """
+
+    run: str | None = None
+    node: str | None = None
+    operation: str | None = None
+    status: str | None = None
+    outcome: str | None = None
+    tool: str | None = None
+    decided_by: str | None = None
+    since: str | None = None
+    until: str | None = None
+    text: str | None = None
+
+    def of_turns(self) -> bool:
+        """Return True if the query has conditions on turns."""
+        asked = (self.outcome, self.tool, self.decided_by, self.since, self.until, self.text)
+        return any(value is not None for value in asked)
+
+
+class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A matching stream and its matching turns. `turns` is empty if the query has no conditions on
+    turns.
+    """
+
+    stream: StreamInfo
+    turns: tuple[TurnMatch, ...] = ()
 
 
 class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):

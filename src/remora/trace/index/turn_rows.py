@@ -18,8 +18,29 @@ from remora.memory.events import (
 from remora.trace.content.line_format import complete_lines
 from remora.trace.index.keys import TraceKey
 from remora.trace.read.reader import open_stream, parse_event
-from remora.trace.read.store_queries import TurnMatch
 from remora.trace.trace_folder import stream_id
+
+
+class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A matching turn.
+
+    `key` is the key of its trace entry, or None if the turn has no result. `call` is the number of
+    the result within the turn, starting at 1. `outcome` is the outcome of the result. For a turn
+    without a result, `outcome` is `error` if the turn ended with an error, and empty otherwise.
+    `ms` is the tool's duration in milliseconds. `began` and `ended` are the times of the turn's
+    first and last event.
+    """
+
+    turn: int
+    call: int
+    tool: str
+    outcome: str
+    decided_by: str
+    prompt_tokens: int | None
+    ms: int | None
+    began: str
+    ended: str
+    key: str | None = None
 
 
 class TurnRow(NamedTuple):

@@ -13,7 +13,13 @@ from remora.trace.content.line_format import Line, is_torn, iter_lines
 from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors, check_saved
+from remora.trace.verify.anchor_check import (
+    RunAnchors,
+    SignatureCheck,
+    StreamEnd,
+    check_anchors,
+    check_saved,
+)
 from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.content_check import ContentStores, ReferenceCheck
@@ -21,7 +27,6 @@ from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.origin_check import OriginCheck, ParentStreams
 from remora.trace.verify.projection_check import ProjectionCheck
 from remora.trace.verify.schema_check import SchemaCheck
-from remora.trace.verify.signature_check import SignatureCheck
 from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, StreamReport
 
 

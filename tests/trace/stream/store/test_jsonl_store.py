@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import StreamLocked, WriterReplaced
+from remora.errors import StreamLocked
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
@@ -51,18 +51,3 @@ class TestJsonlTraceStore(StoreConformance):
         assert (note.bytes, claim.head.count) == (50, 2)
         assert (self.path(folder).parent / note.quarantine).read_bytes() == lines[2][:50]
         assert stored(store) == lines[:2]
-
-    @pytest.mark.parametrize("how", ["moved", "replaced"])
-    def test_a_file_that_was_taken_away_is_noticed(
-        self, how: str, folder: TraceFolder, opens: Opens
-    ) -> None:
-        lines, store = chained(2), opens()
-        epoch = self.fill(store, lines[:1])
-        path = self.path(folder)
-        path.rename(path.with_name("elsewhere"))
-        if how == "replaced":
-            path.write_bytes(lines[0])
-        for _ in range(2):
-            with pytest.raises(WriterReplaced):
-                store.append(STREAM, epoch, 1, lines[1])
-        assert path.with_name("elsewhere").read_bytes() == lines[0]
