@@ -54,27 +54,20 @@ def copied(desk: Desk, slots: Path, **flags: Any) -> dict[str, bytes]:
     return found
 
 
-def test_what_is_not_committed_is_there_and_what_is_ignored_is_not(
+def test_what_is_not_committed_is_there_and_what_is_ignored_only_if_asked_for_and_no_secret(
     edited: Desk, tmp_path: Path
 ) -> None:
-    assert copied(edited, tmp_path / "slots") == {
+    before = copied(edited, tmp_path / "slots")
+    assert before == {
         ".gitignore": (edited.root / ".gitignore").read_bytes(),
         "pkg/__init__.py": b"",
         "pkg/_version.py": b"version = '1'\n",
         "pkg/a.py": b"a = 2\n",
         "pkg/new.py": b"new = 1\n",
     }
-
-
-@pytest.mark.parametrize("where", ["the project's file", "a flag"])
-def test_ignored_files_that_are_asked_for_are_there_but_never_secrets(
-    edited: Desk, tmp_path: Path, where: str
-) -> None:
-    flags: dict[str, Any] = {}
-    before = set(copied(edited, tmp_path / "slots"))
-    if where == "the project's file":
-        edited.write({"remora.yaml": f"workspace:\n  include: {INCLUDE}\n"})
-        before.add("remora.yaml")
-    else:
-        flags = {"workspace.include": INCLUDE}
-    assert set(copied(edited, tmp_path / "slots", **flags)) - before == {"data/cases.json"}
+    flags: dict[str, Any] = {"workspace.include": INCLUDE}
+    asked = {"data/cases.json"}
+    assert set(copied(edited, tmp_path / "slots", **flags)) - set(before) == asked
+    edited.write({"remora.yaml": f"workspace:\n  include: {INCLUDE}\n"})
+    found = set(copied(edited, tmp_path / "slots"))
+    assert found - set(before) == {*asked, "remora.yaml"}

@@ -47,15 +47,15 @@ def test_every_anchor_is_signed_and_can_be_checked(tmp_path: Path) -> None:
     assert report.signatures.checked == len(anchors)
 
 
-@pytest.mark.parametrize("other", [None, Signer(b"another key of sixteen")])
-def test_without_its_key_nothing_is_appended(other: Signer | None, tmp_path: Path) -> None:
+def test_without_its_key_nothing_is_appended(tmp_path: Path) -> None:
     desk, signer = signed_desk(tmp_path)
     run_id = desk.analyze()
     before, tree = desk.project.trace.run_stream(run_id).read_bytes(), desk.tree()
-    stranger = replace(desk.project, signer=other)
-    for decide in (accept, reject):
-        with pytest.raises(ConfigError, match=signer.name):
-            decide(stranger, run_id, [], every=True)
+    for other in (None, Signer(b"another key of sixteen")):
+        stranger = replace(desk.project, signer=other)
+        for decide in (accept, reject):
+            with pytest.raises(ConfigError, match=signer.name):
+                decide(stranger, run_id, [], every=True)
     assert desk.project.trace.run_stream(run_id).read_bytes() == before
     assert desk.tree() == tree
 

@@ -208,8 +208,11 @@ def answers(desk: Desk) -> int:
 
 
 class TestNothingIsDoneTwice:
-    def test_no_finished_turn_and_no_finished_job(self, tmp_path: Path, whole: list[Any]) -> None:
-        desk = stopped(shop(tmp_path), at("tool_result", 8))
+    @pytest.mark.parametrize("where", [("tool_result", 8), ("model_response", 1)])
+    def test_no_finished_turn_or_job_and_no_answer_that_had_come(
+        self, tmp_path: Path, whole: list[Any], where: tuple[str, int]
+    ) -> None:
+        desk = stopped(shop(tmp_path), at(*where))
         asked = answers(desk)
         model = ScriptedModel(choosing)
         desk.resume(model=model)
@@ -226,15 +229,6 @@ class TestNothingIsDoneTwice:
         (job, *_) = whole
         calls = [e for e in agent_events(desk, job.agent_id) if e.type == ToolCalled.type]
         assert [call.turn for call in calls] == list(range(1, job.turns + 1))
-
-    def test_an_answer_that_had_come_is_not_asked_for_again(
-        self, tmp_path: Path, whole: list[Any]
-    ) -> None:
-        desk = stopped(shop(tmp_path), at("model_response"))
-        model = ScriptedModel(choosing)
-        desk.resume(model=model)
-        assert came_to(desk) == whole
-        assert len(model.requests) == answers(desk) - 1
 
     def test_a_second_job_start_says_that_it_continues_and_the_end_comes_once(
         self, half: Desk

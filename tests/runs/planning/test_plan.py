@@ -295,6 +295,7 @@ class TestUnreadable:
         assert told["path"] == "a.py"
         assert "a fault in Remora: RecursionError: too deep (test_plan.py:" in told["detail"]
 
+    @pytest.mark.slow
     def test_folders_may_lie_in_folders_however_deep(self, tmp_path: Path) -> None:
         """Whoever plans tests looks at every file of the project."""
         (tmp_path / "a.py").write_text("def f(): pass\ndef g(): pass\n")

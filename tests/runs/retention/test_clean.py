@@ -79,50 +79,32 @@ def test_after_the_verdicts_the_commit_may_go_and_a_dry_run_removes_nothing(shop
     assert shop.problems() == [], "the record is whole"
 
 
-class TestAProjectThatIsGone:
-    """Its copies are found from any other project."""
-
-    @pytest.fixture
-    def other(self, tmp_path: Path) -> Desk:
-        """Another project of the same user, to clean from."""
-        desk = Desk(tmp_path, "other")
-        desk.write({"a.py": UNUSED})
-        return desk
-
-    @pytest.fixture
-    def cache(self, other: Desk, tmp_path: Path) -> Path:
-        """The copies of a project that was there once."""
-        gone = Desk(tmp_path, "gone")
-        gone.write({"a.py": UNUSED, "ruff.toml": RULES})
-        gone.analyze()
-        cache = gone.project.cache
-        assert not clean(other).removed, "while it is there nobody takes its copies"
-        gone.root.rename(tmp_path / "elsewhere")
-        return cache
-
-    def test_private_copies_of_a_removed_project_are_removed(
-        self, other: Desk, cache: Path
-    ) -> None:
-        done = clean(other)
-        assert [found.name for found in done.removed] == [str(cache)]
-        assert done.bytes > 0
-        assert not cache.exists()
-
-    def test_those_that_are_worked_in_stay(self, other: Desk, cache: Path) -> None:
-        with next((cache / "slots").glob("*.lock")).open() as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            assert clean(other).removed == ()
-        (cache / "bases" / "young").mkdir()
-        assert clean(other).removed == ()
-        assert [found.name for found in clean(other, days=1).removed] == [str(cache)]
-
-    def test_those_that_do_not_say_whose_they_are_stay(self, other: Desk, cache: Path) -> None:
-        for said in (b"", b"relative", b"/nowhere/at/all", b"\0", b"x" * 5000):
-            (cache / "root").write_bytes(said)
-            assert clean(other).removed == ()
+def test_copies_of_a_project_that_is_gone_are_removed_from_any_other_but_those_worked_in(
+    tmp_path: Path,
+) -> None:
+    other, gone = Desk(tmp_path, "other"), Desk(tmp_path, "gone")
+    other.write({"a.py": UNUSED})
+    gone.write({"a.py": UNUSED, "ruff.toml": RULES})
+    gone.analyze()
+    cache = gone.project.cache
+    assert not clean(other).removed, "while it is there nobody takes its copies"
+    gone.root.rename(tmp_path / "elsewhere")
+    whose = (cache / "root").read_bytes()
+    for said in (b"", b"relative", b"/nowhere/at/all", b"\0", b"x" * 5000, None):
         (cache / "root").unlink()
+        if said is not None:
+            (cache / "root").write_bytes(said)
+        assert clean(other).removed == (), "they do not say whose they are"
+    (cache / "root").write_bytes(whose)
+    with next((cache / "slots").glob("*.lock")).open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
         assert clean(other).removed == ()
-        assert cache.exists()
+    (cache / "bases" / "young").mkdir()
+    assert clean(other).removed == ()
+    done = clean(other, days=1)
+    assert [found.name for found in done.removed] == [str(cache)]
+    assert done.bytes > 0
+    assert not cache.exists()
 
 
 def test_clones_that_workers_no_longer_use_are_removed(tmp_path: Path) -> None:
