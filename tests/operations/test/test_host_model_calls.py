@@ -1,13 +1,19 @@
 """Calls that a model wrote are measured, and become a test if they detect faults."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.operations.test.chosen_cases import NOT_DETECTED
+from remora.operations.test.chosen_cases import NOT_DETECTED, NOTHING_SHOWN, chosen_cases
+from remora.operations.test.function_context import target_at
+from remora.operations.test.host_model_calls import written_calls
+from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.mutants import mutants
+from remora.operations.test.runner.trials import TrialResults, try_calls
+from remora.operations.test.target_function import TargetFunction
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
@@ -93,9 +99,28 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(tree: Path, plain_python: ProjectPython) -> Run:
-    host = bind(BUILT_IN.host_functions.values(), ToolTree(tree, plain_python))
+def place(tree: Path, plain_python: ProjectPython) -> ToolTree:
+    return ToolTree(tree, plain_python)
+
+
+@pytest.fixture
+def run(place: ToolTree) -> Run:
+    host = bind(BUILT_IN.host_functions.values(), place)
     return lambda name, *args: host[name](*args)
+
+
+def subject(place: ToolTree, path: str, name: str) -> TargetFunction:
+    found = target_at(place, path, name)
+    assert isinstance(found, TargetFunction)
+    return found
+
+
+def tried(place: ToolTree, path: str, name: str, codes: Iterable[str]) -> TrialResults:
+    """Try the calls of several answers in one process."""
+    function, examples = subject(place, path, name), ProjectExamples(place)
+    calls = [call for code in codes for call in written_calls(function, code, examples)]
+    faults = mutants(place.read(path), name)
+    return try_calls(place, function, calls, faults=faults)
 
 
 def files(tree: Path) -> dict[str, str]:
@@ -121,25 +146,26 @@ def test_a_test_asserts_what_was_measured(tree: Path, run: Run) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        ("parse(1 / 0)", "it does not enter the function"),
-        ("parse(str([0 for _ in iter(int, 1)]))", "it takes longer than a second"),
-        (f"parse(open({DAMAGE!r}, 'w').name)", "it has effects outside the process (open)"),
-        (f"name = open({DAMAGE!r}, 'w').name\nparse(name)", "it has effects outside the process"),
-        (f"parse(str(__import__('os').system('touch {DAMAGE}')))", "it has effects outside"),
-        ("parse('a-b-c')", "it raises ValueError, which no code of the project raises"),
-        (RANDOM, "its result differs between two runs"),
-        ("parse(exit())", "it ends the process"),
-        ("parse('a')", "trivial results: empty values, False, exceptions or !="),
-    ],
-)
+REFUSED = {
+    "parse(1 / 0)": "it does not enter the function",
+    "parse(str([0 for _ in iter(int, 1)]))": "it takes longer than a second",
+    f"parse(open({DAMAGE!r}, 'w').name)": "it has effects outside the process (open)",
+    f"name = open({DAMAGE!r}, 'w').name\nparse(name)": "it has effects outside the process",
+    f"parse(str(__import__('os').system('touch {DAMAGE}')))": "it has effects outside",
+    "parse('a-b-c')": "it raises ValueError, which no code of the project raises",
+    RANDOM: "its result differs between two runs",
+    "parse(exit())": "it ends the process",
+}
+
+
 def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
-    tree: Path, run: Run, code: str, reason: str
+    tree: Path, place: ToolTree
 ) -> None:
-    (problem,) = run("write_calls", "dates.py", "parse", code).values()
-    assert reason in problem
+    found = tried(place, "dates.py", "parse", REFUSED)
+    assert found.cases == []
+    assert len(found.problems) == len(REFUSED)
+    for (_, problem), reason in zip(found.problems, REFUSED.values(), strict=True):
+        assert reason in problem
     assert files(tree) == {"dates.py": DATES}
 
 
@@ -160,22 +186,22 @@ def test_what_cannot_be_asserted_is_refused_and_leaves_the_files_as_they_were(
         ),
         (
             "words",
-            "words('Tea,milk')",
-            ['assert [str(each) for each in words("Tea,milk")] == ["tea", "milk"]'],
+            "assert str(words('Tea,milk')[0]) == 'tea'",
+            ['assert str(words("Tea,milk")[0]) == "tea"'],
         ),
         (
             "increment",
-            "row = {'n': 1}\nincrement('n')(row)\nincrement('n', 2)(row)",
+            "row = {'n': 1}\nincrement('n', 2)(row)\nassert row == {'n': 3}",
             ['row = {"n": 1}', 'increment("n", 2)(row)', 'assert row == {"n": 3}'],
         ),
         (
             "rename",
-            "row = {'n': 1}\nrename(row, 'n', 'm')",
+            "row = {'n': 1}\nrename(row, 'n', 'm')\nassert row == {'m': 1}",
             ['row = {"n": 1}', 'rename(row, "n", "m")', 'assert row == {"m": 1}'],
         ),
         (
             "stripped",
-            f"stripped({LINE + chr(10) + LINE!r})",
+            f"text = {LINE + chr(10) + LINE!r}\nassert stripped(text) == text",
             [
                 "text = (",
                 f'    "{LINE}\\n"',
@@ -198,9 +224,9 @@ def test_what_a_model_does_with_a_result_is_asserted_if_no_literal_equals_it(
     ] == body
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_what_no_fault_changes_is_no_test(tree: Path, place: ToolTree) -> None:
+    (tree / "results.py").write_text(RESULTS)
+    codes = [
         "scale(2)\nmade = Scale(3)\nassert made.read('5') == 15",
         "made = scale(2)\nassert Scale(3).read('5') == made.read('1')",
         "made = Scale(3)\nscale(made.read('1'))\nassert made.read('5') == 15",
@@ -209,12 +235,10 @@ def test_what_a_model_does_with_a_result_is_asserted_if_no_literal_equals_it(
         "made = scale(2)\nassert made == made",
         "assert scale(2) != Word('a')",
         "assert all([scale(2), True])",
-    ],
-)
-def test_what_no_fault_changes_is_no_test(tree: Path, run: Run, code: str) -> None:
-    (tree / "results.py").write_text(RESULTS)
-    found = run("write_calls", "results.py", "scale", code)
-    assert [*found] == ["problem"], [each.read_text() for each in tree.rglob("test_*.py")]
+    ]
+    found = tried(place, "results.py", "scale", codes)
+    assert found.cases
+    assert chosen_cases(subject(place, "results.py", "scale"), found, is_first=True)[0] == []
 
 
 @pytest.mark.slow
@@ -229,6 +253,11 @@ def test_further_calls_must_detect_what_the_tests_miss(tree: Path, run: Run) -> 
     assert done["killed"] + done["left"] == done["mutants"]
     assert done["ids"] == ["test_dates.py::test_parse_with_strict_raises_value_error"]
     assert files(tree)["test_dates.py"].count("def test_") == 2
+
+
+def test_trivial_results_are_no_first_test(tree: Path, run: Run) -> None:
+    assert run("write_calls", "dates.py", "parse", "parse('a')") == {"problem": NOTHING_SHOWN}
+    assert files(tree) == {"dates.py": DATES}
 
 
 def test_a_question_shows_the_function_its_calls_and_the_faults_that_no_test_detects(

@@ -201,7 +201,7 @@ import glob, os
 
 def forge():
     (out,) = glob.glob("/tmp/remora-proving-*/out")
-    for name in ("0", "0-0", "0-late", "1", "done", "other", *map(str, range(300))):
+    for name in ("0", "0-0", "0-late", "1", "done", "other"):
         with open(f"{{out}}/{{name}}.json", "w") as file:
             file.write({forged})
 

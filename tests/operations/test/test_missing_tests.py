@@ -86,4 +86,4 @@ def test_planning_a_large_file_takes_little_time_for_each_function(tmp_path: Pat
         return time.process_time() - began
 
     seconds(50)
-    assert seconds(800) < 4 * seconds(100)
+    assert seconds(400) < 4 * seconds(60)

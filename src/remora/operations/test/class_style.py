@@ -15,8 +15,6 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _AFFIX = re.compile(r"(Test)?(\w*?)(TestCase|Tests|Test|Case)?\Z")
 
 _NUMBERED = re.compile(r"test_*[a-z]?\d+\Z")
-_GENERAL_TESTS = 10
-"""Least number of tests of a class that may be about a whole package."""
 _SET_UP = frozenset({"setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup"})
 
 
@@ -133,8 +131,6 @@ def _in_class(
     of_module = None if by_function or outer else about.get(_flat(stem))
     if of_module is None or of_module.decorator_list or _prepares(of_module, here):
         of_module = _related_class(here, outer[0] if outer else "", siblings)
-    if of_module is None:
-        of_module = _general_class(here, {*siblings, *outer})
     if of_module is not None:
         return ClassStyle(form, of_module.name, "", test)
     affixes = Counter(_affixes(one.name) for one in others)
@@ -174,18 +170,6 @@ def _related_class(
 
     best = max(here, key=relation, default=None)
     return best if best is not None and any(relation(best)) else None
-
-
-def _general_class(here: list[ast.ClassDef], names: Collection[str]) -> ast.ClassDef | None:
-    """Return the class with nearly all tests of a file, if they use several of `names`."""
-    best = max(here, key=lambda one: len(_methods(one)), default=None)
-    tests = _methods(best) if best is not None else []
-    if best is None or len(tests) < max(_GENERAL_TESTS, 0.9 * sum(len(_methods(o)) for o in here)):
-        return None
-    used = used_names(best).intersection(names)
-    numbered = sum(bool(_NUMBERED.match(test.name)) for test in tests)
-    is_free = not best.decorator_list and not _prepares(best, here) and numbered * 2 <= len(tests)
-    return best if len(used) > 1 and is_free else None
 
 
 def _prepares(one: ast.ClassDef | None, classes: Iterable[ast.ClassDef]) -> bool:

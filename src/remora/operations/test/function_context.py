@@ -1,6 +1,7 @@
 """The function under test, and the project files that contain tests."""
 
 import ast
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -8,6 +9,7 @@ from remora.code.edit.text_lines import decode
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.test.inputs.call_input import importable_names
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.insert_location import (
     InsertLocation,
@@ -16,7 +18,6 @@ from remora.operations.test.insert_location import (
     test_path,
 )
 from remora.operations.test.new_files import new_files
-from remora.operations.test.public_names import public_modules
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
 from remora.tools.tree import ToolTree
@@ -54,7 +55,7 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         tree = parse_text(decode(path, place.read(path)).body) if place.files.exists(path) else None
         return tree if isinstance(tree, ast.Module) else None
 
-    public = public_modules(subject, tree_of)
+    public = _public_modules(subject, tree_of)
     new = new_files(place, tests)
     path = test_path(subject, tests, place.files.exists, new)
     required = RequiredStyle() if tests else required_style(place, path)
@@ -80,3 +81,42 @@ def requires_annotations(place: ToolTree) -> bool:
     settings = mypy_settings(files) or {}
     refuses = settings.get("disallow_untyped_defs", settings.get("strict", False))
     return str(refuses).lower() in ("true", "1", "yes", "on")
+
+
+def _public_modules(
+    subject: TargetFunction, tree_of: Callable[[str], ast.Module | None]
+) -> list[str]:
+    """Return the packages that provide the function or its class, shortest first.
+
+    `tree_of` returns the syntax tree of a file, or None if there is no such file.
+    """
+    parts = subject.module.split(".")
+    folder = f"{subject.import_root}/" if subject.import_root else ""
+    name = subject.qualname.partition(".")[0]
+    found: list[str] = []
+    for end in range(1, len(parts)):
+        package = ".".join(parts[:end])
+        tree = tree_of(f"{folder}{'/'.join(parts[:end])}/__init__.py")
+        if tree is None:
+            continue
+        names = importable_names(tree, package, is_package=True)
+        stars = [
+            "." * one.level + (one.module or "")
+            for one in tree.body
+            if isinstance(one, ast.ImportFrom) and one.names[0].name == "*"
+        ]
+        whole = any(subject.module.endswith(star.lstrip(".")) for star in stars)
+        if (name in names and names[name].module == subject.module) or (
+            whole and _is_exported(subject.source.tree, name)
+        ):
+            found.append(package)
+    return found
+
+
+def _is_exported(tree: ast.Module, name: str) -> bool:
+    """Return True if `from module import *` imports the name."""
+    for one in tree.body:
+        match one:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                return any(isinstance(n, ast.Constant) and n.value == name for n in ast.walk(value))
+    return not name.startswith("_")

@@ -10,7 +10,7 @@ from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import names_in, with_alias
+from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft, case_drafts
 from remora.operations.test.function_context import home_of, target_at, test_files
@@ -19,7 +19,7 @@ from remora.operations.test.insert.draft_format import formatted_draft, formatte
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.known_imports import with_known_imports
+from remora.operations.test.known_imports import with_alias, with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction

@@ -13,10 +13,9 @@ from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
-from remora.operations.test.new_files import GENERIC, NewFiles, new_path, new_stems
+from remora.operations.test.new_files import NewFiles, new_path, new_stems
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
 
-_MIN_DOCSTRINGS = 5
 _MIN_DOCSTRING_SHARE = 0.9
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
@@ -193,10 +192,8 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, that imports a namesake, or that is in a folder with
-    few of the project's tests, is not taken.
+    A file that is named after another module, or that imports a namesake, is not taken.
     """
-    tests = _in_usual_folders(tests, subject.path.rpartition("/")[0])
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
         named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
@@ -217,27 +214,7 @@ def _existing_path(
         for p, text in tests.items()
         if not exists(f"{folder}/{_tested_stem(p)}.py")
     }
-    return _most_used(uses) or _file_of_package(subject, tests)
-
-
-def _in_usual_folders(tests: Mapping[str, str], module_folder: str) -> dict[str, str]:
-    """Return the test files of folders with at least a tenth of the most tests.
-
-    A folder such as `tests/shop/cart` is usual for modules in `shop/cart`.
-    """
-    folders = Counter(path.rpartition("/")[0] for path in tests)
-    (root, most), *_ = folders.most_common(1) or [("", 0)]
-    usual = {
-        folder
-        for folder, number in folders.items()
-        if number * 10 >= most or _mirrors(folder, root.partition("/")[0], module_folder)
-    }
-    return {path: text for path, text in tests.items() if path.rpartition("/")[0] in usual}
-
-
-def _mirrors(folder: str, root: str, module_folder: str) -> bool:
-    first, _, inner = folder.partition("/")
-    return first == root and bool(inner) and f"/{module_folder}".endswith(f"/{inner}")
+    return _most_used(uses)
 
 
 def _most_used(uses: Mapping[str, int]) -> str | None:
@@ -245,22 +222,6 @@ def _most_used(uses: Mapping[str, int]) -> str | None:
     best = sorted(uses, key=lambda p: uses[p])[-2:]
     is_clear = bool(best) and (len(best) == 1 or uses[best[0]] < uses[best[-1]])
     return best[-1] if is_clear and uses[best[-1]] else None
-
-
-def _file_of_package(subject: TargetFunction, tests: Mapping[str, str]) -> str | None:
-    """Return the test file of the package in which the module is.
-
-    A top-level package has one only for modules with names such as `base`.
-    """
-    parent = subject.module.rpartition(".")[0]
-    if "." not in parent and _module_stem(subject) not in GENERIC:
-        return None
-    names = (f"test_{parent.rpartition('.')[2]}.py", f"{parent.rpartition('.')[2]}_test.py")
-    named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
-    if named:
-        return named[0]
-    uses = {p: sum(each.module == parent for each in _imports(t)) for p, t in tests.items()}
-    return _most_used(uses)
 
 
 def _tested_stem(path: str) -> str:
@@ -362,7 +323,7 @@ def _docstring(around: Mapping[str, str], name: str) -> str:
     """Return the docstring of a test of `name` if nearly all other tests have a docstring."""
     tests = _functions(around)
     found = [text for one in tests for text in [ast.get_docstring(one)] if text]
-    if len(found) < max(_MIN_DOCSTRING_SHARE * len(tests), _MIN_DOCSTRINGS):
+    if not found or len(found) < _MIN_DOCSTRING_SHARE * len(tests):
         return ""
     dot = "." if sum(text.endswith(".") for text in found) * 2 > len(found) else ""
     return f'"""Test `{name}`{dot}"""'

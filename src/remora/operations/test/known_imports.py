@@ -12,15 +12,15 @@ from remora.python_text import parse
 
 
 class _Renamed(ast.NodeTransformer):
-    """Replaces the names of modules, and the attributes of modules by names."""
+    """Replaces names with others, such as `f` with `mod.f`, and attributes of modules by names."""
 
-    def __init__(self, modules: Mapping[str, str], inlined: frozenset[str]) -> None:
-        self._modules = modules
+    def __init__(self, names: Mapping[str, str], inlined: frozenset[str] = frozenset()) -> None:
+        self._names = names
         self._inlined = inlined
         self.used: set[str] = set()
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Name(self._modules.get(node.id, node.id), node.ctx)
+        return ast.Name(self._names.get(node.id, node.id), node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id in self._inlined:
@@ -33,6 +33,26 @@ class _Renamed(ast.NodeTransformer):
         body = parse(code).body  # a text alone in a module would be written as a docstring
         nodes = [one.value if isinstance(one, ast.Expr) else one for one in body]
         return "\n".join(ast.unparse(self.visit(one)) for one in nodes)
+
+    def case(self, case: Case) -> Case:
+        return replace(
+            case,
+            call=self.text(case.call),
+            setup=tuple(map(self.text, case.setup)),
+            value=self.text(case.value),
+            claims=tuple((self.text(left), self.text(text)) for left, text in case.claims),
+        )
+
+
+def _variables(case: Case) -> set[str]:
+    return {name for text in case.setup for one in parse(text).body for name in bound_names(one)}
+
+
+def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
+    """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
+    own = {n for n, one in known.items() if one.module == module and one.name == n}
+    names = {name: f"{alias}.{name}" for name in own - _variables(case)}
+    return replace(_Renamed(names).case(case), raises=names.get(case.raises, case.raises))
 
 
 def with_known_imports(case: Case, tree: ast.Module | None) -> Case:
@@ -57,18 +77,8 @@ def with_known_imports(case: Case, tree: ast.Module | None) -> Case:
     if not names and not inlined:
         return case
     change = _Renamed(names, frozenset(inlined))
-    changed = replace(
-        case,
-        call=change.text(case.call),
-        setup=tuple(map(change.text, case.setup)),
-        value=change.text(case.value),
-        claims=tuple((change.text(left), change.text(text)) for left, text in case.claims),
-    )
-    variables = {
-        name for text in case.setup for one in parse(text).body for name in bound_names(one)
-    }
-    used = change.used | {*names.values()}
-    if variables & used or len(inlined) > 1:
+    changed = change.case(case)
+    if _variables(case) & {*change.used, *names.values()} or len(inlined) > 1:
         return case
     kept = [one.statement() for one in needed if one.bound not in {*names, *inlined}]
     added = [

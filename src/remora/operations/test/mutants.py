@@ -14,7 +14,6 @@ from remora.code.syntax.source import Source, Unreadable, parse_text, read_sourc
 MAX_MUTANTS = 20
 CONDITION, CALL = "condition", "call"
 """Kinds of faults: negated conditions, and removed calls and `del`."""
-IGNORED = "the argument {} was ignored"
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -109,27 +108,14 @@ def probe(source: bytes, qualname: str) -> str:
 
     Return an empty string if the function does not exist.
     """
-
-    def change(function: FunctionNode) -> FunctionNode:
-        call = ast.Call(ast.Name(PROBE), [], [])
-        function.body = [ast.Expr(call), *_without_docstring(function)]
-        return function
-
-    return changed_function(source, qualname, change)
-
-
-def changed_function(
-    source: bytes, qualname: str, change: Callable[[FunctionNode], FunctionNode]
-) -> str:
-    """Return the source of a function after a change of its copy, within its classes.
-
-    Return an empty string if the function does not exist.
-    """
     read = read_source("", source)
     found = function_named(read.tree, qualname) if isinstance(read, Source) else None
     if found is None or not isinstance(read, Source):
         return ""
-    return _File(read, found, qualname).alone(change(copy.deepcopy(found)))
+    reporting = copy.deepcopy(found)
+    call = ast.Expr(ast.Call(ast.Name(PROBE), [], []))
+    reporting.body = [call, *_without_docstring(reporting)]
+    return _File(read, found, qualname).alone(reporting)
 
 
 class _File:
@@ -254,7 +240,7 @@ def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
 def _ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, _Change]]:
     for name, default in default_values(function.args):
         if _is_literal(default):
-            yield "option", IGNORED.format(name), _assign_first(name, default)
+            yield "option", f"the argument {name} was ignored", _assign_first(name, default)
 
 
 def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:

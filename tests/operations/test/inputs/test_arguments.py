@@ -155,7 +155,7 @@ def test_what_it_is_imported_as(path: str, expected: tuple[str, str]) -> None:
 
 def test_examples_that_show_a_value_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(
-        "With `import shop as s`:\n\n>>> s.Cart('Eve').total()\n0\n"
+        ">>> import shop as s\n>>> s.Cart('Eve').total()\n0\n"
         ">>> s.pay(1)\n>>> iter = s.Cart('Ann')\n>>> iter.total()\n0\n>>> iter.total(tax=1)\n0\n"
     )
     (tmp_path / "shop.py").write_text("")

@@ -16,7 +16,7 @@ from remora.operations.test.insert.added_tests import (
     merge_added_tests,
     with_tests,
 )
-from remora.operations.test.insert.removed_tests import remove_added_tests
+from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert_location import InsertLocation, import_form, locate_test
 from remora.operations.test.new_files import NewFiles
 from remora.operations.test.source_blocks import with_block
@@ -81,12 +81,6 @@ class TestPlace:
             folders=["src/tests"],
         )
 
-    def test_a_folder_with_few_tests_counts_if_it_mirrors_the_one_of_the_module(self) -> None:
-        many = {f"tests/test_{number}.py": "" for number in range(11)}
-        for folder, path in (("io", "tests/io/test_base.py"), ("old", "tests/test_io_base.py")):
-            tests = {**many, f"tests/{folder}/test_base.py": "import pkg.io.base\n"}
-            home(path, tests, "pkg/io/base.py")
-
     def test_imports_within_a_text_do_not_count(self) -> None:
         tests = {"tests/test_a.py": 'X = """\nfrom pkg.mod import f\n"""\n', "tests/test_b.py": ""}
         home("tests/test_mod.py", tests)
@@ -96,9 +90,6 @@ class TestPlace:
         tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
         home("tests/test_io_base.py", tests, "pkg/io/base.py")
         home("tests/test_io_base.py", {**tests, "tests/test_io_base.py": ""}, "pkg/io/base.py")
-
-    def test_the_file_of_the_package(self) -> None:
-        home("tests/test_io.py", {"tests/test_io.py": "", "tests/test_a.py": ""}, "pkg/io/base.py")
 
     def test_a_new_one_beside_the_others(self) -> None:
         made = home(
@@ -238,18 +229,6 @@ def test_functions_of_a_module_share_a_class_with_the_base_of_its_neighbours() -
     assert (found.owner, found.base, found.base_import) == ("HebrewTests", "CalTestCase", None)
     found = class_style([text], text, "to_civil", ["to_civil", "mayan"], "hebrew")
     assert found.owner == "ToCivilTests", "this file has a class for each function"
-
-
-def test_the_class_with_nearly_all_tests_of_a_package() -> None:
-    tests = "".join(
-        f"    def test_{w}(self):\n        self.assertEqual({w}(1), 2)\n\n" for w in "abcdefghij"
-    )
-    text = f"from unittest import TestCase\n\n\nclass ShopTests(TestCase):\n{tests}"
-    text += (
-        "\n\nclass XmlTests(TestCase):\n    def test_xml(self):\n        self.assertTrue(xml())\n"
-    )
-    assert class_style([text], text, "sale", ["sale", "a", "b"], "cart").owner == "ShopTests"
-    assert class_style([text], text, "sale", ["sale", "a"], "cart").owner == "CartTests"
 
 
 def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:

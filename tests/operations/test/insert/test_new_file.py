@@ -8,8 +8,8 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.host_write import write_test
 from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
-from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 

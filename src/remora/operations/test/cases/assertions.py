@@ -5,13 +5,10 @@ import io
 import math
 import re
 import tokenize
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
-from remora.code.edit.import_edits import Imported
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
@@ -224,43 +221,3 @@ def _requoted(literal: str, quote: str) -> str:
         and "'" not in body
     )
     return f"{prefix}{quote}{body}{quote}" if plain else literal
-
-
-class _Attribute(ast.NodeTransformer):
-    """Replaces names with attributes of a module."""
-
-    def __init__(self, names: frozenset[str], alias: str) -> None:
-        self._names = names
-        self._alias = alias
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id not in self._names:
-            return node
-        return ast.Attribute(ast.Name(self._alias), node.id)
-
-
-def with_alias(case: Case, alias: str, known: Mapping[str, Imported], module: str) -> Case:
-    """Return the case with names of a module as attributes of `alias`, as in `mi.chunked(...)`."""
-    variables = {name for each in case.setup for name in bound_names(parse(each).body[0])}
-    names = frozenset(
-        n for n, one in known.items() if one.module == module and one.name == n
-    ).difference(variables)
-    change = _Attribute(names, alias)
-
-    def changed(text: str) -> str:
-        if not text:
-            return text
-        try:
-            tree: ast.AST = parse(text, "eval")
-        except SyntaxError:
-            tree = parse(text)
-        return ast.unparse(change.visit(tree))
-
-    return replace(
-        case,
-        call=changed(case.call),
-        setup=tuple(map(changed, case.setup)),
-        value=changed(case.value),
-        claims=tuple((changed(left), changed(text)) for left, text in case.claims),
-        raises=f"{alias}.{case.raises}" if case.raises in names else case.raises,
-    )

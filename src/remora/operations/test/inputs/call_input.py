@@ -16,7 +16,7 @@ SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test", "wr
 
 A `writer` is a model that was asked for calls.
 """
-ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare
+ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare | ast.Name
 """Kinds of expressions whose values a test asserts. Only models write others than calls."""
 _BUILTINS = frozenset(dir(builtins))
 

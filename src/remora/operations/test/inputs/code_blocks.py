@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
-from remora.python_text import parse
 
 _PARSER = doctest.DocTestParser()
 _FENCE = re.compile(
@@ -22,8 +21,6 @@ _DIRECTIVE = re.compile(
     re.MULTILINE,
 )
 
-_ASSUMED = re.compile(r"(?<!`)``?(import [\w.]+ as \w+)``?(?!`)")
-"""An import that documentation tells its readers to assume."""
 _CHANGING = frozenset(
     {"print", "pprint", "next", "pop", "popitem", "popleft", "setdefault", "add", "append", "send"}
 )
@@ -46,8 +43,6 @@ def code_in(text: str) -> list[ast.stmt]:
                 tree = parse_text(code)
                 if isinstance(tree, ast.Module):
                     found.append((match.start(), tree.body))
-    for match in _ASSUMED.finditer(text):
-        found.append((match.start(), parse(match[1]).body))
     return [one for _, body in sorted(found, key=lambda each: each[0]) for one in body]
 
 

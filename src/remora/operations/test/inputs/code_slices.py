@@ -136,9 +136,9 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute() as function)):
             return root_name(function) in names
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=args)):
+        case ast.Expr(value=ast.Call(func=function, args=args)):
             roots = {root_name(each) for each in args}
-            return name not in DISPLAYS and bool(roots & names)
+            return root_name(function) not in DISPLAYS and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(
                 isinstance(each, ast.Attribute | ast.Subscript) and root_name(each) in names

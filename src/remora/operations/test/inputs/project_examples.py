@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.code.edit.import_edits import Imported
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
@@ -24,6 +24,7 @@ from remora.operations.test.inputs.shown_values import Wanted
 from remora.operations.test.inputs.type_check import contradicts
 from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
@@ -69,11 +70,17 @@ def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
     Such an object is a module or a built-in type; for a method with a common name, it is anything
     that is not made by the class.
     """
+    root = re.split(r"\W", call.call, maxsplit=1)[0]
+    if "." not in subject.qualname:
+        imports = (one for each in call.imports for one in imported_names(parse(each)))
+        given = [one for one in imports if one.bound == root]
+        names = [*filter(None, (given[0].module, given[0].name))] if given else ["?"]
+        module = ".".join(names[:-1] if names[1:] == [subject.function.name] else names)
+        return f"{subject.module}.".startswith(f"{module}.")
     if subject.owner is None or call.source == "docstring":
         return True
     if subject.owner.name in " ".join((call.call, *call.setup)):
         return True
-    root = re.split(r"\W", call.call, maxsplit=1)[0]
     is_foreign = not root or hasattr(builtins, root) or root in sys.stdlib_module_names
     return not is_foreign and subject.function.name not in COMMON_NAMES
 

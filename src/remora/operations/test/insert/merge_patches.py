@@ -1,12 +1,18 @@
 """Merging of change sets that add tests to the same file, and removal of the added tests."""
 
+import ast
+from codecs import BOM_UTF8
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.operations.test.insert.added_tests import merge_added_tests
-from remora.operations.test.insert.removed_tests import remove_added_tests
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.assertions import names_in
+from remora.operations.test.insert.added_tests import added_tests, merge_added_tests
+from remora.operations.test.source_blocks import first_line, tests_of, without_tests
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
@@ -45,3 +51,87 @@ def remove_own_tests(_root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
     if left is None:
         return patch
     return msgspec.structs.replace(patch, base=ours, theirs=left or None, restores=False)
+
+
+def remove_added_tests(
+    path: str, before: bytes | None, after: bytes | None, ours: bytes
+) -> bytes | None:
+    """Return `ours` without the tests added by a change and the imports that only these tests need.
+
+    Return empty bytes if the change created the file and only imports are left. Return None if the
+    change did more than add tests, or if any of the tests was edited afterwards.
+    """
+    names = added_tests(path, before, after)
+    if isinstance(names, str) or b"\r" in ours or ours.startswith(BOM_UTF8):
+        return None
+    try:
+        texts = [(each or b"").decode() for each in (before, after, ours)]
+    except UnicodeDecodeError:
+        return None
+    trees = [parse_text(text) for text in texts]
+    old, new, mine = (tree if isinstance(tree, ast.Module) else None for tree in trees)
+    if old is None or new is None or mine is None:
+        return None
+    lines = texts[2].split("\n")
+    added = {_source(texts[1].split("\n"), one) for one in _tests(new, names)}
+    found = [one for one in _tests(mine, names) if _source(lines, one) in added]
+    if len(found) != len(names):
+        return None
+    left = without_tests(mine, names)
+    left = left[1:] if before is None and ast.get_docstring(mine) is not None else left
+    code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
+    used = names_in(code)
+    needless = {one for one in imported_names(new) if one.bound not in used}
+    needless -= set(imported_names(old))
+    kept = {one.name for one in left if isinstance(one, ast.ClassDef)}
+    emptied = [one for one in mine.body if isinstance(one, ast.ClassDef) and one.name not in kept]
+    within = {id(each) for one in emptied for each in one.body}
+    _cut(lines, [*emptied, *(one for one in found if id(one) not in within)])
+    header = texts[1].split("\n") if before is None else []
+    if not code and not any("#" in line for line in lines if line not in header):
+        return b"" if before is None else None
+    for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
+        if not any(_share_line(statement, other) for other in left if other is not statement):
+            _drop(lines, statement, needless)
+    return ("\n".join(lines).strip("\n") + "\n").encode()
+
+
+_IMPORTS = ast.Import | ast.ImportFrom
+
+
+def _tests(tree: ast.Module, names: list[str]) -> list[ast.FunctionDef]:
+    found = tests_of(tree)
+    return [found[name] for name in names if name in found]
+
+
+def _source(lines: list[str], test: ast.FunctionDef) -> str:
+    return "\n".join(lines[first_line(test) - 1 : test.end_lineno])
+
+
+def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
+    """Return True if the statements share a line, as in `import a; B = 1`."""
+    return one.lineno <= (other.end_lineno or 0) and other.lineno <= (one.end_lineno or 0)
+
+
+def _cut(lines: list[str], tests: Sequence[ast.FunctionDef | ast.ClassDef]) -> None:
+    """Remove the tests and the blank lines before each of them."""
+    for one in sorted(tests, key=first_line, reverse=True):
+        first = first_line(one) - 1
+        while first and not lines[first - 1].strip():
+            first -= 1
+        del lines[first : one.end_lineno]
+
+
+def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> None:
+    """Remove the names in `needless` from an import statement.
+
+    A statement with a comment is left unchanged.
+    """
+    assert isinstance(statement, _IMPORTS)
+    first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
+    alone = imported_names(ast.Module(body=[statement], type_ignores=[]))
+    kept = [alias for alias, one in zip(statement.names, alone, strict=True) if one not in needless]
+    if len(kept) == len(statement.names) or any("#" in line for line in lines[first:last]):
+        return
+    statement.names = kept
+    lines[first:last] = [ast.unparse(statement)] if kept else []

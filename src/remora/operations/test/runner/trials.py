@@ -85,7 +85,7 @@ def try_calls(
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
     usable = _cases(place, subject, calls, seen)
     cases = _without_repeats(usable)
-    killed = _killed(place, subject, cases, runs[0], faults)
+    killed = _killed(subject, cases, runs[0], faults)
     used = {number for number, _ in usable}
     problems = [
         (call.call, _problem(results))
@@ -110,7 +110,6 @@ def _outcome(result: Mapping[str, Any] | None) -> tuple[object, ...]:
 
 
 def _killed(
-    place: ToolTree,
     subject: TargetFunction,
     cases: Sequence[tuple[int, Case]],
     results: Results,
@@ -118,8 +117,6 @@ def _killed(
 ) -> list[frozenset[int]]:
     """Return the mutants that change each case. `cases` contains the number of each call."""
     changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
-    if cases and faults and all(numbers is None for numbers in changed):
-        return _killed_in_files(place, subject, [case for _, case in cases], faults)
     ends = [results.ends_with_mutant(0, fault) for fault in range(len(faults))]
     return [
         frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
@@ -140,35 +137,6 @@ def _is_evidence(subject: TargetFunction, case: Case, ends: Set[str]) -> bool:
     if case.source != "writer" or is_call_of(subject.function.name, made):
         return True
     return "value" in ends or ("raised" in ends and not isinstance(made, ast.Compare))
-
-
-def _killed_in_files(
-    place: ToolTree, subject: TargetFunction, cases: Sequence[Case], faults: Sequence[Mutant]
-) -> list[frozenset[int]]:
-    """Return the mutants that change each case, where the module is imported for each mutant.
-
-    This is slower. It is needed if a decorator compiles the function again.
-    """
-    plain = _order(place, subject, cases, _MUTANT_CALLS_S, 1)
-    orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
-    results = run_in_child(place, [subject.import_root], orders)
-
-    def changes(number: int, case: Case) -> dict[int, str]:
-        """Return how a changed case ends, by mutant."""
-        found = {fault: results.of(fault, number) for fault in range(len(faults))}
-        made = {n: case_of(case, [r], lambda *_: True, "\0") for n, r in found.items() if r}
-        before = case.value, case.claims, case.raises
-        return {
-            n: str((found[n] or {})["how"])
-            for n, each in made.items()
-            if not each or (each.value, each.claims, each.raises) != before
-        }
-
-    changed = [changes(number, case) for number, case in enumerate(cases)]
-    return [
-        frozenset(ends if _is_evidence(subject, case, {*ends.values()}) else ())
-        for case, ends in zip(cases, changed, strict=True)
-    ]
 
 
 def _cases(
