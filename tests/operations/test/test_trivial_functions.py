@@ -22,17 +22,10 @@ class Counters:
     table = {"a": 1}
 
     def __init__(self): self.seen = []
-    def item(self, name):
-        if name in self.seen: return self.seen[name]
-        else: raise KeyError(name)
     def get_seen(self): return self.seen
     def set_seen(self, seen):
         '''Set.'''
         self.seen = seen
-        return self
-    def set_size(self, size):
-        if isinstance(size, int): self.size = size
-        else: raise TypeError(size)
         return self
     def is_open(self): return self.seen is not None
     def value(self, key): return self.table[key] * 2
@@ -53,9 +46,7 @@ def subject(name: str) -> TargetFunction:
         ("passes_on", DELEGATES),
         ("parse", DELEGATES),
         ("Counters.get_seen", CONSTANT),
-        ("Counters.item", CONSTANT),
         ("Counters.set_seen", CONSTANT),
-        ("Counters.set_size", CONSTANT),
         ("Counters.is_open", CONSTANT),
         ("Counters.add", DELEGATES),
         ("changes", ""),

@@ -3,12 +3,17 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.word_forms import stem
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ENDINGS = (
+    "ations", "ation", "ers", "ors", "er", "or", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y",
+)  # fmt: skip
+_LEAST = 3
+"""Characters of the shortest stem."""
 _SAY_NOTHING = frozenset(
     (
         *("a", "an", "the", "this", "that", "these", "its", "it", "is", "are", "be", "of", "for"),
@@ -27,9 +32,9 @@ def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
 
     The names are those of the definition, its class, its parameters and its annotations.
     """
-    known = {stem(word, derived=True) for name in _names(found) for word in _words(name)}
-    said = {stem(word, derived=True) for word in _words(summary) if word not in _SAY_NOTHING}
-    return said - {stem(word, derived=True) for word in _SAY_NOTHING} <= known
+    known = {_stem(word) for name in _names(found) for word in _words(name)}
+    said = {_stem(word) for word in _words(summary) if word not in _SAY_NOTHING}
+    return said - {_stem(word) for word in _SAY_NOTHING} <= known
 
 
 def _names(found: DocumentedNode) -> Iterator[str]:
@@ -47,3 +52,17 @@ def _names(found: DocumentedNode) -> Iterator[str]:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(_CAMEL.sub(" ", text).lower())
+
+
+@cache
+def _stem(word: str) -> str:
+    """Return a word without its ending: "decodes", "decoding" and "decoder" are the same word."""
+    endings = (each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= _LEAST)
+    ending = next(endings, "")
+    if not ending or word.endswith("ss"):
+        return word
+    short = word[: -len(ending)]
+    if short[-1] in "ey" and len(short) > _LEAST:  # "copying" and "copy", "seeing" and "see"
+        return short[:-1]
+    is_doubled = short[-1] == short[-2] and short[-1] not in "ls"
+    return short[:-1] if is_doubled else short

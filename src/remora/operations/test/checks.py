@@ -1,6 +1,5 @@
 """Checks that a change set only adds tests, and that they pass and detect faults."""
 
-import re
 from functools import partial
 
 import msgspec
@@ -25,19 +24,12 @@ def test_only_adds(submission: Submission) -> str:
     """Check that the change set only adds tests, with their imports, to a single test file.
 
     A new file may come with an `__init__.py` without code.
-    Tests of one function have names that begin like the first.
     """
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
-    if len(_functions(submission)) > 1:
-        most = _MAX_TESTS * len(_functions(submission))
-        return "" if len(found) <= most else f"there are {len(found)} new tests (maximum {most})"
-    first = re.sub(r"(_with(out)?_\w+|_\d+)\Z", "", found[0])
-    further = r"(_more_cases|_examples)?(_(with|without|raises)_\w+|_raises|_\d+)?"
-    related = re.compile(re.escape(first) + further)
-    rest = [name for name in found if not related.fullmatch(name)]
-    return "" if len(found) <= _MAX_TESTS and not rest else f"there are {len(found)} new tests"
+    most = _MAX_TESTS * len(_functions(submission))
+    return "" if len(found) <= most else f"there are {len(found)} new tests (maximum {most})"
 
 
 def test_findings(submission: Submission) -> str:
@@ -115,8 +107,8 @@ def _groups(submission: Submission) -> dict[str, list[str]] | str:
     """Return the pytest ids of the new tests by the function that they mention, or an error."""
     ids = _new_tests(submission)
     nodes = _functions(submission)
-    if isinstance(ids, str) or len(nodes) == 1:
-        return ids if isinstance(ids, str) else {nodes[0]: ids}
+    if isinstance(ids, str):
+        return ids
     ((path, (_, after)),) = _without_package(submission).items()
     by_name = {each.partition("::")[2].replace("::", "."): each for each in ids}
     found = tests_by_function(after or b"", [*by_name], nodes, path)

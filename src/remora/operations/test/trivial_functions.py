@@ -17,8 +17,6 @@ def why_trivial(subject: TargetFunction) -> str:
     The reason is `CONSTANT` or `DELEGATES`.
     """
     function = subject.function
-    if _is_setter(function):
-        return CONSTANT
     body = [one for one in function.body if not _is_without_result(one)]
     own = {"self", "cls", "super", *_parameters(function), *_own_names(subject.source.tree)}
     kinds = {_kind_of(one, own) for one in body}
@@ -40,20 +38,6 @@ def _is_without_result(one: ast.stmt) -> bool:
     return False
 
 
-def _is_setter(function: FunctionNode) -> bool:
-    """Return True if the method only checks its arguments and keeps them as attributes."""
-    stores = 0
-    for one in (part for each in function.body for part in ast.walk(each)):
-        match one:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=ast.Name()):
-                stores += 1
-            case ast.Return(value=None | ast.Name(id="self")) | ast.Raise() | ast.If():
-                pass
-            case ast.stmt() if not _is_without_result(one):
-                return False
-    return stores > 0
-
-
 def _kind_of(one: ast.stmt, own: set[str]) -> str:
     """Return the kind of a statement: `CONSTANT`, `DELEGATES` or, for others, an empty string."""
     match one:
@@ -65,10 +49,6 @@ def _kind_of(one: ast.stmt, own: set[str]) -> str:
             return _kind_of_value(value, own)
         case ast.Return(value=ast.expr() as value) | ast.Expr(value=value):
             return _kind_of_value(value, own)
-        case ast.If(test=ast.Compare(ops=[ast.In() | ast.NotIn()]), body=[first], orelse=rest):
-            parts = [each for each in (first, *rest) if not isinstance(each, ast.Raise)]
-            kinds = {_kind_of(each, own) for each in parts}
-            return CONSTANT if len(parts) <= len(rest) and kinds <= {CONSTANT} else ""
     return ""
 
 

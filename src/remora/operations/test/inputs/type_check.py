@@ -26,8 +26,6 @@ _PROTOCOL_NAMES = frozenset(
 )
 """Names that allow more types than their entry in `_ALIASES`."""
 _DEEPEST = 4
-_AMOUNT = re.compile(r"(\w*_)?(count|len|length|size|width|height|weekday|age)")
-"""Names of functions whose results are not below zero."""
 _PREDICATE = re.compile(r"(is|has|can|should)_")
 
 
@@ -57,14 +55,12 @@ def _passes_other_type(subject: TargetFunction, call: ast.Call) -> bool:
 def contradicts_return(subject: TargetFunction, value: str) -> bool:
     """Return True if a result contradicts the return annotation or the function's name.
 
-    The result of `is_valid`, for example, must be a bool, and that of `weekday` is not below zero.
+    The result of `is_valid`, for example, must be a bool.
     """
     try:
         result = literal(value)
     except (ValueError, TypeError, SyntaxError):
         return False
-    if isinstance(result, int | float) and result < 0 and _AMOUNT.fullmatch(subject.function.name):
-        return True
     returns = subject.function.returns
     if returns is None:
         name = subject.function.name
