@@ -1,7 +1,6 @@
 """One agent on one node of a tiny project, written to a real stream and checked each time."""
 
 import asyncio
-import os
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,14 +21,12 @@ from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolCall
-from remora.config.user_folders import UserFolders
 from remora.errors import ModelError
 from remora.files.project_files import project_files
 from remora.ids import agent_id, node_key
 from remora.memory.events import Event, Payload, payload
 from remora.memory.projection import replay
 from remora.models.client.retry_policy import RequestLimits
-from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
@@ -46,7 +43,10 @@ from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
+from tests.models.conftest import weights_cache
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
+
+__all__ = ["weights_cache"]
 
 RUN = "run-1"
 REDACT = Redactor(key=bytes(32))
@@ -254,15 +254,6 @@ def theatre(tmp_path: Path, loop: asyncio.Runner) -> Theatre:
 def lint() -> Agent:
     """The built-in lint agent."""
     return load_agent(STEP_LINT.folder, OPERATIONS, builtin=True)
-
-
-@pytest.fixture(scope="session")
-def weights_cache() -> Path:
-    """The user's cache with whole weights in it; fetched the way a user fetches them."""
-    cache = UserFolders.from_environ(os.environ).cache
-    if not weights.check(cache).ok:
-        weights.pull(cache)
-    return cache
 
 
 @pytest.fixture

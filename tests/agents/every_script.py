@@ -48,8 +48,11 @@ CANDIDATES = """
     {"result": len(actions), "summary": "", "outcome": "success", "candidate_actions": actions}
     """
 ACT = """
+    import random, time
     from remora.pym import Input, external
     word: str = Input("word")
+    packet: dict = Input("packet")
+    options: dict = Input("options")
     target: dict = Input("target")
     @external
     def read_text(path: str) -> str: ...
@@ -58,7 +61,8 @@ ACT = """
     line = target["last"]
     text = read_text(target["path"]).split("\\n")[line - 1]
     edit_text(target["path"], line, text, f"    return '{word}'")
-    {"line": line, "was": text, "b": b"\\xff", "big": 2 ** 200}
+    {"line": line, "was": text, "b": b"\\xff", "big": 2 ** 200, "half": ["\\ud800", float("nan")],
+     "turn": [packet["turn"], options["open"]], "now": [random.random(), time.time()]}
     """
 TOLD = """
     from typing import Any

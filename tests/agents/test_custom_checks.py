@@ -7,7 +7,7 @@ import pytest
 from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.submission import Submission
-from remora.pym import load_source
+from remora.pym import Limits, load_source
 from tests.agents.conftest import a_job, of_job
 
 INPUT = "from remora.pym import Input, external\n"
@@ -81,7 +81,10 @@ def test_any_other_value_is_not_a_pass(value: str) -> None:
         ("'x' * 5_000_000\n", "the result is"),
     ],
 )  # fmt: skip
-def test_a_failing_check_script_is_not_a_pass(source: str, words: str) -> None:
+def test_a_failing_check_script_is_not_a_pass(
+    source: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.agents.verification.Limits", lambda: Limits(duration_s=0.5))
     assert words in said(source)
 
 

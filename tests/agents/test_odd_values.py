@@ -55,13 +55,21 @@ def same(one: Any, other: Any) -> bool:
     return bool(encode_value(one) == encode_value(other))
 
 
-def test_a_bare_value_comes_back_as_it_was(theatre: Theatre) -> None:
+def test_a_bare_value_comes_back_as_it_was_and_is_shown_in_marked_forms(theatre: Theatre) -> None:
     played = theatre.play(Play(agent=theatre.tool(ODD + "odd"), answers=[ACT, SUBMIT]))
     found = result(played)
     assert found.outcome == "success"
     assert same(decode_value(found.raw_output), odd())
     assert same(decode_value(found.parsed_output), odd())
     assert math.isnan(decode_value(found.raw_output)["nan"])
+    outputs = RawOutputs(played.folder.blobs)
+    for event in played.events:
+        outputs.add(event.turn, event)
+    shown, total = outputs.lines(1, 1, 5)
+    assert shown == raw_text(encode_value(odd())).split("\n")[:5]
+    assert total > 1_000
+    told = "\n".join(transcript(played.events))
+    assert '{"nan":{"$float":"nan"},"inf":[{"$float":"inf"},{"$float":"-inf"}]' in told
 
 
 def test_the_contracts_own_fields_may_hold_anything(theatre: Theatre) -> None:
@@ -122,18 +130,6 @@ def test_a_candidates_script_may_offer_anything(theatre: Theatre) -> None:
     played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT], max_turns=2))
     assert "agent_error" not in played.types
     assert [call.tool for call in played.payloads(ToolCalled)][:1] == ["act"]
-
-
-def test_recall_and_transcript_show_the_marked_forms(theatre: Theatre) -> None:
-    played = theatre.play(Play(agent=theatre.tool(ODD + "odd"), answers=[ACT, SUBMIT]))
-    outputs = RawOutputs(played.folder.blobs)
-    for event in played.events:
-        outputs.add(event.turn, event)
-    shown, total = outputs.lines(1, 1, 5)
-    assert shown == raw_text(encode_value(odd())).split("\n")[:5]
-    assert total > 1_000
-    told = "\n".join(transcript(played.events))
-    assert '{"nan":{"$float":"nan"},"inf":[{"$float":"inf"},{"$float":"-inf"}]' in told
 
 
 def test_a_summarizers_script_sees_the_marked_forms(theatre: Theatre) -> None:

@@ -40,13 +40,6 @@ class TestWatch:
             packet = now
         return found
 
-    def test_the_third_of_the_same_is_too_many(self) -> None:
-        same = [{"summary": "s", "changed": True} for _ in range(3)]
-        assert self.endings(*same) == [None, None, "repeated_call"]
-
-    def test_the_fourth_idle_turn_is_too_many(self) -> None:
-        assert self.endings({}, {}, {}, {}) == [None, None, None, "no_progress"]
-
     @pytest.mark.parametrize(
         "progress",
         [{"changed": True}, {"update_knowledge": {"k": 1}}, {"diagnostics": ("one",)}],
@@ -58,12 +51,6 @@ class TestWatch:
     def test_learning_a_known_fact_is_not_progress(self) -> None:
         turns = [{"update_knowledge": {"k": 1}} for _ in range(5)]
         assert self.endings(*turns)[-1] == "no_progress"
-
-    def test_two_bad_calls_in_a_row_are_too_many(self) -> None:
-        watch = StopRules()
-        assert watch.bad_call() is False
-        watch.good_call()
-        assert [watch.bad_call(), watch.bad_call()] == [False, True]
 
 
 class TestTally:
@@ -219,7 +206,7 @@ class TestSummarizers:
         assert packet.knowledge["seen"].value == [1, 2, 3]
 
 
-class TargetFunction:
+class TestTarget:
     def test_the_target_moves_with_its_lines(self) -> None:
         job = a_job("f", "own")
         before = locate_target(job, SOURCE.encode(), None)

@@ -1,12 +1,14 @@
 """Runs with a model server that is replaced."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Remora, git, write
-from tests.load_server import load_server
+from tests.openai_server import Handler, answer, openai_server, send_json
 
 FUNCTIONS = "".join(
     f"\n\ndef part_{number}(items, count=1):\n    return items[count:] * {number}\n"
@@ -16,16 +18,21 @@ FILES = {"parts.py": FUNCTIONS.lstrip(), "pyproject.toml": '[project]\nname = "p
 ANALYZE = ("analyze", "-o", "docstring", "--json")
 
 
+def written(handler: Handler, _request: dict[str, Any], _number: int) -> None:
+    time.sleep(0.1)
+    send_json(handler, answer(text="written"))
+
+
 @pytest.mark.slow
 def test_a_run_is_resumed_with_another_address(poor: Remora, tmp_path: Path) -> None:
     root = write(tmp_path / "parts", FILES)
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "parts")
-    with load_server(0.5) as first, load_server(0.02) as second:
+    with openai_server(written) as first, openai_server(written) as second:
         user = replace(poor, environ={"REMORA_MODEL__BASE_URL": first.address})
         process = user.start(*ANALYZE, cwd=root)
-        while not first.chats:
+        while not first.requests:
             assert process.poll() is None
         process.kill()
         process.communicate()

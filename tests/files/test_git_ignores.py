@@ -92,6 +92,7 @@ def test_a_pipe_is_not_waited_for(
     root: Path, asked: GitIgnores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.files.git_ignores._SILENT_SECONDS", 3600)
+    monkeypatch.setattr("remora.files.git_pipe_wait.STALL_SECONDS", 0.3)
     os.mkfifo(root / ".gitignore")
     with pytest.raises(OutsideError, match="is blocked by a pipe"):
         asked.ignored(["a.py"])

@@ -98,7 +98,10 @@ SOME = {"HEAD", "index, behind a file", "an ignore file"}
         for name, spoils in SPOILED.items()
     ],
 )
-def test_a_pipe_costs_about_a_second(root: Path, spoils: Callable[[Path], None]) -> None:
+def test_a_pipe_costs_about_a_second(
+    root: Path, spoils: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_pipe_wait, "STALL_SECONDS", 0.3)
     spoils(root)
     begun = time.monotonic()
     files = project_files(root)
@@ -126,6 +129,7 @@ def _touched(path: Path) -> Path:
 def test_the_next_call_for_that_folder_fails_at_once(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(git_pipe_wait, "STALL_SECONDS", 0.3)
     pipe(root / ".git/packed-refs")
     with pytest.raises(OutsideError, match="git rev-parse is blocked by a pipe") as caught:
         git_output(root, "rev-parse", "HEAD~0")

@@ -296,6 +296,7 @@ def test_git_does_not_read_a_huge_ignore_file_in_a_folder(repository: Path) -> N
     assert "src/b.py" in found.paths
 
 
+@pytest.mark.slow
 def test_git_does_not_read_a_huge_ref(repository: Path) -> None:
     branch = repository / ".git" / git(repository, "symbolic-ref", "HEAD").strip()
     os.truncate(branch, 1_900 << 20)

@@ -170,19 +170,6 @@ def size(packet: DecisionPacket) -> int:
 
 
 class TestFit:
-    def test_a_packet_within_the_limit_is_not_trimmed(self) -> None:
-        found = fit(RICH, size(RICH), size)
-        assert (found.packet, found.trim, found.tokens, found.fits) == (RICH, 0, size(RICH), True)
-
-    def test_one_token_too_many_takes_steps(self) -> None:
-        assert fit(RICH, size(RICH) - 1, size).trim > 0
-
-    def test_a_packet_that_cannot_fit_is_marked(self) -> None:
-        found = fit(RICH, 1, size)
-        assert not found.fits
-        assert found.trim == len(STEPS)
-        assert found.tokens == size(found.packet) > 1
-
     @pytest.mark.parametrize("limit", range(0, size(RICH) + 20, 7))
     def test_the_fewest_steps_are_taken(self, limit: int) -> None:
         found = fit(RICH, limit, size)

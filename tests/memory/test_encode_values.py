@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory.encode_values import encode_value, is_stored_unchanged
+from remora.memory.encode_values import is_stored_unchanged
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.trace.stream.emitters import NullEventEmitter
 from tests.clock import ticking
@@ -32,16 +31,6 @@ VALUES = st.recursive(
         | st.dictionaries(LEAVES, inner, max_size=2)
     ),
 )
-
-
-@given(value=VALUES)
-def test_a_plain_value_is_stored_as_it_is(value: Any) -> None:
-    if is_stored_unchanged(value):
-        try:
-            as_it_is = msgspec.json.encode(value)
-        except UnicodeEncodeError:
-            return  # it is taken apart then
-        assert as_it_is == msgspec.json.encode(encode_value(value))
 
 
 @given(value=VALUES)

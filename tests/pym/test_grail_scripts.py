@@ -202,30 +202,6 @@ sums = await asyncio.gather(*[spent(uid) for uid in range(3)])
         {"limit": 5.0},
         {"over": [10, 20], "count": 3},
     ),
-    "exceptions of files": (
-        """
-@external
-async def read_file(path: str) -> str: ...
-
-try:
-    text = await read_file("missing.py")
-except FileNotFoundError:
-    text = ""
-except (PermissionError, KeyError) as exc:
-    text = type(exc).__name__
-text
-""",
-        {},
-        "KeyError",
-    ),
-    "map and filter": (
-        """
-tags: str = Input("tags")  # comma-separated
-list(filter(None, map(lambda tag: tag.strip(), tags.split(","))))
-""",
-        {"tags": "a, ,b"},
-        ["a", "b"],
-    ),
     "annotations as text": (
         """
 from __future__ import annotations
@@ -269,22 +245,6 @@ result
             "knowledge_delta": {"issue_count": 1},
             "outcome": "success",
         },
-    ),
-    "a class of its own": (
-        """
-values: list[float] = Input("values")
-class Total:
-    def __init__(self) -> None:
-        self.sum = 0.0
-    def add(self, value: float) -> None:
-        self.sum += value
-total = Total()
-for value in values:
-    total.add(value)
-round(total.sum, 2)
-""",
-        {"values": [0.1, 0.2]},
-        0.3,
     ),
 }
 

@@ -5,7 +5,6 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -77,22 +76,6 @@ def replaced(base: list[bytes], data: some.DataObject) -> list[bytes]:
     acts = {"keep": b"%s", "new": b"new %s", "other": b"other %s", "drop": b""}
     drawn = [(line, data.draw(some.sampled_from(sorted(acts)))) for line in base]
     return [acts[act] % line if act != "drop" else b"" for line, act in drawn]
-
-
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs"),
-    [
-        (b"a\nb\nc\n", b"a\nX\nc\n", b"a\nY\nc\n"),
-        (b"a\nb\nc\n", b"a\nc\n", b"a\nY\nc\n"),
-        (b"", b"x\n", b"y\n"),
-        (b"a\nb\n", b"a\n1\nb\n", b"a\n2\nb\n"),
-    ],
-)
-def test_overlapping_changes_conflict_in_git_and_here(
-    base: bytes, ours: bytes, theirs: bytes
-) -> None:
-    assert by_git(base, ours, theirs) is None
-    assert not isinstance(merge3(base, ours, theirs), MergedText)
 
 
 def test_the_same_insertion_among_equal_lines_is_one() -> None:

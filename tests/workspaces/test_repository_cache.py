@@ -541,6 +541,7 @@ def test_versions_that_are_large_in_the_repository_are_a_small_bundle(
     assert shared_repository._make_bundle(repository, "refs/remora/run")
 
 
+@pytest.mark.slow
 def test_a_bundle_needs_no_more_memory_on_many_processors(repository: Path) -> None:
     for number in range(5200):
         (repository / f"{number}.txt").write_text(f"{number}\n" * 20)

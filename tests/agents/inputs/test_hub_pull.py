@@ -89,43 +89,63 @@ class TestWanted:
         assert wanted_nodes(packet) == [TARGET, "node:my code/b c.py:g"]
 
 
+SIGNATURE = "def f(x: int) -> int"
+LIKELY = [edges(f"node:a.py:{tier}", tier=tier)[0] for tier in TIERS]
+MANY = edges(*(f"node:a.py:f{n}" for n in range(100)))
+
+
 class TestShown:
-    def test_known_facts_are_not_repeated(self) -> None:
-        told = facts(docstring="Says.", complexity=3)
-        assert facts_view(told, 400) == {
-            "signature": "def f(x: int) -> int", "docstring": "Says.", "complexity": 3,
-        }  # fmt: skip
-        assert facts_view(told, 400, known="def f(x: int) -> int: Says. (3 lines)") == {
-            "complexity": 3
-        }
-
-    def test_what_was_not_computed_is_absent_and_none_is_an_empty_list(self) -> None:
-        told = facts(callers=[], callees=None, related_tests=[])
-        assert facts_view(told, 400, known=told["signature"]) == {"callers": [], "tests": []}
-
-    def test_flags_are_words(self) -> None:
-        told = facts(docstring_outdated=True, has_type_hints=False, partial=True, signature=None)
-        flags = ["docstring outdated", "type hints missing", "syntax error in the file"]
-        assert facts_view(told, 400) == {"flags": flags}
-        assert (
-            facts_view(facts(has_type_hints=False, node_type="module", signature=None), 400) == {}
-        )
-
-    def test_links_that_are_merely_likely_end_in_a_question_mark(self) -> None:
-        callers = [edges(f"node:a.py:{tier}", tier=tier)[0] for tier in TIERS]
-        assert facts_view(facts(callers=callers), 400)["callers"] == [
-            "a.py:exact", "a.py:inferred?", "a.py:unique?", "a.py:observed",
-        ]  # fmt: skip
-
-    def test_eight_callers_at_most_then_the_fan_in(self) -> None:
-        told = facts_view(facts(callers=edges(*(f"node:a.py:f{n}" for n in range(30)))), 4000)
-        assert len(told["callers"]) == 8
-        assert told["fan_in"] == 30
-
-    def test_links_out_of_the_project_come_last(self) -> None:
-        told = facts_view(facts(callees=edges("ext:os.getcwd", "node:a.py:g")), 400)
-        assert told["callees"] == ["a.py:g", "ext:os.getcwd"]
-        assert "fan_out" not in told
+    @pytest.mark.parametrize(
+        ("more", "room", "known", "shown"),
+        [
+            (
+                {"docstring": "Says.", "complexity": 3}, 400, "",
+                {"signature": SIGNATURE, "docstring": "Says.", "complexity": 3},
+            ),
+            (
+                {"docstring": "Says.", "complexity": 3}, 400, f"{SIGNATURE}: Says. (3 lines)",
+                {"complexity": 3},
+            ),
+            (  # what was not computed is absent
+                {"callers": [], "callees": None, "related_tests": []}, 400, SIGNATURE,
+                {"callers": [], "tests": []},
+            ),
+            (
+                {"docstring_outdated": True, "has_type_hints": False, "partial": True}, 400, SIGNATURE,
+                {"flags": ["docstring outdated", "type hints missing", "syntax error in the file"]},
+            ),
+            ({"has_type_hints": False, "node_type": "module", "signature": None}, 400, "", {}),
+            (
+                {"callers": LIKELY}, 400, SIGNATURE,
+                {"callers": ["a.py:exact", "a.py:inferred?", "a.py:unique?", "a.py:observed"]},
+            ),
+            (  # links out of the project come last
+                {"callees": edges("ext:os.getcwd", "node:a.py:g")}, 400, SIGNATURE,
+                {"callees": ["a.py:g", "ext:os.getcwd"]},
+            ),
+            (
+                {"callers": MANY}, 4000, SIGNATURE,
+                {"callers": [f"a.py:f{n}" for n in range(8)], "fan_in": 100},
+            ),
+            (  # extras use the remaining room
+                {"extra": {"owner": "billing", "long": "x" * 500, "n": 1}, "signature": None}, 60, "",
+                {"extra": {"owner": "billing", "n": 1}},
+            ),
+            (
+                {"fresh": False, "changed_by_user": True}, 0, "",
+                {"changed_by_user": True, "fresh": False},
+            ),
+            (
+                {"callers": [], "own_facts": "workspace"}, 400, SIGNATURE,
+                {"callers": [], "links": "as before your edits"},
+            ),
+            ({"own_facts": "workspace"}, 400, SIGNATURE, {}),
+        ],
+    )  # fmt: skip
+    def test_what_a_packet_shows_of_a_node(
+        self, more: dict[str, Any], room: int, known: str, shown: dict[str, Any]
+    ) -> None:
+        assert facts_view(facts(**more), room, known=known) == shown
 
     def test_every_kind_of_link_is_represented(self) -> None:
         many = [f"node:a.py:f{n}" for n in range(9)]
@@ -138,21 +158,8 @@ class TestShown:
         assert (view["fan_in"], view["fan_out"], view["test_count"]) == (9, 9, 9)
 
     def test_all_links_are_counted_even_if_not_shown(self) -> None:
-        told = facts(callers=edges(*(f"node:a.py:f{n}" for n in range(100))))
-        assert facts_view(told | {"counts": {"callers": 1234}}, 400)["fan_in"] == 1234
-
-    def test_extras_use_the_remaining_room(self) -> None:
-        told = facts(extra={"owner": "billing", "long": "x" * 500, "n": 1}, signature=None)
-        assert facts_view(told, 60) == {"extra": {"owner": "billing", "n": 1}}
-
-    def test_flags_are_shown_even_without_room(self) -> None:
-        told = facts(fresh=False, changed_by_user=True)
-        assert facts_view(told, 0) == {"changed_by_user": True, "fresh": False}
-
-    def test_links_are_marked_where_own_facts_come_from_the_workspace(self) -> None:
-        told = facts(callers=[], own_facts="workspace")
-        assert facts_view(told, 400)["links"] == "as before your edits"
-        assert "links" not in facts_view(facts(own_facts="workspace"), 400)
+        told = facts(callers=MANY) | {"counts": {"callers": 1234}}
+        assert facts_view(told, 400)["fan_in"] == 1234
 
     @given(
         room=st.integers(0, 500),

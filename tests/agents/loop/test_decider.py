@@ -193,19 +193,22 @@ def everything(agent: Agent) -> Play:
 class TestAllSteps:
     """A stream with samples, trials and an escalation. Playing it verifies it."""
 
-    def test_the_first_answer_of_the_larger_model_is_used(self, theatre: Theatre) -> None:
+    def test_the_first_answer_of_the_larger_model_is_used_and_the_record_shows_all(
+        self, theatre: Theatre
+    ) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))
         assert found.after == b"x = 8\n"
         strategies = [one.decoding["strategy"] for one in found.payloads(ModelRequest)]
         assert strategies == ["grammar"] * 4
         assert len(found.payloads(Escalation)) == 1
         assert found.payloads(ToolCalled)[0].decided_by == "escalation"
-
-    def test_it_can_be_forked_before_the_first_question(self, theatre: Theatre) -> None:
-        found = theatre.play(everything(own(theatre, OPEN)))
-        point = fork_point_at(found.events, 1)
+        point = fork_point_at(found.events, 1)  # before the first question
         assert point.decides
         assert [one.args for one in point.packet.candidate_actions] == [{}]
+        history = read_history(found.events)
+        assert canonical_sha256(history.shown(history.turns[0])) == (
+            found.payloads(ModelRequest)[0].packet_sha256
+        )
 
     def test_its_packet_is_the_one_that_the_writer_saw(self, theatre: Theatre) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))
@@ -220,13 +223,6 @@ class TestAllSteps:
         document = turn_document(found.folder, agent, 1)
         assert document["packet"] == packet_json(shown)
         assert document["prompt_tokens"] == found.payloads(ModelRequest)[-1].prompt_tokens
-
-    def test_the_history_shows_the_packet_of_the_first_question(self, theatre: Theatre) -> None:
-        found = theatre.play(everything(own(theatre, OPEN)))
-        history = read_history(found.events)
-        assert canonical_sha256(history.shown(history.turns[0])) == (
-            found.payloads(ModelRequest)[0].packet_sha256
-        )
 
     def test_the_page_shows_the_answers_that_were_left(self, theatre: Theatre) -> None:
         found = theatre.play(everything(own(theatre, OPEN)))

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from remora.agents.definition.agent import Agent
 from remora.agents.fork import fork_point_at
 from remora.errors import ModelError
@@ -106,9 +108,9 @@ class TestEscalation:
         assert (found.result.status, found.result.stop_reason) == ("submitted", "submitted")
 
 
-def check_every_cut(theatre: Theatre, how: Mapping[str, Any]) -> Played:
+def check_cuts(theatre: Theatre, how: Mapping[str, Any], step: int) -> Played:
     whole = theatre.play(Play(**how))
-    for cut in range(1, len(whole.events)):
+    for cut in range(1, len(whole.events), step):
         again = theatre.go_on(Play(**how), whole, cut)
         assert again.after == whole.after, f"cut after {cut} events"
         assert again.result.status == whole.result.status
@@ -117,23 +119,24 @@ def check_every_cut(theatre: Theatre, how: Mapping[str, Any]) -> Played:
     return whole
 
 
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 class TestResume:
     """A job that is cut off after any event ends as if it had not been."""
 
-    def test_when_the_model_fails_after_an_answer(self, theatre: Theatre) -> None:
+    def test_when_the_model_fails_after_an_answer(self, theatre: Theatre, step: int) -> None:
         def dies(request: Request) -> str | ModelError:
             assert request.messages is not None
             return GONE if "7" in request.messages[-1].content else put("7")
 
         agent = rules_then_open(theatre)
-        whole = check_every_cut(theatre, {"agent": agent, "answers": dies, "source": "x = 0\n"})
+        whole = check_cuts(theatre, {"agent": agent, "answers": dies, "source": "x = 0\n"}, step)
         assert whole.after == b"x = 7\n"
         assert whole.result.stop_reason == "model_error"
 
     def test_when_the_smaller_model_fails_and_the_larger_one_answers(
-        self, theatre: Theatre
+        self, theatre: Theatre, step: int
     ) -> None:
         larger = scripted(lambda _: put("9"))
         agent = own(theatre, OPEN)
         how = {"agent": agent, "answers": lambda _: GONE, "larger": larger, "source": "x = 0\n"}
-        assert check_every_cut(theatre, how).after == b"x = 9\n"
+        assert check_cuts(theatre, how, step).after == b"x = 9\n"

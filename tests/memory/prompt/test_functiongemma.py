@@ -126,20 +126,6 @@ def test_a_prompt() -> None:
     )
 
 
-def test_a_prompt_without_tools() -> None:
-    assert prompt(DecisionPacket(goal="g"), []) == (
-        "<start_of_turn>developer\n"
-        "You are a model that can do function calling with the following functions<end_of_turn>\n"
-        "<start_of_turn>user\n"
-        "Goal: g<end_of_turn>\n"
-        "<start_of_turn>model\n"
-    )
-
-
-def test_the_server_adds_the_begin_of_sequence() -> None:
-    assert "<bos>" not in prompt(DecisionPacket(goal="g"), TOOLS)
-
-
 pieces = st.sampled_from([*CONTROL_TOKENS, "<", ">", "bos>", "end_of_turn>", "x", "\n"])
 hostile = st.lists(pieces, max_size=12).map("".join)
 

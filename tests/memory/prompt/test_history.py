@@ -35,10 +35,6 @@ def test_every_call_is_shown_with_its_whole_output() -> None:
     assert "Goal: Tidy up" in text
 
 
-def test_history_grows_with_every_turn() -> None:
-    assert len(_shown(_history(6))) > 5 * len(_shown(_history(1)))
-
-
 def test_history_name_is_known_to_verification() -> None:
     assert reads_history(HISTORY)
     assert not reads_history("history/2")

@@ -174,14 +174,6 @@ def test_identifiers_and_timestamps_are_never_shown(renderer: str, strategy: str
 
 
 @pytest.mark.parametrize(("renderer", "strategy"), WAYS)
-def test_requests_of_two_runs_are_the_same_but_for_what_was_learned(
-    renderer: str, strategy: str
-) -> None:
-    other = replace(PACKET, agent_id="x", run_id="y", hub_freshness={"node:src/p.py:f": "z"})
-    assert render(renderer, other, TOOLS, strategy) == render(renderer, PACKET, TOOLS, strategy)
-
-
-@pytest.mark.parametrize(("renderer", "strategy"), WAYS)
 def test_the_packet_stands_last_behind_a_stable_prefix(renderer: str, strategy: str) -> None:
     shown = everything(render(renderer, PACKET, TOOLS, strategy))
     later = everything(render(renderer, replace(PACKET, goal="Another"), TOOLS, strategy))
@@ -191,16 +183,6 @@ def test_the_packet_stands_last_behind_a_stable_prefix(renderer: str, strategy: 
     declared = answered in ("tool_call", "string_tool_call") or renderer == "packet/1"
     if not declared:
         assert "edit_line" in shown[:prefix]
-
-
-def candidates(count: int) -> DecisionPacket:
-    listed = tuple(Candidate(tool="t", args={"n": n}) for n in range(count))
-    return DecisionPacket(candidate_actions=listed)
-
-
-def test_all_candidates_are_listed() -> None:
-    shown = messages(render("lines/1", candidates(25), (), "grammar"))[1]
-    assert shown.splitlines()[-1] == "- t(n=24)"
 
 
 @pytest.mark.parametrize("text", ["a\nActions:\nB. rm()", "a\r\nGoal: b", "a\x1b[2J", "a\u2028b"])
@@ -236,15 +218,3 @@ def test_another_programs_instructions_are_the_system_message() -> None:
     ]
     bare = render("packet/1", DecisionPacket(goal="Go"), TOOLS, "tool_call").messages or ()
     assert [(one.role, one.content) for one in bare] == [("user", "Goal: Go")]
-
-
-def test_rendering_is_pure() -> None:
-    before = packet_json(PACKET)
-    first = render("json/1", PACKET, TOOLS, "grammar")
-    assert render("json/1", PACKET, TOOLS, "grammar") == first
-    assert packet_json(PACKET) == before
-
-
-def test_a_renderer_that_never_was_is_refused() -> None:
-    with pytest.raises(KeyError):
-        render("lines/0", PACKET, TOOLS, "grammar")

@@ -107,15 +107,6 @@ def test_disjoint_rewrites_of_distinct_lines_always_merge(
     assert merged(b"".join(base), side("o"), side("t")) == side("ot")
 
 
-def test_edits_of_adjacent_lines_merge() -> None:
-    base = b"def f():\n    return 1\ndef g():\n    return 2\n"
-    ours = base.replace(b"return 1", b"return 10")
-    theirs = base.replace(b"def g():", b"def g() -> int:")
-    assert merged(base, ours, theirs) == (
-        b"def f():\n    return 10\ndef g() -> int:\n    return 2\n"
-    )
-
-
 def test_an_insertion_may_touch_an_edit() -> None:
     assert merged(b"a\nb\n", b"a\nnew\nb\n", b"a\nB\n") == b"a\nnew\nB\n"
     assert merged(b"a\nb\n", b"a\nnew\nb\n", b"A\nb\n") == b"A\nnew\nb\n"
@@ -167,18 +158,6 @@ def test_line_endings_and_a_missing_last_newline_are_kept() -> None:
 
 def test_a_lost_last_newline_never_joins_two_lines() -> None:
     assert isinstance(merge3(b"a\nb\n", b"a\nb", b"a\nb\nc\n"), MergeConflict)
-
-
-def test_ten_jobs_of_one_file_merge_one_after_the_other() -> None:
-    nodes = [f"def f{i}():\n    x = {i}\n    return x\n\n\n".encode() for i in range(10)]
-    base = b"".join(nodes)
-    tree = base
-    for i in range(10):
-        theirs = b"".join(
-            n.replace(b"return x", b"return x + 1") if k == i else n for k, n in enumerate(nodes)
-        )
-        tree = merged(base, tree, theirs)
-    assert tree == base.replace(b"return x", b"return x + 1")
 
 
 def test_a_large_file_of_equal_lines_takes_no_time() -> None:

@@ -91,6 +91,8 @@ def test_there_are_as_many_copies_as_workers_at_one_time(driver: SlotDriver) -> 
     with driver.open() as one, driver.open() as two, driver.open():
         folder = one.tree.parent
         assert two.tree.parent == folder
+        (one.tree / "pkg/a.py").write_bytes(b"one")
+        assert two.snapshot() == {}
     for _ in range(5):
         with driver.open(), driver.open():
             pass

@@ -94,15 +94,6 @@ def test_a_change_with_a_forged_time_is_seen(driver: SlotDriver) -> None:
         assert list(workspace.snapshot()) == ["pkg/a.py"]
 
 
-def test_two_workers_never_share_a_copy(driver: SlotDriver) -> None:
-    with driver.open() as one, driver.open() as two:
-        assert one.tree != two.tree
-        (one.tree / "pkg/a.py").write_bytes(b"one")
-        assert two.snapshot() == {}
-    with driver.open() as again:
-        assert again.snapshot() == {}
-
-
 def test_set_files_restores_a_turn(driver: SlotDriver) -> None:
     with driver.open() as workspace:
         workspace.set_files(
@@ -113,32 +104,6 @@ def test_set_files_restores_a_turn(driver: SlotDriver) -> None:
         assert [state.mode for state in snapshot.values()] == [0o755, 0o600, 0o644]
         with pytest.raises(HostError):
             workspace.set_files({"../out": (b"x", 0o644)})
-
-
-def test_a_folder_that_is_rebuilt_holds_nothing_of_the_base(driver: SlotDriver) -> None:
-    with driver.open() as workspace:
-        shutil.rmtree(workspace.tree / "pkg")
-        (workspace.tree / "pkg/deep").mkdir(parents=True)
-        (workspace.tree / "pkg/deep/c.py").write_bytes(b"c = 1\n")
-        snapshot = workspace.snapshot()
-        assert {path: state.sha256 is None for path, state in snapshot.items()} == {
-            "pkg/a.py": True,
-            "pkg/deep/b.py": True,
-            "pkg/deep/c.py": False,
-        }
-        shutil.rmtree(workspace.tree / "pkg")
-        assert [*workspace.snapshot()] == ["pkg/a.py", "pkg/deep/b.py"]
-        assert workspace.read("pkg/a.py") is None
-
-
-def test_a_folder_that_is_moved_is_gone_here_and_new_there(driver: SlotDriver) -> None:
-    with driver.open() as workspace:
-        shutil.move(workspace.tree / "pkg/deep", workspace.tree / "moved")
-        snapshot = workspace.snapshot()
-        assert [*snapshot] == ["moved/b.py", "pkg/deep/b.py"]
-        assert snapshot["pkg/deep/b.py"].sha256 is None
-        shutil.move(workspace.tree / "moved", workspace.tree / "pkg/deep")
-        assert workspace.snapshot() == {}, "back where it was, it is as it was"
 
 
 def test_a_folder_for_a_file_and_a_file_for_a_folder(
@@ -173,12 +138,6 @@ def test_what_was_taken_back_is_not_a_change(driver: SlotDriver) -> None:
         (workspace.tree / "new/folder").mkdir(parents=True)
         (workspace.tree / "pkg").chmod(0o700)
         assert workspace.snapshot() == {}
-
-
-def test_the_modes_are_those_of_the_project(driver: SlotDriver) -> None:
-    with driver.open() as workspace:
-        assert (workspace.tree / "run.sh").stat().st_mode & 0o777 == 0o755
-        assert (workspace.tree / "pkg/a.py").stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize("kind", ["link", "folder link", "another name", "pipe"])
