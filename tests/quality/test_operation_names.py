@@ -20,8 +20,7 @@ _OTHER_MEANINGS = {
     "hub/observe/pytest_plugin.py": "a kind of record",
     "hub/observe/value_types.py": "how the names of tests begin",
     "hub/store/observed_rows.py": "a column",
-    "pictures/call_neighbourhood.py": "a kind of function",
-    "tools/host/python_outline.py": "the docstring of a node",
+    "tools/host/text_files.py": "the docstring of a node",
     "tools/host/ruff/rule_choice.py": "a table of ruff's settings",
     "tools/host/style_config.py": "a table of ruff's settings",
 }
