@@ -16,7 +16,7 @@ from remora.hub.store.hub_database import SUFFIXES
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from tests.clock import ticking
-from tests.hub.store.conftest import put, uid_of
+from tests.hub.store.conftest import put
 
 MANY = {
     f"pkg/m{number}.py": f"def f{number}(x):\n    return x + {number}\n" for number in range(100)
@@ -137,26 +137,6 @@ UNREADABLE = [garbage, head, tables, shorter, empty, tiny]
 DAMAGES = [*UNREADABLE, middle, older, other_tables, log, shared]
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_database_is_rebuilt_or_read_and_always_opens(
-    db: Path, damage: Callable[[Path], None]
-) -> None:
-    with opened(db) as store:
-        put(store, MANY)
-    damage(db)
-
-    assert_answers_or_says_why(open_snapshot(db))
-    with opened(db) as store:
-        put(store, MANY)
-        put(store, {"new.py": "def new(): ...\n"})
-        assert uid_of(store, "new.py:new")
-    view = open_snapshot(db)
-    assert view is not None
-    assert view.node("node:new.py:new") is not None
-    view.close()
-    assert integrity(db) == "ok"
-
-
 def integrity(db: Path) -> str:
     with closing(sqlite3.connect(db)) as connection:
         return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
@@ -179,7 +159,7 @@ def assert_answers_or_says_why(view: StoredSnapshot | None) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_reader_lives_through_the_rebuilding_and_sees_the_new_content_after_it(
+def test_a_damaged_database_is_rebuilt_while_a_reader_lives_through_it(
     db: Path, damage: Callable[[Path], None]
 ) -> None:
     with opened(db) as store:
@@ -188,27 +168,21 @@ def test_a_reader_lives_through_the_rebuilding_and_sees_the_new_content_after_it
         assert other.first == "200"
         inode = db.stat().st_ino
         damage(db)
+        assert_answers_or_says_why(open_snapshot(db))
         with opened(db) as store:
             anew = store.counts().files == 0
             put(store, {"a.py": "x = 1\n"})
             during, after = other.asks(), other.asks("end")
         assert db.stat().st_ino == inode, "never replaced"
+        if damage in (older, other_tables):
+            assert (during, anew) == ("200", True)
         assert during in {"200", "DatabaseError"}
         assert after == ("1" if anew else "201")
     assert integrity(db) == "ok"
-
-
-@pytest.mark.parametrize("damage", [older, other_tables])
-def test_a_reader_of_another_version_continues_with_what_it_saw(
-    db: Path, damage: Callable[[Path], None]
-) -> None:
-    with opened(db) as store:
-        put(store, MANY)
-    damage(db)
-    with reader(db) as other, opened(db) as store:
-        assert store.counts() == (0, 0)
-        assert other.asks() == "200"
-        assert other.asks("end") == "0"
+    view = open_snapshot(db)
+    assert view is not None
+    with closing(view):
+        assert view.node("node:a.py:__module__") is not None
 
 
 @pytest.mark.parametrize("damage", [garbage, middle])

@@ -218,7 +218,8 @@ class HubStore:
             for path in written:
                 self._unwritten.pop(path)
         self._remember(batch, {each.path for each in changed})
-        edited = tuple(key for each in changed for key in each.edited())
+        is_new = batch.source == "cold_start"  # nothing was edited
+        edited = () if is_new else tuple(key for each in changed for key in each.edited())
         return Applied(generation=self._generation, changed=keys, edited=edited, rebuilt=rebuilt)
 
     def _stored_file(self, path: str) -> StoredFile:
