@@ -13,7 +13,7 @@ from remora.hub.process.addresses import (
     write_addresses,
 )
 
-SAID = Addresses(pid=7, root="/r", socket="/s", http="http://127.0.0.1:1", notes=("a note",))
+SAID = Addresses(socket="/s", notes=("a note",))
 
 
 def test_a_written_address_is_read(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_written_address_is_read(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"pid": "x"}', b"\xff"])
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"socket": 1}', b"\xff"])
 def test_an_unreadable_address_is_none(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "addresses"
     if content is not None:

@@ -20,7 +20,7 @@ from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.observe.observation_queue import drain, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
-from remora.hub.process.hub_paths import HubPaths
+from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.protocol import StatusResult
 from remora.hub.server.socket_listener import Listener
 from remora.hub.server.unix_server import UnixConnections
@@ -260,15 +260,8 @@ class Daemon:
         self._server = self._listener = None
 
     def _write_addresses(self) -> None:
-        status = self._status.status()
-        addresses = Addresses(
-            pid=status.pid or 0,
-            root=status.root,
-            socket=status.socket,
-            http=status.http,
-            token_file=status.token_file,
-            notes=(*self._updater.notes, *self._health.notes),
-        )
+        notes = (*self._updater.notes, *self._health.notes)
+        addresses = Addresses(socket=display_path(self._places.socket), notes=notes)
         if addresses != self._written or not self._places.addresses.exists():
             with suppress(OSError):  # e.g. a full disk; the next tick retries
                 write_addresses(self._places.addresses, addresses)

@@ -260,9 +260,6 @@ def _key_of(test: str) -> str:
 
 def _portions(keys: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Split keys into the portions of events. If there are no keys, yield an empty portion."""
-    remaining = iter(keys)
-    portion = tuple(islice(remaining, _KEYS_PER_EVENT))
-    while True:
-        yield portion
-        if not (portion := tuple(islice(remaining, _KEYS_PER_EVENT))):
-            return
+    every = tuple(keys)
+    for first in range(0, max(len(every), 1), _KEYS_PER_EVENT):
+        yield every[first : first + _KEYS_PER_EVENT]

@@ -1,4 +1,4 @@
-"""Addresses of a running daemon, which are stored in a small file next to its database."""
+"""Socket and problems of a running daemon, in a small file next to its database."""
 
 import os
 from contextlib import suppress
@@ -13,13 +13,9 @@ _MAX_READ = 1 << 16
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Addresses of a running daemon. `notes` describes its current problems."""
+    """Socket of a running daemon. `notes` describes its current problems."""
 
-    pid: int
-    root: str
     socket: str
-    http: str | None = None
-    token_file: str | None = None
     notes: tuple[str, ...] = ()
 
 

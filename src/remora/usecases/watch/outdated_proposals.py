@@ -23,10 +23,6 @@ class Proposal(NamedTuple):
     run: RunView
     job: JobView
 
-    def keys(self, among: Collection[str]) -> set[str]:
-        """Return the keys of the nodes that its job worked on. `among` has those of all nodes."""
-        return keys_of_job(self.job, among)
-
 
 def keys_of_job(job: JobView, among: Collection[str]) -> set[str]:
     """Return the keys of the nodes that a job worked on. `among` has those of all nodes."""
@@ -59,10 +55,12 @@ def split_outdated(
     """
     keys = set(changed)
     outdated: list[Proposal] = []
-    while found := [each for each in proposals if not keys.isdisjoint(each.keys(among))]:
+    while found := [
+        each for each in proposals if not keys.isdisjoint(keys_of_job(each.job, among))
+    ]:
         outdated += found
         proposals = [each for each in proposals if each not in found]
-        keys = keys.union(*(each.keys(among) for each in found))
+        keys = keys.union(*(keys_of_job(each.job, among) for each in found))
     return outdated, keys
 
 

@@ -101,7 +101,9 @@ def analyze_changes(
     open_keys = {key for job in failed for key in keys_of_job(job, read.texts)}
     open_keys |= {key for key in keys if _file_of(key) in found.again}
     left = {key for job in found.left_out for key in (job.node_id, *(job.nodes or ()))}
-    outdated = [each for each in outdated if open_keys.isdisjoint(each.keys(read.texts))]
+    outdated = [
+        each for each in outdated if open_keys.isdisjoint(keys_of_job(each.job, read.texts))
+    ]
     withdrawn = withdraw(project, outdated)
     analyzed.update(read.texts, added=fresh - left - open_keys, removed=changed - open_keys)
     return replace(found, withdrawn=withdrawn, again=again)
