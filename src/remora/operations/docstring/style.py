@@ -2,9 +2,9 @@
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_sections import Item, ParsedDocstring, Style, parse_docstring
@@ -13,7 +13,6 @@ from remora.code.syntax.source import Source
 from remora.operations.docstring.layout import EXAMPLES
 from remora.operations.docstring.parts import DocstringFormat
 
-_Value = TypeVar("_Value")
 _ENOUGH = 3
 """Entries in a file that show a habit."""
 _RAISES_FIELD = re.compile(r"^\s*:(raises?|except(?:ion)?) ", re.MULTILINE)
@@ -41,32 +40,29 @@ def exception_form(parsed: ParsedDocstring, item: Item) -> ExceptionForm:
 
 
 class StyleCounts:
-    """Counts of docstring features, which can be added up over several files."""
+    """Counts of docstring features, which can be added up over several files.
+
+    The features are `style`, `below`, `quotes`, `tick`, `condition`, `period`, `raises`, `raise_form`
+    and `raises_last`.
+    """
 
     def __init__(self) -> None:
-        self.styles: Counter[Style] = Counter()
-        self.below: Counter[bool] = Counter()
-        self.quotes: Counter[str] = Counter()
-        self.ticks: Counter[str] = Counter()
-        self.conditions: Counter[str] = Counter()
-        self.periods: Counter[str] = Counter()
-        self.raises: Counter[str] = Counter()
-        self.raise_forms: Counter[ExceptionForm] = Counter()
-        self.raises_last: Counter[bool] = Counter()
+        self.counts: dict[str, Counter[Any]] = defaultdict(Counter)
 
     def see(self, source: Source) -> None:
+        counts = self.counts
         for literal, text in _docstrings(source):
             parsed = parse_docstring(text)
             if parsed.style is not None:
-                self.styles[parsed.style] += 1
-            self.raises.update(_RAISES_FIELD.findall(text))
+                counts["style"][parsed.style] += 1
+            counts["raises"].update(_RAISES_FIELD.findall(text))
             self._see_exceptions(parsed)
             if "\n" in text.strip():
-                self.below[not text.split("\n", 1)[0].strip()] += 1
-            self.quotes["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
-            self.ticks["``"] += len(_DOUBLE.findall(text))
+                counts["below"][not text.split("\n", 1)[0].strip()] += 1
+            counts["quotes"]["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
+            counts["tick"]["``"] += len(_DOUBLE.findall(text))
             plain = _INTERPRETED.sub("", _DOUBLE.sub("", text))
-            self.ticks["`"] += len(_SINGLE.findall(plain))
+            counts["tick"]["`"] += len(_SINGLE.findall(plain))
 
     def _see_exceptions(self, parsed: ParsedDocstring) -> None:
         examples = next((n for n, each in enumerate(parsed.lines) if EXAMPLES.match(each)), None)
@@ -74,24 +70,16 @@ class StyleCounts:
             if section.kind != "raises":
                 continue
             if examples is not None:
-                self.raises_last[section.first > examples] += 1
+                self.counts["raises_last"][section.first > examples] += 1
             for each in section.items:
                 if each.text:
-                    self.conditions["if" if each.text[0].islower() else "If"] += 1
-                    self.periods["." if each.text.endswith(".") else ""] += 1
-                form = exception_form(parsed, each)
-                self.raise_forms[form] += 1
+                    self.counts["condition"]["if" if each.text[0].islower() else "If"] += 1
+                    self.counts["period"]["." if each.text.endswith(".") else ""] += 1
+                self.counts["raise_form"][exception_form(parsed, each)] += 1
 
     def add(self, other: "StyleCounts") -> None:
-        self.styles += other.styles
-        self.below += other.below
-        self.quotes += other.quotes
-        self.ticks += other.ticks
-        self.conditions += other.conditions
-        self.periods += other.periods
-        self.raises += other.raises
-        self.raise_forms += other.raise_forms
-        self.raises_last += other.raises_last
+        for feature, counts in other.counts.items():
+            self.counts[feature] += counts
 
 
 def docstring_format(
@@ -102,21 +90,28 @@ def docstring_format(
     `width` is used as given, and so is `style` unless it is None. Every other property is taken
     from the first entry of `seen` that determines it.
     """
-    habits = list(seen)
-    form = _clear([each.raise_forms for each in habits], ExceptionForm())
-    chosen = style or _most([each.styles for each in habits]) or "google"
+    habits = [each.counts for each in seen]
+
+    def most(feature: str, default: Any) -> Any:
+        return _most([each[feature] for each in habits]) or default
+
+    def clear(feature: str, default: Any) -> Any:
+        return _clear([each[feature] for each in habits], default)
+
+    form = clear("raise_form", ExceptionForm())
+    chosen = style or most("style", "google")
     return DocstringFormat(
         style=chosen,
         width=width,
-        below=bool(_most([each.below for each in habits])),
-        quotes=_most([each.quotes for each in habits]) or '"""',
-        raises=_most([each.raises for each in habits]) or "raises",
-        condition=_clear([each.conditions for each in habits], "If"),
-        period=_clear([each.periods for each in habits], "."),
+        below=most("below", default=False),
+        quotes=most("quotes", '"""'),
+        raises=most("raises", "raises"),
+        condition=clear("condition", "If"),
+        period=clear("period", "."),
         raise_name=form.name,
         raise_below=form.below,
-        raises_last=_clear([each.raises_last for each in habits], default=False),
-        tick=_most([each.ticks for each in habits]) or ("``" if chosen == "rest" else "`"),
+        raises_last=clear("raises_last", default=False),
+        tick=most("tick", "``" if chosen == "rest" else "`"),
     )
 
 
@@ -129,7 +124,7 @@ def _most(counts: Iterable[Counter[Any]]) -> Any:
     return None
 
 
-def _clear(counts: Sequence[Counter[_Value]], default: _Value) -> _Value:
+def _clear(counts: Sequence[Counter[Any]], default: Any) -> Any:
     """Return the most frequent value of the first counter with enough of them, or of all."""
     every = sum(counts, Counter())
     clear = next((each for each in counts if each.total() >= _ENOUGH), every)

@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import split_lines
-from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.code.syntax.source import parse_text
 from remora.operations.lint.fixable_findings import Place, place_of
@@ -46,7 +46,6 @@ _PYTHON_3 = (
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
-_UPGRADES = "UP"
 _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
 _OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
@@ -55,19 +54,7 @@ _IN_FALLBACK = {"UP023", "UP026", "UP029", "UP035", _UNUSED_IMPORT}
 _FALLBACK = re.compile(
     r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
 )
-_PYTHON_2_CODE = re.compile(
-    r"\bPY2\b|\bsys\.version_info(?:\[0\]|\.major)?\s*(?:==|<=?)\s*\(?[23]\b|"
-    r"^\s+(?:xrange|unicode|basestring|raw_input|unichr)\s*=|"
-    r"=\s*(?:xrange|unicode|basestring|raw_input|unichr)\s*$",
-    re.MULTILINE,
-)
-_PYTHON_3_SYNTAX = (ast.JoinedStr, ast.AnnAssign, ast.AsyncFunctionDef, ast.Nonlocal)
 _EXTENSIONS = "typing_extensions"
-_OWN_LINES = re.compile(
-    r"\b(?:tb_lineno|f_lineno|co_firstlineno|walk_tb|extract_tb|extract_stack|currentframe|"
-    r"getframeinfo|getsourcelines)\b"
-)
-"""Names by which a test may read the numbers of its own lines."""
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
 _TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
@@ -99,7 +86,7 @@ class LeftAlone:
 
     def __init__(self, place: ToolTree, path: str, body: str, findings: Sequence[Finding]) -> None:
         self._selected = place.ruff.selected_rules()
-        self.rules = _rules_to_skip(place, path, body, findings, self._selected)
+        self.rules = _rules_to_skip(place, path, findings, self._selected)
         codes = {finding["code"] for finding in findings}
         tests = {} if codes.isdisjoint(_DOCSTRING_TEXT) else place.once(_docstring_tests)
         self._expected = "\n".join(text for test, text in tests.items() if test != path)
@@ -109,7 +96,6 @@ class LeftAlone:
         self._path = path
         self._is_configured = is_configured(place, path)
         self._needed = NeededImports(place, path)
-        self._knows_its_lines = is_of_tests(path) and _OWN_LINES.search(body) is not None
 
     def reasons(self, findings: Sequence[Finding], body: str) -> dict[Place, str]:
         """Return the findings of a version of the file that stay, with the reasons.
@@ -149,8 +135,6 @@ class LeftAlone:
         if code.startswith(_OF_TYPES):
             in_region = any(line in region for region in marked_regions(body))
             yield in_region, "a build tool copies the marked region"
-        if self._knows_its_lines:
-            yield _moves_lines(finding), "the test reads its own line numbers"
         if code == _UNUSED_IMPORT:
             yield from self._needed.reasons(finding, body)
 
@@ -222,51 +206,21 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
 
 
 def _rules_to_skip(
-    place: ToolTree,
-    path: str,
-    body: str,
-    findings: Sequence[Finding],
-    selected: SelectedRules,
+    place: ToolTree, path: str, findings: Sequence[Finding], selected: SelectedRules
 ) -> dict[str, str]:
     """Return the rules whose findings stay, with the reasons.
 
-    A project that supports Python 2 gets nothing that needs Python 3.
-
-    Unless the project configures ruff, files with code for Python 2 stay as they are until that code
-    is removed or the rules are selected, and so do files that tests read as data.
+    A project that supports Python 2 gets nothing that needs Python 3. Unless the project configures
+    ruff, files that tests read as data stay as they are.
     """
     codes = {finding["code"] for finding in findings}
-    own = is_configured(place, path)
-    if not own and _is_test_data(place, path):
+    if not is_configured(place, path) and _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
     if newer and supports_python_2(place):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")
-    elif not own and _has_python_2_code(body):
-        upgrades = [code for code in codes if code.startswith(_UPGRADES)]
-        left = [code for code in upgrades if not selected.are_asked_for(path, code)]
-        skipped |= dict.fromkeys(left, "the file has code for Python 2")
     return skipped | kept_suppressions(place, path, findings, selected)
-
-
-def _has_python_2_code(body: str) -> bool:
-    """Return True if a file has code for Python 2, and nothing that only Python 3 can parse."""
-    if not _PYTHON_2_CODE.search(body):
-        return False
-    return not any(
-        isinstance(node, _PYTHON_3_SYNTAX)
-        or getattr(node, "annotation", None) is not None
-        or getattr(node, "returns", None) is not None
-        for node in _nodes(body)
-    )
-
-
-def _moves_lines(finding: Finding) -> bool:
-    """Return True if a fix may change the number of lines. A recipe may."""
-    return finding["fix"] is None or any(
-        each["content"].count("\n") != each["end_line"] - each["line"] for each in _edits(finding)
-    )
 
 
 @lru_cache(maxsize=1)

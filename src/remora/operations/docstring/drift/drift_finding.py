@@ -15,7 +15,6 @@ DriftCode = Literal[
     "renamed-parameter",
     "missing-parameter",
     "wrong-default",
-    "wrong-type",
     "unraised-exception",
     "missing-exception",
     "no-result",
