@@ -146,7 +146,7 @@ def _replaced(
     code: DocumentedCode, findings: Sequence[DriftFinding]
 ) -> Iterator[tuple[int, str, str]]:
     for each in findings:
-        line = code.parsed.lines[each.line]
-        after = line.partition(each.old)[2]
-        if each.code == "wrong-default" and line.count(each.old) == 1 and _ENDS_AFTER.match(after):
-            yield each.line, each.old, each.new
+        if each.code == "wrong-default" and each.old:
+            line = code.parsed.lines[each.line]
+            if line.count(each.old) == 1 and _ENDS_AFTER.match(line.partition(each.old)[2]):
+                yield each.line, each.old, each.new
