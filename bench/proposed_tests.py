@@ -88,7 +88,7 @@ class Package:
 
     def planned(self) -> Iterator[tuple[str, str]]:
         """Yield the path and the qualname of each function that would get a job."""
-        need = TestNeed(self.tree, {"strengthen": self.strengthen})
+        need = TestNeed(ToolTree(self.tree), {"strengthen": self.strengthen})
         for file in sorted(self.tree.rglob("*.py")):
             path = file.relative_to(self.tree).as_posix()
             module = parse_module(path, file.read_bytes())

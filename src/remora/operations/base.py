@@ -77,14 +77,13 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """A value of `needs` in `agent.yaml`.
 
     `prepare` receives the tree, the planned files and the agent's options, such as `unsafe_fixes`.
-    The option `open` is True if a model can write texts, `python` is the project's interpreter or
-    None, and `observed` contains the run-time types and values of the project's functions, by node
-    key. `ruff` makes the object that runs ruff for the tree. `prepare` reads the files once, and
-    returns a function that computes the amount of work for a node. If `counts_findings` is true,
-    the amounts are numbers of lint findings, and plans show their sum.
+    The option `open` is True if a model can write texts, and `python` is the project's interpreter
+    or None. `prepare` reads the files once, and returns a function that computes the amount of work
+    for a node. If `counts_findings` is true, the amounts are numbers of lint findings, and plans
+    show their sum.
     """
 
-    prepare: Callable[[Path, Sequence["Module"], Mapping[str, Any]], Amount]
+    prepare: Callable[["ToolTree", Sequence["Module"], Mapping[str, Any]], Amount]
     counts_findings: bool = False
 
 
@@ -154,7 +153,7 @@ class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-Report = Callable[[Path, Sequence["Module"], Mapping[str, Any]], Iterable[ReportedFinding]]
+Report = Callable[["ToolTree", Sequence["Module"], Mapping[str, Any]], Iterable[ReportedFinding]]
 """Takes the tree, the selected files and the options, and returns the findings of an operation."""
 
 

@@ -13,6 +13,7 @@ from remora.operations.docstring.docstring_need import docstring_work
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.related_texts import RelatedTexts
+from remora.tools.tree import ToolTree
 
 OUTDATED = '''def total(price):
     """Return the total.
@@ -52,7 +53,7 @@ def calls_of_planning(root: Path, files: dict[str, str]) -> int:
 
     sys.setprofile(count)
     try:
-        amount = docstring_work(root, [], {"open": True})
+        amount = docstring_work(ToolTree(root), [], {"open": True})
         for module in modules:
             assert isinstance(module, Module)
             assert [amount(module, node) for node in module.nodes][:3] == [0, 0, 1]
@@ -82,7 +83,7 @@ def test_planning_a_large_file_takes_linear_time(tmp_path: Path) -> None:
         (tmp_path / f"m{number}.py").write_text(text)
         module = parse_module(f"m{number}.py", text.encode())
         assert isinstance(module, Module)
-        amount = docstring_work(tmp_path, [], {"open": True})
+        amount = docstring_work(ToolTree(tmp_path), [], {"open": True})
         amount(module, module.nodes[1])  # reads the file
         began = time.process_time()
         assert {amount(module, node) for node in module.nodes[1:]} == {1}
@@ -129,4 +130,4 @@ def test_tests_and_copied_code_are_left_alone(tmp_path: Path, path: str, expecte
     file.write_text(OUTDATED)
     module = parse_module(path, OUTDATED.encode())
     assert isinstance(module, Module)
-    assert docstring_work(tmp_path, [module], {})(module, module.nodes[1]) == expected
+    assert docstring_work(ToolTree(tmp_path), [module], {})(module, module.nodes[1]) == expected

@@ -35,9 +35,9 @@ def has_license_header(submission: Submission) -> str:
     return f"{bare[0]} has no license header" if bare else ""
 
 
-def lacks_header(tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
+def lacks_header(place: ToolTree, modules: Sequence[Module], _options: Mapping[str, Any]) -> Amount:
     """Return 1 for a module without the header."""
-    bare = {each.path for each in modules if not _text(tree, each).startswith(HEADER)}
+    bare = {each.path for each in modules if not place.read(each.path).startswith(HEADER)}
 
     def amount(module: Module, node: Node) -> int:
         return int(module.path in bare and node.node_type == "module")
@@ -59,10 +59,6 @@ def measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None
 def phrase(numbers: Mapping[str, int]) -> Phrase:
     """`2 of 2 license headers added`."""
     return Phrase(done=numbers["added"], of=numbers["of"], what="license headers added")
-
-
-def _text(tree: Path, module: Module) -> bytes:
-    return (tree / module.path).read_bytes()
 
 
 OPERATION = Operation(

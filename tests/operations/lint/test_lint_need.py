@@ -10,6 +10,7 @@ from remora.code.syntax.nodes import Module
 from remora.operations.base import FindingCounts
 from remora.operations.lint.lint_need import all_findings, fixable_findings
 from remora.tools.host.ruff import ruff
+from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
 UNUSED = "import os\n"
@@ -31,7 +32,7 @@ def test_a_file_that_ruff_cannot_check_is_left_out_with_the_reason(
         for path, text in files.items()
         if isinstance(module := parse_module(path, text.encode()), Module)
     ]
-    counts = prepare(write(tmp_path, files), modules, {})
+    counts = prepare(ToolTree(write(tmp_path, files)), modules, {})
     found = {module.path: counts(module, module.nodes[0]) for module in modules}
     assert found == {"a.py": 1, "hangs.py": 0, "talks.py": 0, "z.py": 1}
     assert set(counts.unchecked) == {"hangs.py", "talks.py"}

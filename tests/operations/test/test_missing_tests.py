@@ -14,6 +14,7 @@ from remora.operations.test.missing_tests import (
     WITHOUT_RESULT,
     TestNeed,
 )
+from remora.tools.tree import ToolTree
 
 MAKERS = """\
 def increment(name):
@@ -65,7 +66,7 @@ def test_functions_with_examples_have_jobs_and_others_if_a_model_can_write(
     module = parse_module("makers.py", MAKERS.encode())
     assert isinstance(module, Module)
     (node,) = (each for each in module.nodes if each.qualname == name)
-    assert TestNeed(tmp_path, {"open": can_write}).amount(module, node) == amount
+    assert TestNeed(ToolTree(tmp_path), {"open": can_write}).amount(module, node) == amount
 
 
 def test_planning_a_large_file_takes_little_time_for_each_function(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_planning_a_large_file_takes_little_time_for_each_function(tmp_path: Pat
         (tmp_path / path).write_text(text)
         module = parse_module(path, text.encode())
         assert isinstance(module, Module)
-        need = TestNeed(tmp_path, {})
+        need = TestNeed(ToolTree(tmp_path), {})
         need.amount(module, module.nodes[1])  # reads the file
         began = time.process_time()
         for node in module.nodes[1:41]:

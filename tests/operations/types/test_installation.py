@@ -7,6 +7,7 @@ import pytest
 from remora.errors import UsageError
 from remora.operations.types.checker import type_checker
 from remora.operations.types.types_need import unannotated
+from remora.tools.tree import ToolTree
 
 
 def test_a_missing_type_checker_is_named_with_its_extra(
@@ -14,5 +15,5 @@ def test_a_missing_type_checker_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setattr(type_checker, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match="requires the ty package") as refused:
-        unannotated(tmp_path, [], {})
+        unannotated(ToolTree(tmp_path), [], {})
     assert "'.[types]'" in refused.value.hint

@@ -148,8 +148,8 @@ def test_all_missing_annotations_count_if_a_model_can_write(place: ToolTree) -> 
     module = parse_module("shop.py", SHOP.encode())
     assert isinstance(module, Module)
     (node,) = (each for each in module.nodes if each.qualname == "first")
-    by_rules = unannotated(place.tree, [module], {})
-    with_model = unannotated(place.tree, [module], {"open": True})
+    by_rules = unannotated(place, [module], {})
+    with_model = unannotated(place, [module], {"open": True})
     assert isinstance(by_rules(module, node), str)
     assert with_model(module, node) == 2
 

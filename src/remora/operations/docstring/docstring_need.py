@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 from remora.code.folders import is_vendored
@@ -33,13 +32,15 @@ _FOLDERS = 64
 """Folders whose texts are kept: files are planned in the order of their paths, nested ones between."""
 
 
-def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
+def docstring_work(
+    place: ToolTree, _modules: Sequence[Module], options: Mapping[str, Any]
+) -> Amount:
     """Return a function that returns 1 for nodes with work that the agent can do.
 
     A missing docstring needs a writer, so it is work only if the option `open` is True. Docstrings
     in test code are left alone, because tests may be about them, and so is copied code.
     """
-    nodes, can_write = _Nodes(tree), bool(options.get("open"))
+    nodes, can_write = _Nodes(place), bool(options.get("open"))
 
     def amount(module: Module, node: Node) -> int | str:
         if is_of_tests(module.path) or is_vendored(module.path):
@@ -60,10 +61,10 @@ def docstring_work(tree: Path, _modules: Sequence[Module], options: Mapping[str,
 
 
 def reported_contradictions(
-    tree: Path, modules: Sequence[Module], _options: Mapping[str, Any]
+    place: ToolTree, modules: Sequence[Module], _options: Mapping[str, Any]
 ) -> Iterator[ReportedFinding]:
     """Yield all contradictions between docstrings and code."""
-    nodes = _Nodes(tree)
+    nodes = _Nodes(place)
     for module in modules:
         for node in module.nodes:
             found = None if node.skip else nodes.find(module, node)
@@ -82,8 +83,8 @@ def reported_contradictions(
 class _Nodes:
     """Finds the documented nodes of a tree. A file and the related texts of a folder are read once."""
 
-    def __init__(self, tree: Path) -> None:
-        self._place = ToolTree(tree)
+    def __init__(self, place: ToolTree) -> None:
+        self._place = place
         self._path = ""
         self._content = b""
         self._related = RelatedTexts()

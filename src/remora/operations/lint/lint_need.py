@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from remora.code.edit.text_lines import decode
@@ -18,7 +17,6 @@ from remora.operations.lint.recipes.apply import RECIPES, propose
 from remora.operations.lint.recipes.base import parse_source
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.processes import RuffStoppedError
-from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 _SMALL = 64 * 1024
@@ -29,18 +27,18 @@ _MOST_UNCHECKED = 10
 
 
 def all_findings(
-    tree: Path, modules: Sequence[Module], options: Mapping[str, Any]
+    place: ToolTree, modules: Sequence[Module], _options: Mapping[str, Any]
 ) -> FindingCounts:
     """Return a function that counts the findings on the lines that belong to a node itself.
 
     Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
-    ruff = _RuffRuns(ToolTree(tree, ruff=options.get("ruff", Ruff)), modules)
+    ruff = _RuffRuns(place, modules)
     return FindingCounts(amount=_counts(ruff.findings()), unchecked=ruff.unchecked)
 
 
 def fixable_findings(
-    tree: Path, modules: Sequence[Module], options: Mapping[str, Any]
+    place: ToolTree, modules: Sequence[Module], options: Mapping[str, Any]
 ) -> FindingCounts:
     """Return a function that counts a node's findings that can be fixed.
 
@@ -49,7 +47,6 @@ def fixable_findings(
     option `open` is True, because a model can write lines. Findings of generated files cannot be
     fixed. Raises ConfigError if ruff fails.
     """
-    place = ToolTree(tree, ruff=options.get("ruff", Ruff))
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
     ruff = _RuffRuns(place, modules)
     every = ruff.findings()

@@ -6,7 +6,6 @@ Only sources are read. No project code runs.
 import ast
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from remora.code.syntax.definitions import FunctionNode, find_definitions
@@ -48,9 +47,9 @@ class TestNeed:
 
     __test__ = False
 
-    def __init__(self, tree: Path, options: Mapping[str, Any]) -> None:
-        self._place = ToolTree(tree)
-        self._tested = NodesWithTests(tree, options.get("reached_by_tests") or ())
+    def __init__(self, place: ToolTree, options: Mapping[str, Any]) -> None:
+        self._place = place
+        self._tested = NodesWithTests(place.tree, options.get("reached_by_tests") or ())
         self._strengthen = bool(options.get("strengthen"))
         self._can_write = bool(options.get("open"))
         self._names = TestedNames(self._place)

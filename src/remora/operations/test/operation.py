@@ -18,6 +18,7 @@ from remora.text import plural
 
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module
+    from remora.tools.tree import ToolTree
 
 _MISSING = "missing test"
 _WEAK = "weak test"
@@ -57,10 +58,10 @@ def _load() -> Parts:
     )
 
 
-def _prepare(tree: Path, _modules: Sequence["Module"], options: Mapping[str, Any]) -> Amount:
+def _prepare(place: "ToolTree", _modules: Sequence["Module"], options: Mapping[str, Any]) -> Amount:
     from remora.operations.test.missing_tests import TestNeed
 
-    return TestNeed(tree, options).amount
+    return TestNeed(place, options).amount
 
 
 def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | None:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from msgspec import structs
@@ -19,7 +18,6 @@ from remora.operations.types.shared_inference import Session, project_texts, ses
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.config_files import oldest_minor, supports_python_2
-from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 
 _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
@@ -31,7 +29,7 @@ _TY_FAILS = "in files on which ty fails"
 _IN_STUBS = "whose types are in a stub file"
 
 
-def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
+def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
     If the option `open` is True, a model can write others, and all missing ones count.
@@ -43,8 +41,7 @@ def unannotated(tree: Path, modules: Sequence[Module], options: Mapping[str, Any
     """
     check_ty()
     python: ProjectPython | None = options.get("python")
-    python = structs.replace(python, root=tree) if python is not None else None
-    place = ToolTree(tree, observed=options.get("observed"), ruff=options.get("ruff", Ruff))
+    python = structs.replace(python, root=place.tree) if python is not None else None
     texts = project_texts(place)
     paths = [module.path for module in modules]
     if _is_for_python_2(place, texts):

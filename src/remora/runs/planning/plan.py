@@ -21,6 +21,7 @@ from remora.operations.base import Amount, FindingCounts, JudgedAmount, Need
 from remora.runs.planning.need_scripts import NeedScripts
 from remora.runs.planning.source_files import Source
 from remora.text import REPORT, bug_report_line
+from remora.tools.tree import ToolTree
 
 MAX_JOBS = 200
 """More jobs than this need confirmation."""
@@ -97,7 +98,7 @@ class AgentWithOptions(NamedTuple):
 
 def make_plan(
     run_id: str,
-    tree: Path,
+    place: ToolTree,
     source: Source,
     agents: Sequence[AgentWithOptions],
     needs: Mapping[str, Need],
@@ -112,10 +113,10 @@ def make_plan(
     for agent, options in agents:
         need = needs.get(agent.definition.needs)
         if need is not None:
-            amounts[agent.definition.operation] = need.prepare(tree, with_wanted, options)
+            amounts[agent.definition.operation] = need.prepare(place, with_wanted, options)
             counting |= {agent.definition.operation} if need.counts_findings else set()
     every = [agent for agent, _ in agents]
-    planner = _FilePlanner(run_id, tree, every, wanted, amounts, frozenset(counting))
+    planner = _FilePlanner(run_id, place.tree, every, wanted, amounts, frozenset(counting))
     unreadable = [*source.unreadable, *_unchecked(amounts.values())]
     parts: list[_Part] = []
     room = selection.max_nodes

@@ -42,6 +42,7 @@ from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
+from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source, observed_values
@@ -88,8 +89,6 @@ def prepare(
         provider = used_provider(config.model, cache=invocation.folders.cache)
         shared = {
             "reached_by_tests": _nodes_reached_by_tests(invocation, project),
-            "observed": observed,
-            "ruff": partial(Ruff, base=ruff),
             "python": python,
         }
         work = [
@@ -103,7 +102,8 @@ def prepare(
             )
             for agent in agents
         ]
-        plan = make_plan(run_id, base.folder, source, work, project.operations.needs, selection)
+        place = ToolTree(base.folder, observed=observed, ruff=partial(Ruff, base=ruff))
+        plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
         plan = replace(plan, seconds=expected_seconds(plan, project.operations, provider))
     except BaseException:

@@ -24,6 +24,7 @@ from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.report.problems import FindingKey, finding_key
+from remora.tools.tree import ToolTree
 from remora.usecases.analyze.prepare_run import select_source
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -91,9 +92,8 @@ def findings_left(
                 (tree / path).write_bytes(after)
                 module = parse_module(escape_path(path), after)
                 modules = (module,) if isinstance(module, Module) else ()
-                left.update(
-                    finding_key(job.operation, each) for each in report(tree, modules, options)
-                )
+                found = report(ToolTree(tree), modules, options)
+                left.update(finding_key(job.operation, each) for each in found)
                 (tree / path).write_bytes(before)
     return left
 
@@ -115,22 +115,12 @@ def _found(
 ) -> FindingsReport:
     source, selection = select_source(invocation, request, project, tree, paths)
     nodes = [node for module in source.modules for node in module.nodes]
-    wanted = selected_keys(nodes, selection)
-    found = {
-        name: tuple(
-            sorted(
-                (
-                    each
-                    for each in report(
-                        tree, source.modules, options_for(project.config, name, request)
-                    )
-                    if each.node_id in wanted
-                ),
-                key=lambda each: (each.path, each.line),
-            )
-        )
-        for name, report in reports.items()
-    }
+    wanted, place = selected_keys(nodes, selection), ToolTree(tree)
+    found: dict[str, tuple[ReportedFinding, ...]] = {}
+    for name, report in reports.items():
+        every = report(place, source.modules, options_for(project.config, name, request))
+        own = (each for each in every if each.node_id in wanted)
+        found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
     return FindingsReport(findings=found, nodes=len(wanted), unreadable=source.unreadable)
 
 
