@@ -11,7 +11,7 @@ from types_packages import package_texts, stripped, true_types
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.ranking.type_candidates import weights
 
 _PACKAGE = "platformdirs"
 _MINOR = 10

@@ -14,9 +14,9 @@ from types_tests import observed_of, tests_of
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import Weights, weights
+from remora.operations.types.ranking.type_candidates import Weights, weights
 from remora.operations.types.source.terms import same
-from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
+from remora.operations.types.writing.clean_file import partly_annotated_and_longer
 
 _FOLDS = 20
 _MINOR = 10

@@ -28,9 +28,8 @@ from types_tests import observed_of, tests_of
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import key_of
-from remora.operations.types.ranking.linear_model import WEIGHTS
 from remora.operations.types.ranking.siblings import PRIORS, NamePriors, Siblings, name_keys
-from remora.operations.types.ranking.type_candidates import Candidate, candidates_for
+from remora.operations.types.ranking.type_candidates import WEIGHTS, Candidate, candidates_for
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN
 from remora.operations.types.source.terms import members_of, same, union

@@ -2,8 +2,7 @@
 
 import pytest
 
-from remora.operations.types.ranking.siblings import Siblings
-from remora.operations.types.source.habits import Habits
+from remora.operations.types.ranking.siblings import Habits, Siblings
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN
 

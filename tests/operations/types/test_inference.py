@@ -2,7 +2,7 @@
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.ranking.type_candidates import weights
 
 FILES = {
     "labels.py": "def brand():\n    return 'tea'\n",

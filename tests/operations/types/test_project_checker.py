@@ -12,12 +12,15 @@ from remora.operations.types.checker.declared_checker import (
     DeclaredChecker,
     declared_checker,
 )
-from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.project_checker import find_checker
-from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
+from remora.operations.types.checker.project_runs import (
+    copy_data_files,
+    find_import_check,
+    find_project_tests,
+)
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import weights
+from remora.operations.types.ranking.type_candidates import weights
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write

@@ -1,9 +1,9 @@
 """Annotations are not scattered over code that has none."""
 
 from remora.operations.types.facts.evidence import Collector, Evidence, key_of
-from remora.operations.types.ranking.linear_model import Ranked, with_self
 from remora.operations.types.ranking.overrides import hook_result
 from remora.operations.types.ranking.signature_choice import Signatures
+from remora.operations.types.ranking.type_candidates import Ranked, with_self
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN
 

@@ -8,7 +8,7 @@ from remora.operations.types.annotated_project import AnnotatedFile
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import find_slots
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
-from remora.operations.types.writing.wrapped_signatures import wrap_signatures
+from remora.operations.types.writing.clean_file import wrap_signatures
 
 MODELS = "class Order:\n    pass\n"
 

@@ -12,9 +12,13 @@ from remora.code.callgraph import incremental
 from remora.code.callgraph.abstract_values import MODULE, Value
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.files.module_interface import reexported_modules, star_names
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.callgraph.incremental import MentionLimit, input_bit
+from remora.code.callgraph.incremental import (
+    MentionLimit,
+    input_bit,
+    reexported_modules,
+    star_names,
+)
 from remora.code.callgraph.module_lookup import ModuleLookup
 from remora.code.callgraph.solver import MAX_ANSWERS, Rule, Solver
 from remora.code.ir.model import Call, unqualified_name

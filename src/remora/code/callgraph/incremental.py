@@ -14,11 +14,11 @@ from zlib import crc32
 import msgspec
 
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.files.module_interface import interface, reexported_modules, star_names
 from remora.code.callgraph.files.program_protocol import Program
-from remora.code.ir.model import LoweredFile, unqualified_name
+from remora.code.ir.model import FUNCTION_SCOPE, Binding, LoweredFile, Scope, unqualified_name
 from remora.ids import split_node_key
 
+_encode = msgspec.msgpack.Encoder().encode
 INPUT_BITS = 4096
 ALL_INPUTS = (1 << INPUT_BITS) - 1
 
@@ -110,10 +110,11 @@ def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -
 
 def _file_inputs(changes: Sequence[_Change]) -> Iterator[int]:
     for path, before, now in changes:
-        if _without_lines(before) == _without_lines(now):
+        old_code, new_code = _without_lines(before), _without_lines(now)
+        if _encode(old_code) == _encode(new_code):
             continue
         yield input_bit(BODY, path)
-        if interface(before) != interface(now):
+        if _interface(old_code) != _interface(new_code):
             yield input_bit(INTERFACE, path)
         if _star_imports(before) != _star_imports(now):
             yield input_bit(STAR_MODULES)
@@ -170,6 +171,20 @@ def _parent_folders(path: str) -> Iterator[str]:
         folder = folder.rpartition("/")[0]
 
 
+def star_names(lowered: LoweredFile) -> Collection[str]:
+    """Return the names that `import *` provides, excluding names from re-exported modules."""
+    if lowered.exports is not None:
+        return [each for each in lowered.exports if isinstance(each, str)]
+    return [name for name in lowered.scopes[0].binds if not name.startswith("_")]
+
+
+def reexported_modules(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
+    """Return (level, module) for each module whose names the file re-exports through `import *`."""
+    if lowered.exports is None:
+        return lowered.stars
+    return [each for each in lowered.exports if not isinstance(each, str)]
+
+
 def _star_imports(lowered: LoweredFile | None) -> Any:
     """Return the modules that a file imports with `*` and the modules that it re-exports."""
     if lowered is None:
@@ -196,3 +211,51 @@ def _without_lines(lowered: LoweredFile | None) -> LoweredFile | None:
         reads=tuple(replace(read, line=0) for read in lowered.reads),
         stores=tuple(replace(store, line=0) for store in lowered.stores),
     )
+
+
+def _interface(lowered: LoweredFile | None) -> bytes:
+    """Return everything in a file except what is inside functions, in a form that can be compared.
+
+    It has the classes, the headers of functions and lambdas, which functions are stubs, the
+    attributes that methods assign through `self`, and the names of all base classes.
+    """
+    if lowered is None or not lowered.scopes:
+        return b""
+    file = IndexedFile(lowered)
+    scopes = enumerate(file.scopes)
+    kinds: Any = (lowered.calls, lowered.reads, lowered.stores, lowered.fills, lowered.containers)
+    statements = lowered.statements[: lowered.outer_statements]
+    classes = (file.scopes[number] for number in file.classes)
+    found = (
+        [_header(file, number) for number, s in scopes if file.is_module_level(s.parent)],
+        [[each for each in kind if file.is_module_level(each.scope)] for kind in kinds],
+        (statements, lowered.blocks[: max(statements) + 1], lowered.stars, lowered.exports),
+        sorted((each.qualname, *map(file.term_name, each.bases)) for each in classes),
+        sorted((file.scopes[number].qualname, name) for number, name in file.self_stores),
+    )
+    return _encode(found)
+
+
+def _header(file: IndexedFile, number: int) -> tuple[bool, Scope]:
+    scope, replace = file.scopes[number], msgspec.structs.replace
+    if not file.is_module_level(number):
+        is_stub = scope.kind == FUNCTION_SCOPE and file.is_stub(number)
+        return is_stub, replace(scope, binds={}, results=(), yields=())
+    binds = {
+        name: tuple(
+            each if file.is_module_level(each.scope) else _unnumbered(each) for each in every
+        )
+        for name, every in scope.binds.items()
+    }
+    return False, replace(scope, binds=binds)
+
+
+def _unnumbered(bind: Binding) -> Binding:
+    """Return what a function assigns to a global name, without the numbers of its body."""
+    return Binding(bind.kind, -1, -1, _shape(bind.term), _shape(bind.extra))
+
+
+def _shape(term: Any) -> Any:
+    if isinstance(term, list | tuple):
+        return (term[0], *map(_shape, term[1:]))
+    return -1 if isinstance(term, int) else term

@@ -172,7 +172,8 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `names` contains all names that the file mentions. It also contains `def NAME` for definitions,
     `class (NAME` for base classes, `set NAME` for attributes assigned on anything except `self`,
     and `property NAME` for properties. `statements` contains the block number of each statement.
-    `exports` is None if `__all__` is missing or cannot be evaluated.
+    `exports` is None if `__all__` is missing or cannot be evaluated. What is outside functions has the
+    first numbers of each kind, and the first `outer_statements` of the statements.
     """
 
     path: str
@@ -187,6 +188,7 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     statements: tuple[int, ...] = ()
     stars: tuple[tuple[int, str], ...] = ()
     exports: tuple[Export, ...] | None = None
+    outer_statements: int = 0
 
 
 def estimated_records(lowered: LoweredFile) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
+from remora.code.callgraph.names.name_candidates import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
 from remora.code.links import TIERS, Edge
 from remora.code.pytest_model.found_tests import FoundTests

@@ -11,13 +11,12 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.ranking.linear_model import Ranked
+from remora.operations.types.ranking.type_candidates import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature, says_something, types_in
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, find_slots
 from remora.operations.types.source.terms import without_none
-from remora.operations.types.writing.clean_file import without_findings
-from remora.operations.types.writing.wrapped_signatures import partly_annotated_and_longer
+from remora.operations.types.writing.clean_file import partly_annotated_and_longer, without_findings
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"

@@ -13,13 +13,20 @@ from remora.operations.types.checker.type_checker import (
 )
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
-from remora.operations.types.ranking.linear_model import Ranked, Weights, rank, with_self
-from remora.operations.types.ranking.overrides import hook_result, overrides_agree
-from remora.operations.types.ranking.siblings import Siblings
+from remora.operations.types.ranking.overrides import (
+    hook_result,
+    overrides_agree,
+    special_parameter,
+)
+from remora.operations.types.ranking.siblings import Habits, Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
-from remora.operations.types.ranking.special_methods import special_parameter
-from remora.operations.types.ranking.type_candidates import candidates_for
-from remora.operations.types.source.habits import Habits
+from remora.operations.types.ranking.type_candidates import (
+    Ranked,
+    Weights,
+    candidates_for,
+    rank,
+    with_self,
+)
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.source.terms import members_of, same, without_none

@@ -13,14 +13,17 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
-from remora.operations.types.checker.import_check import find_import_check
 from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
-from remora.operations.types.checker.project_tests import copy_data_files, find_project_tests
+from remora.operations.types.checker.project_runs import (
+    copy_data_files,
+    find_import_check,
+    find_project_tests,
+)
 from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.linear_model import Ranked, weights
 from remora.operations.types.ranking.overrides import overrides_of
+from remora.operations.types.ranking.type_candidates import Ranked, weights
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count

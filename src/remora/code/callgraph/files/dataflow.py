@@ -40,73 +40,23 @@ RESULT = "()"
 _MAX_DEPTH = 12
 MAX_RESULT_DEPTH = 3
 PASS_THROUGH_FUNCTIONS = frozenset(
-    [
-        "partial",
-        "partialmethod",
-        "list",
-        "tuple",
-        "set",
-        "frozenset",
-        "dict",
-        "sorted",
-        "reversed",
-        "iter",
-        "next",
-        "min",
-        "max",
-        "enumerate",
-        "zip",
-        "filter",
-        "deque",
-        "defaultdict",
-        "OrderedDict",
-        "ChainMap",
-        "chain",
-        "cycle",
-        "islice",
-        "choice",
-        "copy",
-        "deepcopy",
-        "cast",
-        "lru_cache",
-        "cache",
-        "staticmethod",
-        "classmethod",
-        "property",
-        "contextmanager",
-        "asynccontextmanager",
-        "singledispatch",
-        "wraps",
-        "run",
-        "wait_for",
-        "create_task",
-        "ensure_future",
-        "shield",
-        "map",
-        "WeakKeyDictionary",
-        "WeakValueDictionary",
-        "WeakSet",
-        "final",
-        "no_type_check",
+    (
+        *("partial", "partialmethod", "list", "tuple", "set", "frozenset", "dict", "sorted"),
+        *("reversed", "iter", "next", "min", "max", "enumerate", "zip", "filter", "deque"),
+        *("defaultdict", "OrderedDict", "ChainMap", "chain", "cycle", "islice", "choice"),
+        *("copy", "deepcopy", "cast", "lru_cache", "cache", "staticmethod", "classmethod"),
+        *("property", "contextmanager", "asynccontextmanager", "singledispatch", "wraps"),
+        *("run", "wait_for", "create_task", "ensure_future", "shield", "map"),
+        *("WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "final", "no_type_check"),
         "abstractmethod",
-    ]
+    )
 )
 """External functions whose result may be, or contain, an argument."""
 _CONTAINER_METHODS = frozenset(
-    [
-        "get",
-        "pop",
-        "setdefault",
-        "popleft",
-        "popitem",
-        "values",
-        "items",
-        "copy",
-        "fromkeys",
-        "__getitem__",
-        "__next__",
-        "__iter__",
-    ]
+    (
+        *("get", "pop", "setdefault", "popleft", "popitem", "values", "items", "copy"),
+        *("fromkeys", "__getitem__", "__next__", "__iter__"),
+    )
 )
 _UNWRAPPED: dict[int, tuple[str, ...]] = {
     ELEMENT: ("__next__()", "__iter__()"),

@@ -20,7 +20,7 @@ from remora.code.callgraph.abstract_values import (
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.dispatch_limit import limit_dispatch
-from remora.code.callgraph.names.unique_method import unique_method
+from remora.code.callgraph.names.name_candidates import unique_method
 from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, Call, has_tag, unqualified_name
 from remora.ids import node_key
 

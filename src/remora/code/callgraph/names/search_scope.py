@@ -11,7 +11,7 @@ from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import lambda_file, mentioned_name
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.incremental import MentionLimit
-from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
+from remora.code.callgraph.names.name_candidates import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE
 
 MAX_CALLER_FILES: Final = 256

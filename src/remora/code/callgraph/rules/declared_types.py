@@ -23,60 +23,28 @@ _TRANSPARENT_GENERICS = frozenset(
     ("Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired")
 )
 _COLLECTIONS = frozenset(
-    [
-        "list",
-        "List",
-        "set",
-        "Set",
-        "frozenset",
-        "FrozenSet",
-        "tuple",
-        "Tuple",
-        "deque",
-        "Deque",
-        "Sequence",
-        "MutableSequence",
-        "Iterable",
-        "Iterator",
-        "Collection",
-        "AsyncIterator",
-        "AsyncIterable",
-        "Generator",
-        "AsyncGenerator",
-        "AbstractSet",
-        "MutableSet",
-        "Reversible",
-    ]
+    (
+        *("list", "List", "set", "Set", "frozenset", "FrozenSet", "tuple", "Tuple", "deque"),
+        *("Deque", "Sequence", "MutableSequence", "Iterable", "Iterator", "Collection"),
+        *("AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "AbstractSet"),
+        *("MutableSet", "Reversible"),
+    )
 )
 _MAPPINGS = frozenset(
-    [
-        "dict",
-        "Dict",
-        "Mapping",
-        "MutableMapping",
-        "defaultdict",
-        "DefaultDict",
-        "OrderedDict",
-        "ChainMap",
-    ]
+    (
+        *("dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict"),
+        *("OrderedDict", "ChainMap"),
+    )
 )
 CONTAINERS = _COLLECTIONS | _MAPPINGS
 """Unqualified names of container types."""
 _AWAITABLES = frozenset(("Awaitable", "Coroutine"))
 _CLASS_TYPES = frozenset(("type", "Type"))
 _UNINFORMATIVE = frozenset(
-    [
-        "Any",
-        "object",
-        "Callable",
-        "Self",
-        "Literal",
-        "None",
-        "Protocol",
-        "Generic",
-        "TypeVar",
-        "NoReturn",
-    ]
+    (
+        *("Any", "object", "Callable", "Self", "Literal", "None", "Protocol", "Generic"),
+        *("TypeVar", "NoReturn"),
+    )
 )
 _MAX_DEPTH = 8
 

@@ -15,10 +15,7 @@ _MAX_SUBCLASSES = 400
 _MAX_FILES: Final = 120
 _PLAIN_BASES = frozenset(
     (
-        "builtins.object",
-        "typing.Generic",
-        "typing.Protocol",
-        "abc.ABC",
+        *("builtins.object", "typing.Generic", "typing.Protocol", "abc.ABC"),
         "typing_extensions.Protocol",
     )
 )

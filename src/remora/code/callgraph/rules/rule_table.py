@@ -12,9 +12,7 @@ from remora.code.callgraph.rules import (
     class_attributes,
     containers,
     hierarchy,
-    member_access,
     points_to,
-    return_flow,
 )
 
 
@@ -39,13 +37,13 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "result": call_results.result,
     "returns": call_results.returns,
     "yields": call_results.yields,
-    "returned_parameters": return_flow.returned_parameters,
+    "returned_parameters": call_results.returned_parameters,
     "argument": call_rules.argument,
     "field": call_rules.field,
     "call_sites": call_rules.call_sites,
-    "member": member_access.member,
-    "self_member": member_access.self_member,
-    "annotated_member": member_access.annotated_member,
+    "member": class_attributes.member,
+    "self_member": class_attributes.self_member,
+    "annotated_member": class_attributes.annotated_member,
     "item": containers.item,
     "each": containers.each,
     "entered": containers.entered,

@@ -27,50 +27,24 @@ from remora.code.ir.model import SCOPE, TEXT, has_tag
 Site = tuple[str, int]
 
 _CONTAINER_BUILDERS = frozenset(
-    [
-        "builtins.list",
-        "builtins.tuple",
-        "builtins.set",
-        "builtins.frozenset",
-        "builtins.dict",
-        "builtins.sorted",
-        "builtins.reversed",
-        "builtins.iter",
-        "builtins.enumerate",
-        "builtins.zip",
-        "builtins.map",
-        "builtins.filter",
-        "collections.deque",
-        "collections.defaultdict",
-        "collections.OrderedDict",
-        "collections.ChainMap",
-        "itertools.chain",
-        "itertools.cycle",
-        "itertools.islice",
-        "weakref.WeakKeyDictionary",
-        "weakref.WeakValueDictionary",
-        "weakref.WeakSet",
-    ]
+    (
+        *("builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset"),
+        *("builtins.dict", "builtins.sorted", "builtins.reversed", "builtins.iter"),
+        *("builtins.enumerate", "builtins.zip", "builtins.map", "builtins.filter"),
+        *("collections.deque", "collections.defaultdict", "collections.OrderedDict"),
+        *("collections.ChainMap", "itertools.chain", "itertools.cycle", "itertools.islice"),
+        *("weakref.WeakKeyDictionary", "weakref.WeakValueDictionary", "weakref.WeakSet"),
+    )
 )
 _IDENTITY_FUNCTIONS = frozenset(
-    [
-        "functools.lru_cache",
-        "functools.cache",
-        "builtins.staticmethod",
-        "builtins.classmethod",
-        "copy.copy",
-        "copy.deepcopy",
-        "typing.cast",
-        "asyncio.create_task",
-        "asyncio.ensure_future",
-        "asyncio.shield",
-        "contextlib.contextmanager",
-        "contextlib.asynccontextmanager",
-        "functools.singledispatch",
-        "typing.final",
-        "typing.no_type_check",
+    (
+        *("functools.lru_cache", "functools.cache", "builtins.staticmethod"),
+        *("builtins.classmethod", "copy.copy", "copy.deepcopy", "typing.cast"),
+        *("asyncio.create_task", "asyncio.ensure_future", "asyncio.shield"),
+        *("contextlib.contextmanager", "contextlib.asynccontextmanager"),
+        *("functools.singledispatch", "typing.final", "typing.no_type_check"),
         "abc.abstractmethod",
-    ]
+    )
 )
 _AWAITING_FUNCTIONS = frozenset(("asyncio.run", "asyncio.wait_for", "anyio.run"))
 _ELEMENT_PICKERS = frozenset(("builtins.next", "builtins.min", "builtins.max", "random.choice"))

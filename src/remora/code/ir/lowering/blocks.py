@@ -4,9 +4,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from remora.code.ir.lowering.assignment_targets import assign_target
 from remora.code.ir.lowering.builder import IRBuilder
-from remora.code.ir.lowering.expressions import lower_expression, record_implicit_call
+from remora.code.ir.lowering.expressions import (
+    assign_target,
+    lower_expression,
+    record_implicit_call,
+)
 from remora.code.ir.lowering.literals import record_iteration
 from remora.code.ir.model import (
     ELEMENT,

@@ -118,6 +118,8 @@ class OpenScope:
 
 LoweringFunction = Callable[["IRBuilder", Any], Any]
 """Records a syntax node and returns its term, if any."""
+PendingBody = tuple[OpenScope, Sequence[ast.stmt], int]
+"""A scope, its statements and the block around them."""
 
 
 class IRBuilder:
@@ -127,6 +129,7 @@ class IRBuilder:
         "block",
         "blocks",
         "calls",
+        "class_bodies",
         "containers",
         "counted_scope",
         "definitions",
@@ -134,11 +137,12 @@ class IRBuilder:
         "exports",
         "expression_handlers",
         "fills",
+        "function_bodies",
         "groups",
         "imports",
         "names",
+        "outer_statements",
         "path",
-        "pending_bodies",
         "reads",
         "scope",
         "scope_index",
@@ -171,7 +175,9 @@ class IRBuilder:
         self.exports: list[Export] | None = None
         self.definitions: list[tuple[DefinitionNode, OpenScope]] = []
         self.imports: list[ImportNode] = []
-        self.pending_bodies: deque[tuple[OpenScope, Sequence[ast.stmt], int]] = deque()
+        self.class_bodies: deque[PendingBody] = deque()
+        self.function_bodies: deque[PendingBody] = deque()
+        self.outer_statements = 0
         self.groups = 0
         self.block = 0
         self.statement = 0
@@ -228,4 +234,5 @@ class IRBuilder:
             tuple(self.statements),
             tuple(self.stars),
             None if self.exports is None else tuple(self.exports),
+            self.outer_statements,
         )

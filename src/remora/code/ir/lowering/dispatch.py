@@ -1,19 +1,20 @@
 """Lowering of a whole file, using a table that maps syntax nodes to lowering functions."""
 
 import ast
+from collections import deque
 from operator import attrgetter
 from typing import NamedTuple
 
 from remora.code.ir.lowering import (
-    assignment_targets,
     blocks,
     calls,
+    expressions,
     functions_and_classes,
     literals,
     operators,
     statements,
 )
-from remora.code.ir.lowering.builder import IRBuilder, LoweringFunction
+from remora.code.ir.lowering.builder import IRBuilder, LoweringFunction, PendingBody
 from remora.code.ir.model import LoweredFile
 from remora.code.syntax.definitions import Definition, ImportNode
 from remora.ids import MODULE, NodeKey, node_key
@@ -29,19 +30,29 @@ class LoweringResult(NamedTuple):
 
 
 def lower_module(path: str, tree: ast.Module) -> LoweringResult:
-    """Lower one file. `path` is escaped as in node keys."""
+    """Lower one file. `path` is escaped as in node keys.
+
+    Functions come last, so that no number of what is outside of them depends on their bodies.
+    """
     builder = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
-    pending = builder.pending_bodies
-    pending.append((builder.scope, tree.body, 0))
+    builder.class_bodies.append((builder.scope, tree.body, 0))
+    _lower_pending(builder, builder.class_bodies)
+    builder.outer_statements = len(builder.statements)
+    while builder.function_bodies:
+        _lower_pending(builder, builder.function_bodies)
+        _lower_pending(builder, builder.class_bodies)
+    definitions = _name_definitions(builder)
+    builder.imports.sort(key=_position)
+    branches = [scope.branches for _, scope in builder.definitions]
+    return LoweringResult(builder.build(), definitions, builder.imports, branches)
+
+
+def _lower_pending(builder: IRBuilder, pending: deque[PendingBody]) -> None:
     while pending:
         scope, body, block = pending.popleft()
         builder.enter(scope)
         builder.counted_scope = scope
         blocks.lower_body(builder, body, block)
-    definitions = _name_definitions(builder)
-    builder.imports.sort(key=_position)
-    branches = [scope.branches for _, scope in builder.definitions]
-    return LoweringResult(builder.build(), definitions, builder.imports, branches)
 
 
 _position = attrgetter("lineno", "col_offset")
@@ -99,7 +110,7 @@ _EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
     ast.Yield: functions_and_classes.lower_yield,
     ast.YieldFrom: functions_and_classes.lower_yield_from,
     ast.Starred: operators.lower_starred,
-    ast.NamedExpr: assignment_targets.lower_named_expression,
+    ast.NamedExpr: expressions.lower_named_expression,
     ast.JoinedStr: operators.lower_f_string,
     ast.FormattedValue: operators.lower_f_string_field,
     ast.Slice: operators.lower_slice,

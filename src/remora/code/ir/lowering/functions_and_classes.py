@@ -77,7 +77,8 @@ def _open(builder: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
     scope = builder.open_scope(kind, name, node.lineno)
     builder.names.add(f"def {name}")
     builder.definitions.append((node, scope))
-    builder.pending_bodies.append((scope, node.body, builder.block))
+    bodies = builder.class_bodies if kind == CLASS_SCOPE else builder.function_bodies
+    bodies.append((scope, node.body, builder.block))
     return scope
 
 

@@ -3,10 +3,11 @@
 import ast
 from typing import Any
 
-from remora.code.ir.lowering.assignment_targets import assign_target, constant_key
 from remora.code.ir.lowering.builder import IRBuilder, OpenScope
 from remora.code.ir.lowering.expressions import (
     are_unknown_or_constant,
+    assign_target,
+    constant_key,
     lower_expression,
     lower_expressions,
     record_implicit_call,

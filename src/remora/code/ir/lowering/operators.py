@@ -4,10 +4,10 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from remora.code.ir.lowering.assignment_targets import constant_key
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import (
     CONSTANT_TERMS,
+    constant_key,
     is_unknown_or_constant,
     lower_expression,
     lower_expressions,

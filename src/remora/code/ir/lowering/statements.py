@@ -3,11 +3,15 @@
 import ast
 from typing import Any
 
-from remora.code.ir.lowering.assignment_targets import assign_target, write_attribute
 from remora.code.ir.lowering.blocks import record_narrowing
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.calls import lower_call
-from remora.code.ir.lowering.expressions import lower_expression, record_implicit_call
+from remora.code.ir.lowering.expressions import (
+    assign_target,
+    lower_expression,
+    record_implicit_call,
+    write_attribute,
+)
 from remora.code.ir.lowering.parameters import lower_annotation
 from remora.code.ir.model import (
     ANNOTATED,

@@ -14,32 +14,12 @@ from remora.operations.types.source.slots import SourceText
 from remora.python_text import parse
 
 _NARROWING = frozenset(
-    [
-        "isinstance",
-        "issubclass",
-        "callable",
-        "hasattr",
-        "cast",
-        "super",
-        "TypeVar",
-        "NewType",
-        "namedtuple",
-        "NamedTuple",
-        "reveal_type",
-        "assert_type",
-        "assert_never",
-        "ParamSpec",
-        "TypedDict",
-        "Enum",
-        "overload",
-        "TypeVarTuple",
-        "TypeAliasType",
-        "locals",
-        "globals",
-        "type",
-        "getattr",
-        "property",
-    ]
+    (
+        *("isinstance", "issubclass", "callable", "hasattr", "cast", "super", "TypeVar"),
+        *("NewType", "namedtuple", "NamedTuple", "reveal_type", "assert_type"),
+        *("assert_never", "ParamSpec", "TypedDict", "Enum", "overload", "TypeVarTuple"),
+        *("TypeAliasType", "locals", "globals", "type", "getattr", "property"),
+    )
 )
 _OPEN, _CLOSE = "reveal_type((", "))"
 

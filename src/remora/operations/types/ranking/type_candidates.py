@@ -1,8 +1,14 @@
-"""Candidate types for a missing annotation, with the features by which they are ranked."""
+"""Candidate types for a missing annotation, ranked by a linear model of their features."""
 
+import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from remora.operations.restorer import Source
 from remora.operations.types.facts.body_facts import is_none
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.refusals import Refusals
@@ -158,3 +164,73 @@ def _kind(term: str) -> str:
     if head in _ABSTRACT:
         return "abstract"
     return head if head in ("Callable", "type", "Literal") else "class"
+
+
+WEIGHTS = Path(__file__).with_name("weights.json")
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """Weights by feature, and the least probability at which a candidate is tried.
+
+    `thresholds` has a value for projects whose annotations are mostly written, and for others.
+    """
+
+    packages: list[str]
+    bias: float
+    thresholds: Mapping[str, float]
+    weights: Mapping[str, float]
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        total = self.bias + sum(
+            self.weights.get(name, 0.0) * value for name, value in features.items()
+        )
+        return 1.0 / (1.0 + math.exp(-max(min(total, 30.0), -30.0)))
+
+    def threshold(self, density: float) -> float:
+        return self.thresholds["dense" if density > 0.5 else "sparse"]
+
+
+class Ranked(NamedTuple):
+    """A candidate with the probability that it is right, and what suggests it.
+
+    `source` is `checker` for the type that the type checker infers, `rule` for one that the
+    language defines, and `ranker` for others.
+    """
+
+    term: str
+    probability: float
+    source: Source = "ranker"
+
+
+@functools.cache
+def weights() -> Weights:
+    return msgspec.json.decode(WEIGHTS.read_bytes(), type=Weights)
+
+
+def rank(candidates: Iterable[Candidate], model: Weights) -> list[Ranked]:
+    """Return the candidates, the most likely first."""
+    ranked = [
+        Ranked(
+            each.term,
+            model.probability(each.features),
+            "checker" if each.is_inferred else "ranker",
+        )
+        for each in candidates
+    ]
+    return sorted(ranked, key=lambda each: (-each.probability, each.term))
+
+
+def with_self(
+    ranked: Sequence[Ranked], evidence: Iterable[Evidence], function: Function
+) -> list[Ranked]:
+    """Give the probabilities of `Self` and of the class to the likelier one.
+
+    Where `self` is returned, both are right.
+    """
+    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+    both = [each for each in ranked if each.term in ("Self", owner)]
+    if not both or all(each.source != "self" for each in evidence):
+        return list(ranked)
+    first = both[0]._replace(probability=min(1.0, sum(each.probability for each in both)))
+    others = [each for each in ranked if each not in both]
+    return sorted([first, *others], key=lambda each: -each.probability)
