@@ -37,7 +37,6 @@ RULES: Mapping[str, Callable[..., Values]] = {
     "result": call_results.result,
     "returns": call_results.returns,
     "yields": call_results.yields,
-    "returned_parameters": call_results.returned_parameters,
     "argument": call_rules.argument,
     "field": call_rules.field,
     "call_sites": call_rules.call_sites,
