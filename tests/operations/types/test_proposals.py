@@ -249,25 +249,6 @@ def test_methods_that_override_another_get_the_types_of_its_parameters(place: To
     assert "(self, row)" in text_of(place)
 
 
-@pytest.mark.slow
-def test_function_whose_body_has_an_error_of_mypy_is_not_open(place: ToolTree) -> None:
-    """Its first annotation makes mypy read the body, whatever the type is."""
-    broken = "\n\ndef shelves(rows):\n    found = {}\n    return len(found)\n"
-    (place.tree / "shop.py").write_text(SHOP + broken)
-    settings = SETTINGS.replace("[tool.ty]\n", "[tool.mypy]\n")
-    (place.tree / "pyproject.toml").write_text(settings)
-    opened = [each["function"] for each in open_signatures(place, "shop.py", [], {})]
-    assert opened == ["first", "total", "exact"]
-
-
-def test_mypy_that_refuses_any_itself_does_not_refuse_every_type(place: ToolTree) -> None:
-    """A body that uses a parameter has an error if its type is `Any`, and none if it is `int`."""
-    settings = SETTINGS.replace("[tool.ty]\n", "[tool.mypy]\ndisallow_any_expr = true\n")
-    (place.tree / "pyproject.toml").write_text(settings)
-    opened = [each["function"] for each in open_signatures(place, "shop.py", [], {})]
-    assert opened == ["first", "total", "exact"]
-
-
 BOX = """\
 class Box:
     def take(self, lot):

@@ -5,7 +5,6 @@ import pytest
 from remora.operations.types.facts.docstring_types import (
     docstring_types,
     documents_result,
-    several_types,
 )
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.terms import canonical, from_checker, same
@@ -93,8 +92,6 @@ name : dict of strings by customer
 
 EPYDOC = """Pay.
 
-@param count (int) how many
-@param name: (list - L{Name}) of whom
 :param flag: bool - whether
 @param shop: str of the street
 @type tax: float
@@ -107,8 +104,7 @@ EPYDOC = """Pay.
     [
         (
             EPYDOC,
-            {"count": "int", "name": "list[Name]", "flag": "bool", "tax": "float"}
-            | {"return": "tuple[str, ...]"},
+            {"flag": "bool", "tax": "float", "return": "tuple[str, ...]"},
         ),
         (SPHINX, {"count": "int", "name": "str | None", "return": "list[str]"}),
         (GOOGLE, {"count": "int", "name": "Name", "return": "bool"}),
@@ -119,14 +115,6 @@ EPYDOC = """Pay.
 )
 def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
     assert docstring_types(docstring) == types
-
-
-def test_docstrings_name_several_types() -> None:
-    docstring = """:param size: integer or lambda, number of bytes
-    :param name: the first or last name
-    :param flag: bool, or None
-    :param path: str or a Path"""
-    assert several_types(docstring) == {"size", "path"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A project with annotations written into its files, and what checkers say about them."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import newline_of, with_newline
-from remora.operations.types.checker.judge import Key, Terms, of_unchecked, settle
+from remora.operations.types.checker.judge import Terms, settle
 from remora.operations.types.checker.type_checker import (
     Diagnostic,
     TypeChecker,
@@ -16,7 +15,7 @@ from remora.operations.types.checker.type_checker import (
     new_diagnostics,
 )
 from remora.operations.types.source.project_index import File, ProjectIndex
-from remora.operations.types.source.slots import RETURN, AnnotationEdits, Slot
+from remora.operations.types.source.slots import AnnotationEdits, Slot
 from remora.operations.types.writing.annotation_names import FileNames, Import, ProjectNames
 from remora.tools.host.style_config import habitual_width
 
@@ -58,7 +57,6 @@ class AnnotatedFile:
         return line - shift
 
 
-_ANY = re.compile(r"\bAny\b")
 Run = Callable[[Path, float], list[Diagnostic]]
 """Runs a checker on the project in a folder, within some seconds."""
 AddedBy = Callable[[Terms], list[Diagnostic]]
@@ -123,22 +121,6 @@ class AnnotatedProject:
         """
         tried = self.writable(terms)
         return settle(tried, base, self._original, added_by, by_function=by_function)
-
-    def refused_slots(self, slots: Iterable[Key], base: Terms, added_by: AddedBy) -> set[Key]:
-        """Return those of some slots in which a checker refuses every type, given those of `base`.
-
-        These are in functions without any annotation. The first one makes mypy check the body, and
-        it finds an error there even with `Any` for all types. An error that names `Any` does not
-        count, because mypy may refuse `Any` itself and accept other types.
-        """
-        anything = {
-            (path, slot): "None"
-            if slot.name == RETURN and slot.function.endswith("__init__")
-            else "Any"
-            for path, slot in slots
-        }
-        added = [each for each in added_by(base | anything) if not _ANY.search(each.message)]
-        return of_unchecked(anything, added, self._original)
 
     def adding(self, run: Run, question: str) -> AddedBy:
         """Return a function that returns the diagnostics of a checker that annotations add."""

@@ -41,15 +41,14 @@ def open_signatures(
 
     Each has its qualname in `function`, its `first` and `last` line, its missing `names`, where
     `return` is the result, and in `likely` the likeliest types of each. What the project mostly
-    leaves out is not missing, and neither is what the project's type checker always refuses.
+    leaves out is not missing.
     What rules leave out because it would be scattered is missing only if nothing else is.
     """
     work = _Work(place, path, nodes)
-    refused = work.session.refused_slots(path, work.by_rules, place)
     terms = work.by_rules | work.proposed(signatures)
-    found = work.left({*terms, *refused, *work.left_out})
+    found = work.left({*terms, *work.left_out})
     if not found and not signatures:
-        found = work.left({*terms, *refused})
+        found = work.left(terms)
     return [work.described(slots) for slots in found]
 
 

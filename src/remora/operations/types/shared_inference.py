@@ -13,7 +13,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
-from remora.operations.types.checker.judge import Key, Terms, independent_groups
+from remora.operations.types.checker.judge import Terms, independent_groups
 from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
 from remora.operations.types.checker.project_runs import (
     copy_data_files,
@@ -59,7 +59,6 @@ class Session:
         self._lock = threading.Lock()
         self._done: set[str] = set()
         self._alone: dict[str, Terms] = {}
-        self._refused_slots: dict[str, set[Key]] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
         self.judges = _ty()
@@ -228,23 +227,6 @@ class Session:
         index = self._inference.original
         found = overrides_of(index.files[path].functions[number], index)
         return {each.number for each in found if each.path == path}
-
-    def refused_slots(self, path: str, base: Terms, place: ToolTree) -> set[Key]:
-        """Return the slots of a file in which the project's type checker refuses every type.
-
-        `base` contains the annotations of the file that add no diagnostic.
-        """
-        project = self._inference.project
-        with self._locked(place.left):
-            checker = self._other_checker(self._python)
-            if path not in self._refused_slots and checker is not None:
-                self.checker.left = place.left
-                self._refused_slots[path] = set()
-                with suppress(HostError):
-                    added_by = project.adding(checker.check, checker.question)
-                    slots = [each for each in self._inference.slots([path]) if each not in base]
-                    self._refused_slots[path] = project.refused_slots(slots, base, added_by)
-            return self._refused_slots.get(path, set())
 
     def judge(self, terms: Terms, base: Terms, place: ToolTree) -> tuple[Terms, str]:
         """Return the annotations that add no diagnostic together with `base`, and why others do.

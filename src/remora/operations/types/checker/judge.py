@@ -43,7 +43,7 @@ def settle(
         group = waiting.pop()
         added = added_by(base | accepted | group) if group else []
         runs += 1
-        unchecked = of_unchecked(group, added, index) if by_function else set()
+        unchecked = _of_unchecked(group, added, index) if by_function else set()
         if unchecked:
             waiting.append({key: term for key, term in group.items() if key not in unchecked})
             continue
@@ -55,7 +55,7 @@ def settle(
     return accepted
 
 
-def of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> set[Key]:
+def _of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> set[Key]:
     """Return the annotations of functions with diagnostics in their bodies, and with no others."""
     found: set[tuple[str, int]] = set()
     for each in added:

@@ -1,7 +1,6 @@
 """What a function's own code says about its parameters and its result."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -18,7 +17,6 @@ _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
 _OF_OBJECTS = frozenset(dir(object)) | {"__dict__", "__name__"}
 _MIN_NAME = 3
-_TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
 
 
@@ -82,20 +80,10 @@ class FunctionBody:
             yield from self._members(name, index)
             yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
-            if any(_opens(each, name) for each in self._own):
-                yield "path_use", index.path_term or UNKNOWN
-        if any(id(each) in self._conditions | self._alternatives for each in uses):
-            yield "truth", UNKNOWN
         if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
         elif _is_bool(parameter.default) and all(id(each) in self._conditions for each in uses):
             yield "condition", "bool"
-
-    @cached_property
-    def _alternatives(self) -> set[int]:
-        """The expressions before an `or`."""
-        either = (e for e in self._own if isinstance(e, ast.BoolOp) and isinstance(e.op, ast.Or))
-        return {id(value) for each in either for value in each.values[:-1]}
 
     def _checked(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the types that the code tests a parameter for, and literals it compares with."""
@@ -113,29 +101,17 @@ class FunctionBody:
                         yield "is_none", "None"
 
     def _open_ends(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield that the code expects None, or values of several classes, for a parameter."""
+        """Yield that the code expects None or any object for a parameter."""
         is_assigned = any(
             isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
             for each in self._own
         )
         for each in self._own:
             match each:
-                case ast.Call(func=ast.Name(id=called), args=[ast.Name(id=tested), *_]) if (
-                    tested == name and called.startswith(("hasattr", "callable"))
+                case ast.Call(func=ast.Name(id="str"), args=[ast.Name(id=converted)]) if (
+                    converted == name
                 ):
-                    yield "probed", UNKNOWN
-                case ast.If(test=test, orelse=[first, *_]) if _is_isinstance(
-                    test, name
-                ) and not isinstance(first, ast.Raise):
-                    yield "predicate", UNKNOWN
-                case ast.Return(value=ast.Call() | ast.BoolOp() as test) if any(
-                    _is_isinstance(one, name) for one in _operands(test)
-                ):
-                    yield "predicate", UNKNOWN
-                case ast.Call(
-                    func=ast.Name(id="int" | "float" | "str" as kind), args=[ast.Name(id=converted)]
-                ) if converted == name:
-                    yield "to_text" if kind == "str" else "converted", UNKNOWN
+                    yield "to_text", UNKNOWN
                 case ast.Compare(
                     left=ast.Name(id=left),
                     ops=[ast.Is() | ast.IsNot()],
@@ -194,13 +170,6 @@ def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[st
         yield "class_name", found
 
 
-def _opens(node: ast.AST, name: str) -> bool:
-    """Return True for calls that take any kind of path, such as `open(name)`."""
-    if not isinstance(node, ast.Call) or not any(_is_name(each, name) for each in node.args[:1]):
-        return False
-    return bool(_TAKES_PATHS.fullmatch(ast.unparse(node.func)))
-
-
 def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
     waiting: list[ast.AST] = list(node.body)
     while waiting:
@@ -233,13 +202,6 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
             yield from _operands(each)
         else:
             yield each
-
-
-def _is_isinstance(node: ast.expr, name: str) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=tested), _]):
-            return tested == name
-    return False
 
 
 def _is_bool(default: ast.expr | None) -> bool:

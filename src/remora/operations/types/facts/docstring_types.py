@@ -9,15 +9,9 @@ _FIELD_TYPE = re.compile(r"^\s*[:@](?:type|kwtype)\s+\*{0,2}(\w+):\s*(.+)$", re.
 _FIELD = re.compile(
     r"^\s*:(?:param|parameter|arg|argument|key|keyword)\s+([^:]+?)\s+\*{0,2}(\w+)\s*:", re.MULTILINE
 )
-_BRACKETS = re.compile(r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:?\s*\(([^()]+)\)", re.MULTILINE)
 _ALONE = re.compile(
     r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+((?:str|string|int|integer|float|bool|boolean|bytes)"
     r"|(?:list|tuple|set) of \w+)(?:\.?\s*$|,?\s+-\s)",
-    re.MULTILINE,
-)
-_SEVERAL = re.compile(
-    r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+(?:an? )?(?:str|string|int|integer|number|float"
-    r"|bool|boolean|bytes|list|tuple|dict|callable|function),? or (?!None\b)(?:an? )?\w",
     re.MULTILINE,
 )
 _OR_NONE = re.compile(
@@ -50,7 +44,6 @@ _WORDS = {
     "false": "bool",
 }
 _OF = re.compile(r"(list|tuple|set|iterable|sequence)s?(?: of | - ):?(\w+)", re.IGNORECASE)
-_EPYDOC = re.compile(r"\b[A-Z]\{([\w.]+)\}")
 _NOISE = re.compile(
     r"(?:,\s*)?\b(?:optional|required|default\b.*|keyword.?only)\s*$", re.IGNORECASE
 )
@@ -64,7 +57,7 @@ def docstring_types(docstring: str) -> dict[str, str]:
     Texts that are not types are left out. A generic type may have no arguments.
     """
     pairs = [(each[2], each[1]) for each in _FIELD.finditer(docstring)]
-    for pattern in (_FIELD_TYPE, _BRACKETS, _ALONE, _GOOGLE, _NUMPY):
+    for pattern in (_FIELD_TYPE, _ALONE, _GOOGLE, _NUMPY):
         pairs += [(each[1], each[2]) for each in pattern.finditer(docstring)]
     for pattern in (_RESULT, _GOOGLE_RESULT):
         pairs += [(RETURN, each[1]) for each in pattern.finditer(docstring)]
@@ -74,11 +67,6 @@ def docstring_types(docstring: str) -> dict[str, str]:
         if term:
             found.setdefault(name, term)
     return found
-
-
-def several_types(docstring: str) -> set[str]:
-    """Return the parameters whose description begins with a type "or" something else."""
-    return set(_SEVERAL.findall(docstring))
 
 
 def optional_parameters(docstring: str) -> set[str]:
@@ -93,7 +81,7 @@ def documents_result(docstring: str) -> bool:
 
 def type_of(text: str) -> str:
     """Return the canonical form of a type in prose, or an empty string."""
-    plain = _ROLE.sub(r"\1", _EPYDOC.sub(r"\1", text)).strip().strip(".").replace("`", "")
+    plain = _ROLE.sub(r"\1", text).strip().strip(".").replace("`", "")
     plain = _NOISE.sub("", plain).strip().rstrip(",")
     plain = _OF.sub(_generic, plain)
     parts = [_part(part) for part in re.split(r"\s+or\s+|\s*\|\s*|\s*/\s*", plain)]

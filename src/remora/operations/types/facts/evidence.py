@@ -1,18 +1,16 @@
 """Facts about missing annotations: a source, such as `call`, and the type that it suggests."""
 
 import ast
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.operations.types.facts.body_facts import FunctionBody, is_none, stored_as
+from remora.operations.types.facts.body_facts import FunctionBody, stored_as
 from remora.operations.types.facts.docstring_types import (
     docstring_types,
     documents_result,
     optional_parameters,
-    several_types,
 )
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
 from remora.operations.types.facts.signatures import Callee, parse_callee
@@ -21,7 +19,6 @@ from remora.operations.types.source.slots import RETURN, is_static
 from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
-    canonical,
     from_checker,
     head_of,
     is_known,
@@ -30,7 +27,6 @@ from remora.operations.types.source.terms import (
 from remora.threads import raise_if_cancelled
 
 _CONTAINERS = frozenset(("list", "dict", "tuple", "set", "frozenset", "deque", "defaultdict"))
-_WORD = re.compile(r"\w+")
 SlotKey = tuple[str, str, int, str]
 """Path, qualified name and number of a function, and the name of the parameter or `return`."""
 Observed = Mapping[SlotKey, Sequence[str]]
@@ -116,10 +112,7 @@ class Collector:
             if key[-1] != RETURN:
                 terms = [_ABSTRACT.get(each, each) for each in terms]
             self.evidence[key].append(Evidence("observed", _observed_term(terms), len(terms)))
-        return {
-            key: [each._replace(term=self._with_aliases(each.term)) for each in found]
-            for key, found in self.evidence.items()
-        }
+        return self.evidence
 
     def _flowing(self, key: SlotKey) -> Iterator[str]:
         """Yield the types passed to parameters that are passed on to a parameter."""
@@ -131,16 +124,6 @@ class Collector:
             further = self._flows.get(each, set()) - seen
             seen |= further
             waiting += sorted(further)
-
-    def _with_aliases(self, term: str) -> str:
-        """Write generic types as the project's aliases, and built-in types without aliases."""
-        names = self._index.builtin_names
-        if any(word in names for word in _WORD.findall(term)):
-            term = canonical(_WORD.sub(lambda match: names.get(match[0], match[0]), term))
-        for expansion, alias in self._index.expansions.items():
-            if expansion in term:
-                term = re.sub(rf"(?<!\w){re.escape(expansion)}", alias, term)
-        return term
 
     def _add(self, function: Function, name: str, evidence: Evidence) -> None:
         if evidence.term:
@@ -175,10 +158,7 @@ class Collector:
         self, inside: Function, given: Parameter, target: Function, taken: Parameter
     ) -> None:
         """Add that a parameter is passed on as the value of another one."""
-        key = key_of(inside, given.name)
-        self._flows[key_of(target, taken.name)].add(key)
-        if is_none(taken.default) and given.default and not is_none(given.default):
-            self.evidence[key].append(Evidence("to_optional", UNKNOWN))
+        self._flows[key_of(target, taken.name)].add(key_of(inside, given.name))
 
     def _target(self, call: CallSite, callee: Callee | None) -> Function | None:
         """Return the function of the project that a call calls, or None."""
@@ -272,8 +252,6 @@ class Collector:
             types = {k: term for k, term in docstring_types(docstring).items() if k != RETURN}
         for name, term in types.items():
             self._add(function, name, Evidence("docstring", term))
-        for name in several_types(docstring):
-            self._add(function, name, Evidence("several", UNKNOWN))
         for name in optional_parameters(docstring):
             self._add(function, name, Evidence("may_be_none", "None"))
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from remora.operations.types.facts.acceptance import accepts_all
-from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN
@@ -45,22 +44,6 @@ def hook_result(function: Function, name: str, index: ProjectIndex, evidence: Ev
 
 def names_of(function: Function) -> list[str]:
     return [each.name for each in function.parameters]
-
-
-def similar_hooks(function: Function) -> Iterator[Function]:
-    """Yield the other empty methods of a class with names that differ in a word, for an empty one."""
-    if function.owner is None or not FunctionBody(function).is_stub:
-        return
-    words = function.short.split("_")
-    for each in function.owner.methods.values():
-        others = each.short.split("_")
-        if (
-            len(others) == len(words) > 1
-            and sum(one != other for one, other in zip(words, others, strict=True)) == 1
-            and names_of(each) == names_of(function)
-            and FunctionBody(each).is_stub
-        ):
-            yield each
 
 
 def _is_none(method: Function, evidence: EvidenceOf) -> bool:

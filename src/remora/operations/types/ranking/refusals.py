@@ -35,8 +35,6 @@ _PASSED = ("call", "test_call", "name", "observed", "flow")
 _USUAL = 0.5
 _ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
 """Methods whose parameters have names that say nothing about their types."""
-_NAME_OF_CLASS = re.compile(r"(?:^|_)(?:cls|klass|class)$")
-_ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
 
 class Refusals:
@@ -81,12 +79,8 @@ class Refusals:
             (agreeing and agreeing <= _RUN)
             or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
             or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES | {"compared"})
-            or (_NAME_OF_CLASS.search(self._name) and self._is_instance(term))
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)
-            or self._is_probably_wider(term, agreeing)
-            or self._is_one_path(term, agreeing)
-            or self._makes_test_useless(term, agreeing)
             or self._contradicts_code(term, agreeing)
         )
 
@@ -125,10 +119,6 @@ class Refusals:
         )
         return agreeing <= {"prior"} or is_named_once
 
-    def _is_instance(self, term: str) -> bool:
-        """Return True if a type is a class of the project instead of `type[...]`."""
-        return any(head_of(each) in self._index.classes for each in members_of(term))
-
     def _is_one_subclass(self, term: str, agreeing: set[str]) -> bool:
         """Return True if callers pass one of several subclasses, and nothing else suggests it."""
         return agreeing <= _RUN | {"call", "name"} and any(
@@ -137,40 +127,6 @@ class Refusals:
             for own in self._index.classes.get(head_of(member), ())[:1]
             for base in own.bases
             if base in self._index.classes
-        )
-
-    def _is_probably_wider(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if a parameter may also be None, or a text that equals a member of an enum.
-
-        One that overrides a parameter of the type Any takes what that takes. What the code converts
-        to a number may be another number or a text. A number or an object of which the truth is
-        tested may be None, and so may the default of a parameter that is passed on to one whose
-        default is None.
-        """
-        if any(each.source == "inherited" and each.term == "Any" for each in self._evidence):
-            return not agreeing & {"override", "overridden", "docstring"}
-        if agreeing & (_WRITTEN | {"docstring", "isinstance"}):
-            return False
-        members = members_of(term)
-        bases = {base for each in members for base in self._bases(each)}
-        if bases & {"str", "StrEnum"} and bases & {"Enum", "StrEnum"} and "str" not in members:
-            return True
-        if "converted" in self._sources and not {"int", "float"}.isdisjoint(members):
-            return True
-        if "None" in members or not self._sources & {"truth", "to_optional"}:
-            return False
-        numbers = {"int", "float"} if "to_optional" in self._sources else {"float"}
-        return not numbers.isdisjoint(members) or any(map(self._is_always_true, members))
-
-    def _bases(self, member: str) -> list[str]:
-        return [base for own in self._index.classes.get(member, ())[:1] for base in own.bases]
-
-    def _is_always_true(self, member: str) -> bool:
-        """Return True for a class of the project whose objects are never empty."""
-        return any(
-            {"__len__", "__bool__"}.isdisjoint(own.members)
-            and not any(is_builtin(base) for base in own.bases)
-            for own in self._index.classes.get(member, ())[:1]
         )
 
     def _is_abstract(self, name: str) -> bool:
@@ -187,20 +143,9 @@ class Refusals:
         )
         return max(shares, default=0.0) < _USUAL
 
-    def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if a type excludes paths that the code can probably work with."""
-        if not set(members_of(without_none(term))) <= _ONE_PATH:
-            return False
-        opens = "path_use" in self._sources
-        is_path = "str" not in members_of(term)
-        return (opens or is_path) and agreeing <= _RUN | _GUESSED
-
     def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
         """Return True if the code handles values that the type excludes."""
         if self._is_open(term, agreeing):
-            return True
-        is_several = "several" in self._sources and len(members_of(without_none(term))) == 1
-        if is_several and not agreeing & {"docstring", "isinstance", *_WRITTEN}:
             return True
         for each in self._evidence:
             if each.source == "compared" and not accepts(term, each.term, self._index):
@@ -223,18 +168,10 @@ class Refusals:
             return False
         is_unused = "unused" in self._sources
         return (
-            "probed" in self._sources
-            or (is_unused and agreeing <= _RUN | _GUESSED | {"call", "forward"})
+            (is_unused and agreeing <= _RUN | _GUESSED | {"call", "forward"})
             or ("to_text" in self._sources and "str" in members_of(term))
             or ("may_be_none" in self._sources and "None" not in members_of(term))
         )
-
-    def _makes_test_useless(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if a test of the value's type, whose other outcome matters, is always true."""
-        if "predicate" not in self._sources or agreeing & _WRITTEN:
-            return False
-        tested = (each.term for each in self._evidence if each.source == "isinstance")
-        return any(accepts_all(each, members_of(term), self._index) for each in tested)
 
     def _is_related(self, term: str, tested: str) -> bool:
         every = members_of(term)

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 
-from remora.operations.types.ranking.overrides import similar_hooks
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot, is_overload
 from remora.operations.types.source.terms import members_of, same
@@ -91,24 +90,11 @@ class Signatures:
             or self._is_begun(*key)
             or not _half_typed(self._function(*key), names[key[0], key[1].number])
         }
-        kept = {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
-        results = {(path, slot.number) for path, slot in kept if slot.kind == RETURN}
-        return {
-            key: term
-            for key, term in kept.items()
-            if key[1].kind != RETURN or self._fits_hooks(*key, results)
-        }
+        return {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
 
     def _is_begun(self, path: str, slot: Slot) -> bool:
         """Return True for functions of annotated code that have an annotation."""
         return not self.is_sparse(path) and any(self._function(path, slot).terms())
-
-    def _fits_hooks(self, path: str, slot: Slot, results: Collection[tuple[str, int]]) -> bool:
-        """Return False for the result of an empty method if that of a similar one is not known."""
-        return all(
-            each.returns or (path, each.number) in results
-            for each in similar_hooks(self._function(path, slot))
-        )
 
     def _plain_results(
         self, terms: Mapping[tuple[str, Slot], str], counted: Mapping[str, Collection[int]]

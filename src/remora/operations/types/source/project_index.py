@@ -3,8 +3,8 @@
 import ast
 import builtins
 import re
-from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -18,21 +18,9 @@ from remora.operations.types.source.slots import (
     functions_of,
     parameters_of,
 )
-from remora.operations.types.source.terms import canonical, head_of, members_of, names_in, union
+from remora.operations.types.source.terms import canonical
 
-_WORD = re.compile(r"\w+")
-_BUILTIN_MODULES = ("builtins", "__builtin__")
 _KNOWN_MODULES = ("builtins", "collections", "typing", "typing_extensions")
-_OLD_NAMES = {
-    "unicode": "str",
-    "basestring": "str",
-    "text_type": "str",
-    "string_types": "str",
-    "binary_type": "bytes",
-    "long": "int",
-    "integer_types": "int",
-}
-"""Types of Python 2, and names of `six`."""
 _SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -130,8 +118,6 @@ class ProjectIndex:
         self.functions: dict[str, list[Function]] = defaultdict(list)
         self.subclasses: dict[str, list[Class]] = defaultdict(list)
         self.aliases: dict[str, list[str]] = defaultdict(list)
-        self.expansions: dict[str, str] = {}
-        """Generic types for which the project has an alias, with the name of the alias."""
         for path, text in sorted(texts.items()):
             file = known.files.get(path) if known is not None else None
             if file is not None and file.source.text == text:
@@ -153,7 +139,6 @@ class ProjectIndex:
             self.functions[function.short].append(function)
         for name in file.bindings:
             self.aliases[name].append(file.path)
-        self.expansions |= dict(_expansions(file.source.tree.body))
 
     def every_function(self) -> Iterator[Function]:
         for file in self.files.values():
@@ -173,32 +158,6 @@ class ProjectIndex:
         for name in (*self.classes, *aliases):
             found.setdefault(snake_case(name), name)
         return found
-
-    @cached_property
-    def builtin_names(self) -> dict[str, str]:
-        """Map other names of built-in types, such as `text` after `text = str`, to these types.
-
-        Names that an annotation of the project uses are left out.
-        """
-        every = (term for function in self.every_function() for _, term in function.terms())
-        used = {word for term in every for word in _WORD.findall(term)}
-        found = dict(_OLD_NAMES)
-        for file in self.files.values():
-            for name, term in _builtin_names(file.source.tree):
-                if file.imports.get(name, ("builtins",))[0] in _BUILTIN_MODULES:
-                    found.setdefault(name, term)
-        return {
-            name: term
-            for name, term in found.items()
-            if name not in used and name not in self.classes
-        }
-
-    @cached_property
-    def path_term(self) -> str:
-        """The type of most parameters that take any kind of path, or an empty string."""
-        terms = (each.term for every in self.every_function() for each in every.parameters)
-        found = Counter(term for term in terms if _takes_paths(term, self.aliases))
-        return found.most_common(1)[0][0] if found else ""
 
     @cached_property
     def members(self) -> dict[str, list[tuple[Class, frozenset[str]]]]:
@@ -236,14 +195,6 @@ def snake_case(name: str) -> str:
     return _SNAKE.sub("_", name).strip("_").lower()
 
 
-def _takes_paths(term: str, aliases: Container[str]) -> bool:
-    members = {head_of(each) for each in members_of(term)}
-    if len(members) == 1:
-        (name,) = members
-        return name in aliases and "path" in name.lower()
-    return bool(members & {"Path", "PathLike"}) and members <= {"str", "Path", "PathLike"}
-
-
 def _file(path: str, source: SourceText) -> File:
     classes = {
         name: Class(path=path, name=name, node=node, bases=tuple(_base_names(node)))
@@ -277,46 +228,9 @@ def _file(path: str, source: SourceText) -> File:
     )
 
 
-def _expansions(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    for node in _top_level(body):
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript() as value)
-            ):
-                term = canonical(ast.unparse(value))
-                if term.startswith(("tuple[", "dict[", "list[", "Callable[")) and _is_special(term):
-                    yield term, name
-
-
-def _builtin_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the other names that a module gives to built-in types, with these types."""
-    waiting: list[ast.AST] = list(tree.body)
-    while waiting:
-        node = waiting.pop(0)
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Tuple() as value):
-                kinds = value.elts if isinstance(value, ast.Tuple) else [value]
-                if kinds and all(isinstance(e, ast.Name) and is_builtin(e.id) for e in kinds):
-                    yield name, union(map(ast.unparse, kinds))
-            case ast.ImportFrom(module=module) if module in _BUILTIN_MODULES:
-                for alias in node.names:
-                    if alias.asname and is_builtin(alias.name):
-                        yield alias.asname, alias.name
-            case ast.If() | ast.Try() | ast.ExceptHandler():
-                waiting += ast.iter_child_nodes(node)
-
-
 def is_builtin(name: str) -> bool:
     """Return True for the name of a built-in type."""
     return isinstance(getattr(builtins, name, None), type)
-
-
-def _is_special(term: str) -> bool:
-    """Return True for types that hardly ever mean anything but their alias."""
-    return term.startswith("Callable[") or not all(
-        name == "Any" or hasattr(builtins, name) for name in names_in(term)
-    )
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[str]:
