@@ -234,7 +234,7 @@ class Ran:
         return next(job for job in jobs if job["node_id"].endswith(":read"))
 
 
-def _run_in(folder: Path, remora: Remora) -> Ran:
+def run_in(folder: Path, remora: Remora) -> Ran:
     (folder / "project").mkdir()
     root = lint_project(folder / "project")
     before = tree(root)
@@ -245,14 +245,7 @@ def _run_in(folder: Path, remora: Remora) -> Ran:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Without a model, and only for tests that read."""
     folder = tmp_path_factory.mktemp("ran")
-    return _run_in(folder, user_without_weights(folder / "home"))
-
-
-@pytest.fixture(scope="session")
-def ran_with_model(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
-    """With the real embedded model, whose start takes seconds. Only for tests that read."""
-    folder = tmp_path_factory.mktemp("ran")
-    return _run_in(folder, user(folder / "home", models))
+    return run_in(folder, user_without_weights(folder / "home"))
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.cli.conftest import Done, Remora, git, step_agent, user, write
+from tests.cli.conftest import Done, Remora, git, step_agent, write
+from tests.openai_server import answer, openai_server, send_json
 from tests.trace.redact.planted import Planted, planted, readable
 
 AGENT = """
@@ -97,7 +98,14 @@ class Spilt:
 
 
 @pytest.fixture(scope="module")
-def spilt(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Spilt:
+def spilt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spilt]:
+    with openai_server(
+        lambda handler, *_: send_json(handler, answer(("submit_result", {})))
+    ) as server:
+        yield run_over_secrets(tmp_path_factory, server.address)
+
+
+def run_over_secrets(tmp_path_factory: pytest.TempPathFactory, address: str) -> Spilt:
     folder = tmp_path_factory.mktemp("spilt")
     (folder / "home").mkdir()
     secrets = [*planted(7), *of_the_environment()]
@@ -130,8 +138,8 @@ def spilt(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Spilt:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "start")
     environ = {secret.kind: secret.value for secret in of_the_environment()}
-    remora = user(folder / "home", models)
-    spilt = Spilt(Remora(remora.home, environ), root, secrets, [])
+    environ["REMORA_MODEL__BASE_URL"] = address
+    spilt = Spilt(Remora(folder / "home", environ), root, secrets, [])
     done = spilt("analyze", ".", *OPERATIONS, "--max-turns", "6", "--yes", "--json")
     assert done.code in (0, 1), done.err
     assert {job["operation"] for job in done.document["jobs"]} == {"spill", "steps"}, done.out

@@ -81,6 +81,7 @@ class EngineConformance:
     def command(self) -> tuple[str, ...]:
         return (*LINT, "--engine", self.engine)
 
+    @pytest.mark.slow
     def test_the_changes_are_those_of_a_run_at_home(
         self, company: Company, at_home: dict[str, str]
     ) -> None:

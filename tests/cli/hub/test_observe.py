@@ -128,21 +128,10 @@ def test_a_terminal_shows_colored_output_that_tests_did_not_write_to_it(
     assert "1 passed" in shown
 
 
-@pytest.mark.parametrize(
-    ("environ", "before", "after"),
-    [({"NO_COLOR": "1"}, (), ()), ({}, ("--color", "never"), ()), ({}, (), ("--color=no",))],
-    ids=["NO_COLOR", "--color never", "pytest's own option"],
-)
-def test_a_terminal_shows_no_colors_if_the_user_wants_none(
-    active: Remora,
-    root: Path,
-    environ: dict[str, str],
-    before: tuple[str, ...],
-    after: tuple[str, ...],
-) -> None:
+def test_a_terminal_shows_no_colors_if_the_user_wants_none(active: Remora, root: Path) -> None:
     write(root, {"tests/test_app.py": "def test_it():\n    pass\n"})
-    user = replace(active, environ={**active.environ, **environ})
-    shown = on_terminal(user, root, *before, "hub", "observe", *WORDS, *after)
+    user = replace(active, environ={**active.environ, "NO_COLOR": "1"})
+    shown = on_terminal(user, root, "hub", "observe", *WORDS)
     assert "\x1b[3" not in shown
     assert "1 passed" in shown
 
@@ -164,16 +153,17 @@ def test_pytests_own_code_passes_through(active: Remora, root: Path) -> None:
     assert "1 failed" in done.err
 
 
-def test_only_pytest_is_observed(active: Remora, root: Path) -> None:
-    done = active("hub", "observe", "--json", "--", "make", cwd=root)
-    assert done.code == 2
-    assert "only pytest" in done.error["message"]
-
-
-def test_without_an_environment_it_says_what_to_do(poor: Remora, root: Path) -> None:
-    done = poor("hub", "observe", "--json", *WORDS, cwd=root)
-    assert done.code == 2
-    assert "activate" in done.error["hint"]
+def test_what_cannot_be_observed_is_refused_with_what_to_do(
+    poor: Remora, active: Remora, root: Path
+) -> None:
+    for user, words, says in (
+        (active, ("--", "make"), "only pytest"),
+        (active, ("pytest", "tests", "-x"), "`remora hub observe -- pytest tests -q`"),
+        (poor, WORDS, "activate"),
+    ):
+        done = user("hub", "observe", "--json", *words, cwd=root)
+        assert done.code == 2
+        assert says in done.error["message"] + done.error["hint"]
 
 
 @pytest.fixture
@@ -199,9 +189,3 @@ def test_a_daemon_stores_what_was_seen_beside_it(
         assert time.monotonic() < until, "the daemon has not taken what was seen"
         time.sleep(0.2)
     assert list(spool_folder(Path(daemon["db"])).iterdir()) == []
-
-
-def test_an_option_of_pytests_belongs_behind_the_dashes(active: Remora, root: Path) -> None:
-    done = active("hub", "observe", "pytest", "tests", "-x", "--json", cwd=root)
-    assert done.code == 2
-    assert "`remora hub observe -- pytest tests -q`" in done.error["hint"]

@@ -78,8 +78,6 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
     # each repository has the run, and can be worked with alone
     shown = remora("show", run_id, "--json", "--root", "shop", cwd=company)
     assert [job["status"] for job in shown.document["jobs"]] == ["submitted"]
-    verified = ("show", run_id, "--status", "verified", "--json", "--root", "shop")
-    assert remora(*verified, cwd=company).document == shown.document
 
     check_reading(remora, company)
     again = remora(*LINT, "--json", cwd=company)
@@ -104,14 +102,13 @@ def test_a_sweep_runs_where_it_can_and_the_next_one_takes_only_changes(
 
 def check_reading(remora: Remora, company: Path) -> None:
     """Commands that read the run succeed, although a repository has none."""
-    assert states(reads(remora, company, "show"))["gone"] == "missing"
     diffs = reads(remora, company, "diff")["repositories"]
     assert [one["name"] for one in diffs] == ["web", "shop"]
-    assert len(reads(remora, company, "list")["runs"]) == 1
 
     report = ("sweep", "report", "repos.yaml")
-    assert "/nowhere does not exist\n" in remora(*report, cwd=company).out
-    assert "| shop | 1 → 0 | 1 | 0 |" in remora(*report, cwd=company).out
+    table = remora(*report, cwd=company).out
+    assert "/nowhere does not exist\n" in table
+    assert "| shop | 1 → 0 | 1 | 0 |" in table
     assert '<td class="good">1 → 0</td>' in remora(*report, "--format", "html", cwd=company).out
     kinds = reads(remora, company, "report")["totals"]
     assert kinds == [{"what": "findings", "before": 2, "after": 0}]

@@ -98,6 +98,7 @@ def test_a_file_of_diffs_names_the_repositories_and_can_be_applied(
     assert (swept / "shop" / "b.py").read_text() == 'NAME = "plain"\n'
 
 
+@pytest.mark.slow
 def test_a_record_of_an_agent_that_cannot_be_read_is_a_failure(remora: Remora, swept: Path) -> None:
     damaged, _ = sorted((swept / "shop" / ".agentfs" / "traces").glob("*.jsonl"))
     lines = damaged.read_bytes().splitlines(keepends=True)

@@ -3,20 +3,28 @@
 import json
 import stat
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ran, command
+from tests.cli.conftest import Ran, Remora, command, run_in, user_without_weights
 from tests.exports.receiver import receiving
+from tests.openai_server import answer, openai_server, send_json
 
 FORMS = ("transcript", "otel", "sft", "functiongemma")
 
 
-@pytest.fixture
-def ran(ran_with_model: Ran) -> Ran:
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """A run in which a model was asked: without it, most exports are empty."""
-    return ran_with_model
+    folder = tmp_path_factory.mktemp("asked")
+    with openai_server(
+        lambda handler, *_: send_json(handler, answer(("submit_result", {})))
+    ) as server:
+        remora = user_without_weights(folder / "home")
+        asks = Remora(remora.home, {"REMORA_MODEL__BASE_URL": server.address})
+        return replace(run_in(folder, asks), remora=remora)
 
 
 @pytest.fixture
@@ -43,18 +51,15 @@ def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
     assert set(by_rule["decided_by"]) == {"rule", "model", "fallback", "escalation"}
     assert by_rule["decided_by"]["rule"] == by_rule["turns"]
     assert by_model["decided_by"]["model"] + by_model["decided_by"]["fallback"] >= 1
-    assert 0 < by_model["max_packet_tokens"] <= 600
+    assert by_model["max_packet_tokens"] > 0
 
 
-def test_prompts_are_those_that_the_real_model_was_sent(
-    ran: Ran, agent: str, tmp_path: Path
-) -> None:
+def test_prompts_are_those_that_the_model_was_sent(ran: Ran, agent: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     told = export(ran, agent, "--format", "sft", "-o", path)
     stream = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
     events = [json.loads(line) for line in stream.read_text().splitlines()]
-    asked = [event for event in events if event["type"] == "model_request"]
-    sent = asked
+    sent = [event for event in events if event["type"] == "model_request"]
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert sent
     assert [row["prompt"] for row in rows] == [event["data"]["messages"] for event in sent]
