@@ -125,7 +125,7 @@ def run_over_secrets(tmp_path_factory: pytest.TempPathFactory, address: str) -> 
         {
             **step_agent(),
             "src/keys.py": code,
-            "data/leaks.txt": leaks + b"\nordinary words" * 9000,
+            "data/leaks.txt": leaks + b"\nordinary words" * 1500,
             "pyproject.toml": '[tool.ruff.lint]\nselect = ["E4", "E7", "F", "S107"]\n',
             ".remora/agents/spill/agent.yaml": AGENT,
             ".remora/agents/spill/spill.pym": SPILL,
