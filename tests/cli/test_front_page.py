@@ -153,43 +153,11 @@ def test_every_global_option_that_it_lists_is_there() -> None:
     assert {", ".join(option.opts).partition(" ")[0] for option in global_options()} == listed
 
 
-@pytest.mark.parametrize(
-    "args", [("--help",), ("-h",), ("analyze", "--help"), ("trace", "show", "-h")]
-)
-def test_help_exits_with_0(args: tuple[str, ...]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0
-    assert done.stdout.startswith("Usage: remora")
-    assert not done.stderr
-
-
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("--version",), f"remora {version('remora')}\n"),
-        (("--version", "--json"), f'{{"version": "{version("remora")}"}}\n'),
-    ],
-)
-def test_the_version_is_that_of_the_package(args: tuple[str, ...], told: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == told
-
-
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("analize",), "no command 'analize'; did you mean 'analyze'?"),
-        (("trace", "pakcet"), "no command 'pakcet'; did you mean 'packet'?"),
-        (("trace", "zzz"), "no command 'zzz'"),
-    ],
-)
-def test_a_missing_command_names_the_nearest(args: tuple[str, ...], told: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert told in done.stderr
+def test_help_and_the_version_are_printed(poor: Remora, tmp_path: Path) -> None:
+    number = version("remora")
+    assert poor("--version", cwd=tmp_path).out == f"remora {number}\n"
+    assert poor("--version", "--json", cwd=tmp_path).out == f'{{"version": "{number}"}}\n'
+    for args in (("--help",), ("-h",), ("analyze", "--help"), ("trace", "show", "-h")):
+        done = poor(*args, cwd=tmp_path)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith("Usage: remora")

@@ -157,11 +157,6 @@ def test_tests_that_cannot_start_end_the_run_before_it_begins(active: Remora, si
     assert active("runs", "--json", cwd=sizes).document["runs"] == []
 
 
-def test_test_operation_is_built_in(remora: Remora, project: Path) -> None:
-    assert "test" in remora("agents", "list", cwd=project).out
-    assert "write_tests" in remora("agents", "show", "test", cwd=project).out
-
-
 def test_other_operations_go_on_without_an_environment(remora: Remora, sizes: Path) -> None:
     write(sizes, {"sizes.py": "import os\n" + SIZES})
     done = remora("analyze", "-o", "lint", "-o", "test", "--json", cwd=sizes)

@@ -270,39 +270,3 @@ def test_a_server_that_ends_is_named(browser: Browser, user: Remora, failed: Pla
             expect(page.locator("#badge .badge.good")).to_be_visible()
         page.get_by_role("link", name="Prompt").click()
         expect(page.locator(".problem")).to_contain_text("Turn 2 cannot be shown")
-
-
-@pytest.mark.slow
-def test_spaces_in_recorded_text_are_kept(
-    browser: Browser, user: Remora, failed: Planted, copied: Path
-) -> None:
-    def indent(event: dict[str, Any]) -> None:
-        if event["data"].get("error"):
-            event["data"]["error"] = "'    unused'"
-
-    rewrite(stream_of(copied, failed.agent_id), indent)
-    with served(copied, user) as link, opened_page(browser) as page:
-        open_agent(page, link, failed.agent_id)
-        cause = page.locator(".turn-list .cause").last
-        assert cause.inner_text() == "'    unused'"
-        assert page.locator(".sentence").evaluate("it => getComputedStyle(it).whiteSpace") in (
-            "pre-wrap",
-            "preserve",
-        )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("turn", [0, 2, 3])
-def test_the_knob_is_below_the_outlined_bar_of_its_turn(
-    browser: Browser, link: str, failed: Planted, turn: int
-) -> None:
-    with opened_page(browser) as page:
-        open_agent(page, link, f"{failed.agent_id}?turn={turn}")
-        expect(page.locator(".bars rect")).to_have_count(4)
-        assert page.locator(".bars .now").count() == 1
-        bar, slider = (page.locator(name).bounding_box() for name in (".bars .now", "#slider"))
-        assert bar is not None
-        assert slider is not None
-        knob = slider["x"] + 8 + turn / 3 * (slider["width"] - 16)
-        assert abs(bar["x"] + bar["width"] / 2 - knob) < 5
-        assert bar["width"] <= 62

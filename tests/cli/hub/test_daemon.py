@@ -143,23 +143,15 @@ def test_an_idle_daemon_stops_if_configured(poor: Remora, shop: Path) -> None:
     assert poor("hub", "status", "--json", cwd=shop).document["running"] is False
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_invalid_options_are_reported(poor: Remora, shop: Path) -> None:
+    for words, told in (
         (("--http", "0.0.0.0:80"), "loopback"),
         (("--http", "none"), "PORT"),
         (("--socket", "/" + "s" * 200), "too long"),
-    ],
-)
-def test_invalid_options_are_reported(
-    poor: Remora, shop: Path, words: tuple[str, ...], told: str
-) -> None:
-    done = poor("hub", "start", *words, "--json", cwd=shop)
-    assert done.code == 2
-    assert told in done.error["message"] + done.error["hint"]
-
-
-def test_a_foreign_address_in_the_projects_file_is_refused(poor: Remora, shop: Path) -> None:
+    ):
+        done = poor("hub", "start", *words, "--json", cwd=shop)
+        assert done.code == 2
+        assert told in done.error["message"] + done.error["hint"]
     write(shop, {"remora.yaml": "model: {base_url: 'http://203.0.113.5/v1'}\n"})
     assert poor("hub", "start", "--json", cwd=shop).code == 2
 
@@ -201,13 +193,6 @@ def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
     assert poor("hub", "stop", cwd=shop).code == 0
 
 
-def test_a_status_reports_a_configuration_that_is_wrong(poor: Remora, shop: Path) -> None:
-    (shop / "remora.yaml").write_text("hub: {no_such_key: 1}\n")
-    done = poor("hub", "status", cwd=shop)
-    assert done.code == 0
-    assert "no_such_key" in done.err
-
-
 def test_a_running_daemon_without_http_is_reported(poor: Remora, shop: Path) -> None:
     try:
         poor("hub", "start", cwd=shop)
@@ -220,26 +205,11 @@ def test_a_running_daemon_without_http_is_reported(poor: Remora, shop: Path) -> 
         poor("hub", "stop", cwd=shop)
 
 
-@pytest.mark.parametrize(("module", "more"), [("starlette", ()), ("uvicorn", ("--foreground",))])
-def test_a_missing_extra_is_named(
-    tmp_path: Path, shop: Path, module: str, more: tuple[str, ...]
-) -> None:
+def test_a_missing_extra_is_named(tmp_path: Path, shop: Path) -> None:
     """A module that cannot be imported stands for the package that is not installed."""
-    (tmp_path / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
+    (tmp_path / "uvicorn.py").write_text("raise ImportError('no uvicorn here')")
     user = Remora(tmp_path / "home", {"PYTHONPATH": str(tmp_path)})
-    done = user("hub", "start", "--http", "0", *more, "--json", cwd=shop)
+    done = user("hub", "start", "--http", "0", "--json", cwd=shop)
     assert done.code == 2
-    assert done.error["message"] == f"the extra ui is not installed (no {module} here)"
+    assert done.error["message"] == "the extra ui is not installed (no uvicorn here)"
     assert done.error["hint"] == install_extra("ui")
-
-
-def test_a_folder_that_was_removed_is_reported(poor: Remora, tmp_path: Path) -> None:
-    words = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], sys.argv[1:])"
-    (tmp_path / "gone").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", words, sys.executable, "-P", "-m", "remora", "hub", "status"],
-        cwd=tmp_path / "gone", env=poor.environment, capture_output=True, text=True, timeout=50,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 3
-    assert "the current directory no longer exists" in done.stderr

@@ -10,31 +10,6 @@ import pytest
 
 from tests.cli.conftest import Ran
 
-PACKET_KEYS = [
-    "packet_version",
-    "agent_id",
-    "run_id",
-    "turn",
-    "goal",
-    "operation",
-    "node_id",
-    "node_type",
-    "node_summary",
-    "state_summary",
-    "excerpt",
-    "diagnostics",
-    "candidate_actions",
-    "recent_actions",
-    "knowledge",
-    "last_error",
-    "error_count",
-    "hub_context",
-    "hub_freshness",
-    "constraints",
-    "extensions",
-    "omitted",
-]
-
 
 @pytest.fixture
 def agent(ran: Ran) -> str:
@@ -85,17 +60,14 @@ def test_a_packet_is_the_one_that_was_decided_on(ran: Ran, agent: str) -> None:
     assert calls
     for call in calls:
         packet = ran("trace", "packet", agent, "--turn", str(call["turn"]), "--json").document
-        assert set(packet) == set(PACKET_KEYS)
         text = json.dumps(packet, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         assert hashlib.sha256(text.encode()).hexdigest() == call["data"]["packet_sha256"]
 
 
-def test_a_beginning_of_the_name_will_do(ran: Ran, agent: str) -> None:
-    assert ran("trace", "packet", agent[:-3]).document["agent_id"] == agent
-
-
-@pytest.mark.parametrize("name", ["read", "src/settings.py:read"])
-def test_a_node_of_the_newest_run_will_do(ran: Ran, agent: str, name: str) -> None:
+def test_a_node_of_the_newest_run_or_a_beginning_of_the_name_will_do(ran: Ran, agent: str) -> None:
+    for name in ("src/settings.py:read", agent[:-3]):
+        assert ran("trace", "packet", name).document["agent_id"] == agent
+    name = "read"
     assert ran("trace", "packet", name).document["agent_id"] == agent
     assert ran("trace", "show", name, "--json").document["agent_id"] == agent
     assert ran("trace", "transcript", name, "--json").document["agent_id"] == agent
@@ -126,12 +98,10 @@ def test_show_lists_every_event(ran: Ran, agent: str) -> None:
 
 
 def test_raw_lines_are_byte_for_byte(ran: Ran, agent: str) -> None:
-    assert ran("trace", "show", agent, "--raw").out == stream(ran, agent).read_text()
-
-
-def test_raw_lines_in_one_document(ran: Ran, agent: str) -> None:
+    text = stream(ran, agent).read_text()
+    assert ran("trace", "show", agent, "--raw").out == text
     document = ran("trace", "show", agent, "--raw", "--json").document
-    assert document["lines"] == stream(ran, agent).read_text().splitlines()
+    assert document["lines"] == text.splitlines()
 
 
 def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> None:
