@@ -18,7 +18,7 @@ Chat = Callable[[Handler, dict[str, Any], int], None]
 class Server:
     """A running server.
 
-    `models` are the names that it lists, `requests` what it was asked, and `keys` the header
+    `models` are the names that it lists, `requests` what it was asked, and `keys` the headers
     `Authorization` of everything that was sent to it.
     """
 
@@ -26,7 +26,7 @@ class Server:
         self.address = address
         self.models = [model]
         self.requests: list[dict[str, Any]] = []
-        self.keys: set[str | None] = set()
+        self.keys: list[str | None] = []
 
 
 def send_json(
@@ -89,7 +89,7 @@ class _Quiet(ThreadingHTTPServer):
 def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]:
     class Requests(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            server.keys.add(self.headers["Authorization"])
+            server.keys.append(self.headers["Authorization"])
             if self.path == "/v1/models":
                 listed = [{"id": name, "object": "model"} for name in server.models]
                 send_json(self, {"object": "list", "data": listed})
@@ -97,7 +97,7 @@ def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]
                 send_json(self, {}, 404)
 
         def do_POST(self) -> None:
-            server.keys.add(self.headers["Authorization"])
+            server.keys.append(self.headers["Authorization"])
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/v1/chat/completions":
                 server.requests.append(request)

@@ -18,6 +18,7 @@ import pytest
 from remora.config.user_folders import UserFolders
 from remora.models.embedded import weights
 from tests.forked_process import warm
+from tests.openai_server import Server, answer, openai_server, send_json
 
 MODULE = '''"""Reads settings."""
 import os
@@ -213,6 +214,15 @@ def poor(tmp_path: Path) -> Remora:
 def project(tmp_path: Path) -> Path:
     (tmp_path / "project").mkdir()
     return lint_project(tmp_path / "project")
+
+
+@pytest.fixture
+def listener() -> Iterator[Server]:
+    """A model server that calls no tool, and records the key of each request."""
+    with openai_server(
+        lambda handler, *_: send_json(handler, answer(text="no")), model="odd"
+    ) as it:
+        yield it
 
 
 @dataclass(frozen=True)

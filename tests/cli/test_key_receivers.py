@@ -1,31 +1,25 @@
 """A key goes only to an address that its owner set: recorded by real servers on loopback."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.cli.listener import Listener, listening
-from tests.cli.test_faulty_parts import Answers
+from tests.misbehaving_server import FAULTS
+from tests.openai_server import Server, openai_server
 
 KEY = "key-of-the-environment-1"
 FILE_KEY = "key-of-the-users-file-2"
 PATIENCE = {"REMORA_MODEL__RETRIES": "0", "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
 
 
-@pytest.fixture
-def listener() -> Iterator[Listener]:
-    with listening() as found:
-        yield found
-
-
-def of_project(project: Path, listener: Listener) -> None:
+def of_project(project: Path, listener: Server) -> None:
     write(project, {"remora.yaml": f"model: {{base_url: '{listener.address}'}}\n"})
 
 
-def agreed(user: Remora, listener: Listener, environ: Mapping[str, str]) -> Remora:
+def agreed(user: Remora, listener: Server, environ: Mapping[str, str]) -> Remora:
     """Return a user who has agreed to the address of a project."""
     allowed = {"REMORA_MODEL__ALLOW_ADDRESSES": f"[{listener.address}]"}
     return Remora(user.home, {**allowed, **environ})
@@ -35,22 +29,22 @@ def of_user(user: Remora, text: str) -> None:
     write(user.home / "config" / "remora", {"config.yaml": text})
 
 
-def test_a_projects_address_gets_no_key(poor: Remora, project: Path, listener: Listener) -> None:
+def test_a_projects_address_gets_no_key(poor: Remora, project: Path, listener: Server) -> None:
     of_project(project, listener)
     of_user(poor, f"model: {{api_key: {FILE_KEY}}}")
     keyed = agreed(poor, listener, {**PATIENCE, "REMORA_API_KEY": KEY, "OPENAI_API_KEY": KEY})
     for words in ("doctor", "model status", "analyze -o steps --node read"):
-        listener.got.clear()
+        listener.keys.clear()
         done = keyed(*words.split(), "--json", cwd=project)
         assert done.code in (0, 1, 3), done.err
-        assert listener.got
-        assert set(listener.got) == {None}
+        assert listener.keys
+        assert set(listener.keys) == {None}
         assert KEY not in done.out + done.err
 
 
 @pytest.mark.parametrize("words", [("doctor",), ("model", "status")], ids=" ".join)
 def test_one_line_explains_why_the_key_is_not_sent(
-    poor: Remora, project: Path, listener: Listener, words: tuple[str, ...]
+    poor: Remora, project: Path, listener: Server, words: tuple[str, ...]
 ) -> None:
     of_project(project, listener)
     with_key = agreed(poor, listener, {"OPENAI_API_KEY": KEY})(*words, cwd=project)
@@ -59,22 +53,19 @@ def test_one_line_explains_why_the_key_is_not_sent(
     assert "not sent" not in agreed(poor, listener, {})(*words, cwd=project).out
 
 
-def test_a_refusal_says_that_no_key_was_sent(
-    poor: Remora, project: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of_project(project, listener)
-    monkeypatch.setattr(Answers, "do_GET", lambda self: self._send(401, {"error": "no key"}))
-    refused = agreed(poor, listener, {"OPENAI_API_KEY": KEY})(
-        "analyze", "-o", "steps", "--json", cwd=project
-    )
-    assert refused.code == 3
-    assert refused.error["hint"].startswith("no key was sent")
-    assert set(listener.got) == {None}
+def test_a_refusal_says_that_no_key_was_sent(poor: Remora, project: Path) -> None:
+    with openai_server(FAULTS["wrong key"]) as server:
+        of_project(project, server)
+        keyed = agreed(poor, server, {**PATIENCE, "OPENAI_API_KEY": KEY})
+        done = keyed("analyze", "-o", "steps", "--node", "read", "--json", cwd=project)
+    assert done.code == 3
+    assert "no key was sent" in poor("trace", "show", "read", "--json", cwd=project).out
+    assert set(server.keys) == {None}
 
 
 @pytest.mark.slow
 def test_runs_that_are_continued_send_no_key_either(
-    poor: Remora, project: Path, listener: Listener
+    poor: Remora, project: Path, listener: Server
 ) -> None:
     keyed = agreed(poor, listener, {**PATIENCE, "REMORA_API_KEY": KEY})
     by_flag = keyed(
@@ -89,21 +80,21 @@ def test_runs_that_are_continued_send_no_key_either(
         cwd=project,
     )
     (job,) = by_flag.document["jobs"]
-    assert set(listener.got) == {f"Bearer {KEY}"}, "the flag is the key owner's"
-    listener.got.clear()
+    assert set(listener.keys) == {f"Bearer {KEY}"}, "the flag is the key owner's"
+    listener.keys.clear()
     of_project(project, listener)
     forked = keyed("trace", "fork", job["agent_id"], "--json", "--turn", "1", cwd=project)
     assert forked.code == 0, forked.err
     resumed = keyed("analyze", "--resume", "last", "--json", cwd=project)
     assert "jobs" in resumed.document, resumed.err
-    count = len(listener.got)
+    count = len(listener.keys)
     assert count
     keyed("retry", "last", "read", "--json", cwd=project)
-    assert len(listener.got) > count
-    assert set(listener.got) == {None}
-    listener.got.clear()
+    assert len(listener.keys) > count
+    assert set(listener.keys) == {None}
+    listener.keys.clear()
     keyed("retry", "last", "read", "--model", listener.address, "--json", cwd=project)
-    assert set(listener.got) == {f"Bearer {KEY}"}
+    assert set(listener.keys) == {f"Bearer {KEY}"}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +111,7 @@ def test_runs_that_are_continued_send_no_key_either(
 def test_an_address_of_the_user_gets_the_key_of_its_layer(
     poor: Remora,
     project: Path,
-    listener: Listener,
+    listener: Server,
     user: str,
     environ: dict[str, str],
     expected: str | None,
@@ -129,4 +120,4 @@ def test_an_address_of_the_user_gets_the_key_of_its_layer(
     placed = {name: value.replace("URL", listener.address) for name, value in environ.items()}
     done = Remora(poor.home, placed)("model", "status", "--json", cwd=project)
     assert json.loads(done.out)["base_url"] == listener.address
-    assert set(listener.got) == {expected and f"Bearer {expected}"}
+    assert set(listener.keys) == {expected and f"Bearer {expected}"}

@@ -106,12 +106,11 @@ class TestReading:
         names = [row[0] for row in self.project.query("SELECT name FROM remora.streams")]
         assert sorted(names) == [f"runs/{self.run}", f"traces/{self.agent}"]
 
-    def test_runs_and_show(self) -> None:
+    def test_runs_show_and_diff(self) -> None:
         assert [run["run_id"] for run in self.json("runs")["runs"]] == [self.run]
         assert self.json("show", "last")["jobs"][0]["agent_id"] == self.agent
-
-    def test_diff(self) -> None:
         assert "-import os\n-import sys\n" in self.project("diff", "last").out
+        assert "nothing to do" in self.project("trace", "compact").out
 
     def test_streams_are_listed_and_shown(self) -> None:
         assert self.agent in self.project("trace", "list").out
@@ -136,9 +135,6 @@ class TestReading:
         verified = self.project("trace", "verify", "--anchors", tmp_path / "anchors")
         assert verified.code == 0, verified.err
         assert "verified: 2 streams" in verified.out
-
-    def test_there_is_nothing_to_compact(self) -> None:
-        assert "nothing to do" in self.project("trace", "compact").out
 
     def test_export_and_import_into_files_give_the_same_history(self, tmp_path: Path) -> None:
         exported = tmp_path / "run.jsonl"
@@ -328,24 +324,17 @@ class TestErrors:
         assert done.error["hint"]
         return done
 
-    @pytest.mark.parametrize("words", [READS, WRITES])
-    def test_something_else_than_a_connection_string(
-        self, words: tuple[str, ...], own: Project
-    ) -> None:
-        done = self.refused(own, *words, dsn=f"password={PASSWORD} what")
-        assert done.code == 2
-        assert done.error["message"] == "postgres.dsn is not a connection string"
-
-    @pytest.mark.parametrize("words", [READS, WRITES])
-    def test_a_server_that_cannot_be_reached(self, words: tuple[str, ...], own: Project) -> None:
-        done = self.refused(own, *words, dsn=f"postgresql://u:{PASSWORD}@127.0.0.1:1/none")
-        assert done.code == 3
-        assert done.error["message"].startswith("PostgreSQL at 127.0.0.1:1/none: ")
-
-    def test_a_database_that_does_not_exist(self, own: Project, postgres: PostgresServer) -> None:
-        done = self.refused(own, *self.READS, dsn=dsn_of(postgres, "not_there"))
-        assert done.code == 3
-        assert 'database "not_there" does not exist' in done.error["message"]
+    def test_a_database_that_cannot_be_used(self, own: Project, postgres: PostgresServer) -> None:
+        unreachable = f"postgresql://u:{PASSWORD}@127.0.0.1:1/none"
+        for words, dsn, code, message in (
+            (self.READS, f"password={PASSWORD} what", 2, "is not a connection string"),
+            (self.WRITES, f"password={PASSWORD} what", 2, "is not a connection string"),
+            (self.READS, unreachable, 3, "PostgreSQL at 127.0.0.1:1/none: "),
+            (self.WRITES, unreachable, 3, "PostgreSQL at 127.0.0.1:1/none: "),
+            (self.READS, dsn_of(postgres, "not_there"), 3, '"not_there" does not exist'),
+        ):
+            done = self.refused(own, *words, dsn=dsn)
+            assert (done.code, message in done.error["message"]) == (code, True), done.err
 
     def test_the_extra_is_not_installed(self, own: Project, tmp_path: Path) -> None:
         write(tmp_path, {"without/psycopg.py": 'raise ImportError("No module named psycopg")'})
@@ -354,15 +343,9 @@ class TestErrors:
         assert done.code == 2
         assert done.error["hint"] == install_extra("postgres")
 
-    @pytest.mark.parametrize("name", ["remora.yaml", "pyproject.toml"])
-    def test_a_connection_string_in_the_projects_file_is_refused(
-        self, name: str, own: Project
-    ) -> None:
-        text = {
-            "remora.yaml": f"postgres: {{dsn: 'postgresql://u:{PASSWORD}@db/x'}}\n",
-            "pyproject.toml": f"[tool.remora.postgres]\ndsn = 'postgresql://u:{PASSWORD}@db/x'\n",
-        }
-        write(own.root, {name: text[name]})
+    def test_a_connection_string_in_the_projects_file_is_refused(self, own: Project) -> None:
+        dsn = f"postgresql://u:{PASSWORD}@db/x"
+        write(own.root, {"remora.yaml": f"postgres: {{dsn: '{dsn}'}}\n"})
         done = self.refused(own, *self.WRITES, dsn=own.remora.environ[DSN])
         assert done.code == 2
         assert "postgres.dsn" in done.error["message"]

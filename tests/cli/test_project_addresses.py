@@ -1,20 +1,14 @@
 """A project's settings send no code to any address before the user has agreed to it."""
 
 import stat
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Remora, git, lint_project, write
-from tests.cli.listener import Listener, listening
 from tests.cli.review.terminal import Terminal
-from tests.openai_server import answer as answered
-from tests.openai_server import openai_server, send_json
+from tests.openai_server import Handler, Server, openai_server, send_json
 
 ANALYZE = ("analyze", "-o", "steps", "--node", "read")
 PATIENCE = {"REMORA_MODEL__RETRIES": "0", "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
@@ -22,17 +16,14 @@ QUESTION = r"Send this project's code to \S+, now and later\? \[y/N\]: "
 
 
 @pytest.fixture
-def listener() -> Iterator[Listener]:
-    with listening() as found:
-        yield found
-
-
-@pytest.fixture
 def user(poor: Remora) -> Remora:
     return replace(poor, environ=PATIENCE)
 
 
-def choose(project: Path, listener: Listener) -> str:
+NOBODY = Server("http://127.0.0.1:9/v1", "m")
+
+
+def choose(project: Path, listener: Server) -> str:
     write(project, {"remora.yaml": f"model: {{base_url: '{listener.address}'}}\n"})
     return listener.address
 
@@ -63,31 +54,29 @@ SETTINGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_without_consent_nothing_is_sent(
-    user: Remora, project: Path, listener: Listener, words: tuple[str, ...]
+    user: Remora, project: Path, listener: Server, words: tuple[str, ...]
 ) -> None:
     address = choose(project, listener)
     done = user(*words, cwd=project)
     assert done.code == 2, done.err
     assert f"send its code to {address}, and you have not agreed" in " ".join(done.err.split())
-    assert listener.got == []
+    assert listener.keys == []
     assert not (project / ".agentfs").exists()
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_each_place_that_names_a_server_needs_consent(
-    user: Remora, project: Path, listener: Listener, kind: str
+    user: Remora, project: Path, listener: Server, kind: str
 ) -> None:
     name, text = SETTINGS[kind]
     write(project, {name: text.replace("URL", listener.address)})
     done = replace(user, environ={**PATIENCE, "REMORA_MODEL__PROVIDER": "openai"})(
         *ANALYZE, *(["--model", listener.address] if "larger" in kind else []), cwd=project
     )
-    assert (done.code, listener.got) == (2, []), done.err
+    assert (done.code, listener.keys) == (2, []), done.err
 
 
-def test_doctor_reports_the_missing_consent(
-    user: Remora, project: Path, listener: Listener
-) -> None:
+def test_doctor_reports_the_missing_consent(user: Remora, project: Path, listener: Server) -> None:
     choose(project, listener)
     done = user("doctor", "--json", cwd=project)
     assert done.code == 1
@@ -95,17 +84,17 @@ def test_doctor_reports_the_missing_consent(
     assert "you have not agreed" in checks["model"]["detail"]
     assert (checks["model"]["ok"], checks["config"]["ok"]) == (False, True)
     assert "tests" in checks
-    assert listener.got == []
+    assert listener.keys == []
 
 
 def test_a_retry_and_a_resumed_run_need_consent(
-    user: Remora, project: Path, listener: Listener
+    user: Remora, project: Path, listener: Server
 ) -> None:
     begun = user(*ANALYZE, "--model", listener.address, "--json", cwd=project)
     (job,) = begun.document["jobs"]
     forked = user("trace", "fork", job["agent_id"], "--turn", "1", cwd=project)
     assert forked.code == 0, forked.err
-    listener.got.clear()
+    listener.keys.clear()
     choose(project, listener)
     for words in (
         ("analyze", "--resume", "last"),
@@ -115,12 +104,12 @@ def test_a_retry_and_a_resumed_run_need_consent(
         done = user(*words, cwd=project)
         assert done.code == 2, (words, done.err)
         assert "you have not agreed" in done.err
-    assert listener.got == []
+    assert listener.keys == []
 
 
 @pytest.mark.slow
 def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
-    user: Remora, project: Path, listener: Listener
+    user: Remora, project: Path, listener: Server
 ) -> None:
     file = project / ".remora/agents/steps/agent.yaml"
     file.write_text(file.read_text() + "model: another\n")
@@ -131,7 +120,7 @@ def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
     (job,) = begun.document["jobs"]
     assert mine("trace", "fork", job["agent_id"], "--turn", "1", cwd=project).code == 0
     before = mine("show", "last", "--json", cwd=project).document
-    listener.got.clear()
+    listener.keys.clear()
     for words in (
         ("analyze", "--resume", "last"),
         ("retry", "last", "read"),
@@ -139,7 +128,7 @@ def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
     ):
         refused = mine(*words, cwd=project)
         assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
-    assert listener.got == []
+    assert listener.keys == []
     assert mine("show", "last", "--json", cwd=project).document == before
     file.write_text(file.read_text().replace("model: another\n", ""))  # such as by another branch
     for words in (
@@ -148,15 +137,15 @@ def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
     ):
         refused = mine(*words, cwd=project)
         assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
-    assert listener.got == []
+    assert listener.keys == []
     file.write_text(file.read_text() + "model: another\n")
     mine("analyze", "--resume", "last", "--allow-address", entry, cwd=project)
-    assert listener.got
+    assert listener.keys
 
 
 class TestCheck:
     def test_it_takes_no_server_from_the_project(
-        self, user: Remora, project: Path, listener: Listener
+        self, user: Remora, project: Path, listener: Server
     ) -> None:
         text = f"{{enabled: true, base_url: '{listener.address}'}}"
         write(
@@ -165,42 +154,40 @@ class TestCheck:
         )
         done = user("check", "-o", "steps", cwd=project)
         assert done.code == 1, done.err
-        assert listener.got == []
+        assert listener.keys == []
 
     def test_it_takes_no_model_from_an_agent_of_the_project(
-        self, user: Remora, project: Path
+        self, user: Remora, project: Path, listener: Server
     ) -> None:
         file = project / ".remora/agents/steps/agent.yaml"
         file.write_text(file.read_text() + "model: another\n")
-        with openai_server(lambda handler, *_: send_json(handler, answered(text="no"))) as server:
-            server.models = ["m", "another"]
-            named = ("--model", server.address)
-            mine = replace(user, environ={**PATIENCE, "REMORA_MODEL__NAME": "m"})
-            refused = mine(*ANALYZE, *named, cwd=project)
-            assert (refused.code, f"{server.address}#another" in refused.err) == (2, True)
-            for words, asked in ((ANALYZE, "another"), (("check", "-o", "steps"), "m")):
-                server.requests.clear()
-                allowed = {"REMORA_MODEL__ALLOW_ADDRESSES": f"{server.address}#another"}
-                environ = {**PATIENCE, "REMORA_MODEL__NAME": "m", **allowed}
-                replace(user, environ=environ)(*words, *named, cwd=project)
-                assert {request["model"] for request in server.requests} == {asked}
+        listener.models = ["m", "another"]
+        named = ("--model", listener.address)
+        environ = {**PATIENCE, "REMORA_MODEL__NAME": "m"}
+        refused = replace(user, environ=environ)(*ANALYZE, *named, cwd=project)
+        assert (refused.code, f"{listener.address}#another" in refused.err) == (2, True)
+        environ["REMORA_MODEL__ALLOW_ADDRESSES"] = f"{listener.address}#another"
+        for words, asked in ((ANALYZE, "another"), (("check", "-o", "steps"), "m")):
+            listener.requests.clear()
+            replace(user, environ=environ)(*words, *named, cwd=project)
+            assert {request["model"] for request in listener.requests} == {asked}
 
     def test_it_still_takes_the_users_server(
-        self, user: Remora, project: Path, listener: Listener
+        self, user: Remora, project: Path, listener: Server
     ) -> None:
-        choose(project, Listener(9, []))
+        choose(project, NOBODY)
         named = replace(user, environ={**PATIENCE, "REMORA_MODEL": listener.address})
         assert named("check", "-o", "steps", cwd=project).code != 2
-        assert listener.got
+        assert listener.keys
 
 
 class TestQuestion:
     def test_it_says_what_would_be_sent_and_where_and_is_asked_once(
-        self, user: Remora, project: Path, listener: Listener
+        self, user: Remora, project: Path, listener: Server
     ) -> None:
         address = choose(project, listener)
         assert answer(user, project, "n")[0] == 2
-        assert listener.got == []
+        assert listener.keys == []
         assert not list((user.home / "state").rglob("agreed_addresses.json"))
         code, asked = answer(user, project, "y")
         assert code != 2
@@ -209,10 +196,10 @@ class TestQuestion:
         assert f"{address} (an address on this machine that the project names" in words
         assert "the model" not in words
         assert "without an API key" in words
-        assert set(listener.got) == {None}
-        listener.got.clear()
+        assert set(listener.keys) == {None}
+        listener.keys.clear()
         assert user(*ANALYZE, cwd=project).code != 2
-        assert listener.got
+        assert listener.keys
         (file,) = (user.home / "state").rglob("agreed_addresses.json")
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
@@ -222,7 +209,7 @@ class TestQuestion:
         assert setting["from"] == f"your consent in {file}"
 
     def test_it_names_the_users_address_the_model_and_the_key(
-        self, user: Remora, project: Path, listener: Listener
+        self, user: Remora, project: Path, listener: Server
     ) -> None:
         write(project, {"remora.yaml": "model: {name: big-cloud}\n"})
         mine = {"REMORA_MODEL": listener.address, "REMORA_API_KEY": "a-key-of-mine"}
@@ -232,82 +219,60 @@ class TestQuestion:
         assert "(an address of your own settings; the project names the model big-cloud" in words
         assert "with your API key" in words
         assert "on this machine" not in words
-        assert (code, listener.got) == (2, [])
+        assert (code, listener.keys) == (2, [])
 
     def test_another_address_or_root_is_asked_about_again(
-        self, user: Remora, project: Path, listener: Listener, tmp_path: Path
+        self, user: Remora, project: Path, listener: Server, tmp_path: Path
     ) -> None:
-        choose(project, Listener(9, []))
+        choose(project, NOBODY)
         answer(user, project, "y")
         choose(project, listener)
         assert user(*ANALYZE, cwd=project).code == 2
-        assert listener.got == []
+        assert listener.keys == []
         answer(user, project, "y")
-        listener.got.clear()
+        listener.keys.clear()
         (tmp_path / "second").mkdir()
         choose(lint_project(tmp_path / "second"), listener)
         assert user(*ANALYZE, cwd=tmp_path / "second").code == 2
         project.rename(tmp_path / "moved")
         assert user(*ANALYZE, cwd=tmp_path / "moved").code == 2
-        assert listener.got == []
+        assert listener.keys == []
 
-    def test_a_retry_asks_too(self, user: Remora, project: Path, listener: Listener) -> None:
+    def test_a_retry_asks_too(self, user: Remora, project: Path, listener: Server) -> None:
         user(*ANALYZE, "--model", listener.address, cwd=project)
         choose(project, listener)
         assert answer(user, project, "n", "retry", "last", "read")[0] == 2
 
 
 def test_a_flag_allows_an_address_for_one_command(
-    user: Remora, project: Path, listener: Listener
+    user: Remora, project: Path, listener: Server
 ) -> None:
     address = choose(project, listener)
     assert user(*ANALYZE, "--allow-address", "http://127.0.0.1:9/v1", cwd=project).code == 2
-    assert listener.got == []
+    assert listener.keys == []
     keyed = replace(user, environ={**PATIENCE, "REMORA_API_KEY": "a-key-of-mine"})
     assert keyed(*ANALYZE, "--allow-address", address, cwd=project).code != 2
-    assert set(listener.got) == {None}, "an address of the project gets no key"
-    listener.got.clear()
+    assert set(listener.keys) == {None}, "an address of the project gets no key"
+    listener.keys.clear()
     assert user(*ANALYZE, cwd=project).code == 2
-    assert listener.got == []
+    assert listener.keys == []
 
 
-@contextmanager
-def redirecting_server(target: str) -> Iterator[str]:
-    class Redirects(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(307)
-            self.send_header("Location", target + self.path.removeprefix("/v1"))
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+def test_a_server_cannot_send_the_code_on(user: Remora, project: Path, listener: Server) -> None:
+    def redirects(handler: Handler, _request: object, _number: int) -> None:
+        send_json(handler, {}, 307, {"Location": f"{listener.address}/chat/completions"})
 
-        def do_POST(self) -> None:
-            self.do_GET()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Redirects) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_port}/v1"
-        http.shutdown()
-        thread.join()
-
-
-def test_a_server_cannot_send_the_code_on(user: Remora, project: Path, listener: Listener) -> None:
-    with redirecting_server(listener.address) as address:
-        write(project, {"remora.yaml": f"model: {{base_url: '{address}'}}\n"})
-        done = user(*ANALYZE, "--allow-address", address, cwd=project)
-        assert done.code == 3, done.err
-        named = user(*ANALYZE, "--allow-address", address, "--model", "odd", cwd=project)
-        assert named.code == 3
-    assert listener.got == []
+    with openai_server(redirects) as server:
+        choose(project, server)
+        done = user(*ANALYZE, "--allow-address", server.address, cwd=project)
+    assert done.code == 3, done.err
+    assert server.requests
+    assert listener.keys == []
 
 
 @pytest.mark.slow
 def test_a_repository_of_a_sweep_needs_consent(
-    user: Remora, project: Path, listener: Listener, tmp_path: Path
+    user: Remora, project: Path, listener: Server, tmp_path: Path
 ) -> None:
     address = choose(project, listener)
     git(project, "add", "-A")
@@ -317,7 +282,7 @@ def test_a_repository_of_a_sweep_needs_consent(
     refused = user(*sweep, cwd=tmp_path)
     assert refused.code != 0
     assert "you have not agreed" in " ".join((refused.out + refused.err).split())
-    assert listener.got == []
+    assert listener.keys == []
     allowed = user(*sweep, "--allow-address", address, cwd=tmp_path)
     assert "you have not agreed" not in allowed.out + allowed.err
-    assert listener.got
+    assert listener.keys

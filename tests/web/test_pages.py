@@ -18,26 +18,16 @@ from tests.web.recorded import client_of, stream_of
 TABS = ("why", "packet", "prompt", "candidates", "files", "events")
 
 
-def test_the_first_page_lists_the_runs(pages: TestClient, failed: Planted) -> None:
-    text = pages.get("/").text
-    assert f'href="/runs/{failed.run_id}"' in text
-
-
 def test_a_run_lists_its_jobs_with_the_cause_of_failures(
     pages: TestClient, failed: Planted
 ) -> None:
+    assert f'href="/runs/{failed.run_id}"' in pages.get("/").text
     text = pages.get(f"/runs/{failed.run_id}").text
     assert f'href="/agents/{failed.agent_id}"' in text
     assert "The summary of check at turn 1 lost the error" in text
-
-
-@pytest.mark.parametrize(
-    ("query", "jobs"),
-    [("", 1), ("status=failed", 1), ("status=submitted", 0), ("node=TOTAL", 1), ("node=x", 0)],
-)
-def test_jobs_are_filtered(pages: TestClient, failed: Planted, query: str, jobs: int) -> None:
-    text = pages.get(f"/runs/{failed.run_id}?{query}").text
-    assert text.count('href="/agents/') == jobs
+    for query in ("", "status=failed", "status=submitted", "node=TOTAL", "node=x"):
+        text = pages.get(f"/runs/{failed.run_id}?{query}").text
+        assert text.count('href="/agents/') == (query not in ("status=submitted", "node=x"))
 
 
 def test_an_agent_that_failed_opens_at_the_turn_of_the_cause(
@@ -50,12 +40,12 @@ def test_an_agent_that_failed_opens_at_the_turn_of_the_cause(
 
 
 @pytest.mark.parametrize("tab", TABS)
-@pytest.mark.parametrize("turn", range(4))
-def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str, turn: int) -> None:
-    part = pages.get(f"/agents/{failed.agent_id}/turns/{turn}?tab={tab}")
-    assert part.status_code == 200
-    assert '<p class="problem">' not in part.text
-    assert f'data-tab="{tab}" aria-current="page"' in part.text
+def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str) -> None:
+    for turn in range(4):
+        part = pages.get(f"/agents/{failed.agent_id}/turns/{turn}?tab={tab}")
+        assert part.status_code == 200
+        assert '<p class="problem">' not in part.text
+        assert f'data-tab="{tab}" aria-current="page"' in part.text
 
 
 def test_a_row_and_its_bar_agree_about_the_turn_in_which_the_agent_failed(

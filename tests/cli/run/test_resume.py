@@ -79,40 +79,30 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     assert "nothing to resume" in twice.err
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("many.py",), ("-o", "lint"), ("--node", "x"), ("--changed",), ("--max-nodes", "1"),
-        ("--unsafe-fixes",), ("--select", "F"), ("--max-turns", "3"), ("--seed", "1"), ("--dry-run",),
-    ],
-)  # fmt: skip
-def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran, words: tuple[str, ...]) -> None:
-    done = stopped("analyze", "--resume", "last", "--json", *words)
-    assert (done.code, done.error["code"]) == (2, "usage_error")
-    assert "cannot be combined with --resume" in done.error["message"]
+def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran) -> None:
+    for words in (
+        "many.py", "-o lint", "--node x", "--changed", "--max-nodes 1", "--unsafe-fixes",
+        "--select F", "--max-turns 3", "--seed 1", "--dry-run",
+    ):  # fmt: skip
+        done = stopped("analyze", "--resume", "last", "--json", *words.split())
+        assert (done.code, done.error["code"]) == (2, "usage_error")
+        assert "cannot be combined with --resume" in done.error["message"]
 
 
 @pytest.mark.slow
-def test_another_model_is_refused(stopped_with_model: Ran) -> None:
-    done = stopped_with_model("analyze", "--resume", "last", "--model", "other", "--json")
-    assert done.code == 2
-    assert "SmolLM2" in done.error["message"]
-
-
-@pytest.mark.slow
-def test_the_model_decides_what_is_left(stopped_with_model: Ran) -> None:
+def test_the_model_decides_what_is_left_and_no_other(stopped_with_model: Ran) -> None:
+    other = stopped_with_model("analyze", "--resume", "last", "--model", "other", "--json")
+    assert (other.code, "SmolLM2" in other.error["message"]) == (2, True)
     done = stopped_with_model("analyze", "--resume", "last", "--json")
     assert done.code == 0
     assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change"}
     assert stopped_with_model("trace", "verify").code == 0
 
 
-def test_an_unknown_run_is_not_found(stopped: Ran) -> None:
-    done = stopped("analyze", "--resume", "nothing-like-it", "--json")
-    assert (done.code, done.error["code"]) == (1, "not_found")
-
-
-def test_trust_belongs_to_resume(stopped: Ran) -> None:
+def test_an_unknown_run_or_node_is_not_found(stopped: Ran) -> None:
+    for words in (("analyze", "--resume", "nothing-like-it"), ("retry", "last", "nobody_here")):
+        done = stopped(*words, "--json")
+        assert (done.code, done.error["code"]) == (1, "not_found")
     assert stopped("analyze", "--trust-run").code == 2
 
 
@@ -170,10 +160,6 @@ class TestRetry:
             assert done.out.rstrip().splitlines()[-1].endswith("src/settings.py:read")
         (line, *_) = remora("trace", "show", "read", cwd=project).out.splitlines()[1:]
         assert ", from line " in line  # whose turns it goes on with
-
-    def test_an_unknown_node_is_not_found(self, stopped: Ran) -> None:
-        done = stopped("retry", "last", "nobody_here", "--json")
-        assert (done.code, done.error["code"]) == (1, "not_found")
 
 
 class TestFork:

@@ -262,6 +262,7 @@ def test_it_ends_when_the_project_is_removed(shop: Path, poor: Remora) -> None:
         assert "was removed" in watched.process.stderr.read()
 
 
+@pytest.mark.slow
 def test_a_project_that_cannot_be_written_to_is_an_error(shop: Path, poor: Remora) -> None:
     done = read_only(poor, shop, "watch")
     assert (done.returncode, f"{shop}/.agentfs" in done.stderr) == (3, True)
