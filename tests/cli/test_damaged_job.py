@@ -77,7 +77,7 @@ def jobs_of(done: Done) -> dict[str, dict[str, Any]]:
     return {job["node_id"].rpartition(":")[2]: job for job in done.document["jobs"]}
 
 
-def test_show_lists_a_damaged_job_beside_the_others(damaged: Ran) -> None:
+def test_show_and_diff_list_a_damaged_job_beside_the_others(damaged: Ran) -> None:
     done = damaged("show", "last", "--json")
     assert done.code == 1
     jobs = jobs_of(done)
@@ -93,15 +93,13 @@ def test_show_lists_a_damaged_job_beside_the_others(damaged: Ran) -> None:
     assert f"trace verify {one['agent_id']}" in told.out
     assert "1 change set to review" in told.out
 
-
-def test_diff_shows_the_others(damaged: Ran) -> None:
     done = damaged("diff", "last", "--json")
     assert done.code == 1
     assert [diff["node_id"] for diff in done.document["diffs"]] == ["node:two.py:two"]
     assert "trace verify" in done.err
     assert damaged("diff", "last", "two").code == 0
-    one = damaged("diff", "last", "one")
-    assert (one.code, one.out) == (1, "")
+    found = damaged("diff", "last", "one")
+    assert (found.code, found.out) == (1, "")
 
 
 def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
@@ -109,9 +107,8 @@ def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     assert (named.code, named.error["code"]) == (1, "stream_damaged")
     assert "trace verify" in named.error["message"]
     assert tree(damaged.root) == damaged.before
-    done = damaged("accept", "last", "--all", "--json")
-    assert done.code == 1
-    assert done.document["accepted"] == ["node:two.py:two"]
+    done = damaged("accept", "last", "*.py:*", "--json")
+    assert (done.code, done.document["accepted"]) == (1, ["node:two.py:two"])
     (why,) = done.document["damaged"]
     assert "trace verify" in why
     after = tree(damaged.root)
@@ -119,17 +116,10 @@ def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     assert b"import re" not in after["two.py"]
 
 
-def test_a_damaged_job_that_a_glob_names_is_not_left_out_silently(damaged: Ran) -> None:
-    done = damaged("accept", "last", "*.py:*", "--json")
-    assert (done.code, done.document["accepted"]) == (1, ["node:two.py:two"])
-    assert len(done.document["damaged"]) == 1
-
-
 def test_what_reject_leaves_out_is_reported(damaged: Ran) -> None:
     done = damaged("reject", "last", "--all", "--json")
     assert (done.code, done.document["rejected"]) == (1, ["node:two.py:two"])
     (why,) = done.document["damaged"]
-    assert "trace verify" in why
     assert why in done.err
 
 

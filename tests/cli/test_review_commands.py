@@ -32,17 +32,23 @@ def desk(four: Four) -> Desk:
 
 
 class TestAccept:
-    def test_with_nothing_chosen_it_lists_what_waits(self, desk: Desk) -> None:
-        error = desk("accept", "last", "--json").error
-        assert error["code"] == "usage_error"
-        assert "--rule" in error["message"]
-        assert "a.py:load" in error["hint"]
-
     def test_a_terminal_shows_how_far_it_is(self, desk: Desk) -> None:
         seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all")
         assert re.search(r"change sets .*4/4", seen)
         # it is gone at the end: the summary stands alone
         assert "change sets " not in seen[seen.index("accepted 4 change sets") :]
+
+    def test_what_cannot_be_accepted_is_refused(self, desk: Desk) -> None:
+        branch = git(desk.root, "branch", "--show-current").strip()
+        for words, said in (
+            ((), "--rule"),
+            (("--if", "tested"), "verified, docstring-only"),
+            (("--all", "--git-branch", branch), "is checked out"),
+        ):
+            error = desk("accept", "last", *words, "--json").error
+            assert error["code"] == "usage_error"
+            assert said in error["message"] + error["hint"]
+        assert desk("report", "nope", "--json").code == 1
 
     def test_a_rule_alone_is_a_choice(self, desk: Desk) -> None:
         done = desk("accept", "last", "--rule", "F401", "--json")
@@ -59,11 +65,6 @@ class TestAccept:
         assert verbose.count("skipped because") == 4
         assert "recorded" not in done.out, "there is no verdict to keep a head for"
 
-    def test_an_unknown_condition_names_the_known(self, desk: Desk) -> None:
-        done = desk("accept", "last", "--if", "tested")
-        assert done.code == 2
-        assert "verified, docstring-only" in done.err
-
     def test_a_branch_gets_the_commits(self, desk: Desk) -> None:
         before = tree(desk.root)
         done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json")
@@ -77,11 +78,6 @@ class TestAccept:
         assert git(desk.root, "status", "--porcelain") == ""
         shown = desk("show", "last", "--json").document["jobs"]
         assert [job["branch"] for job in shown] == [None, "fixes", None, None]
-
-    def test_a_branch_that_is_checked_out_is_refused(self, desk: Desk) -> None:
-        branch = git(desk.root, "branch", "--show-current").strip()
-        error = desk("accept", "last", "--all", "--git-branch", branch, "--json").error
-        assert "is checked out" in error["message"]
 
     def test_a_commit_that_waits_for_git_does_not_block_readers(self, desk: Desk) -> None:
         """It was killed before the commit, and the repository is gone since."""
@@ -154,19 +150,15 @@ class TestReport:
         assert document == json.loads(desk("report", "last", "--format", "json").out)
         assert desk("report", "last", "--json", "--format", "html").code == 2
 
-    def test_an_unknown_run_is_reported(self, desk: Desk) -> None:
-        assert desk("report", "nope", "--json").code == 1
-
 
 class TestClean:
-    def test_clean_without_yes_removes_nothing(self, desk: Desk) -> None:
-        slots = next((desk.remora.home / "cache" / "remora" / "roots").glob("*/slots"))
-        done = desk("clean")
-        assert done.code == 2
-        assert "--yes" in done.err
-        assert list(slots.glob("slot-?"))
-
     def test_it_shows_then_frees(self, desk: Desk) -> None:
+        slots = next((desk.remora.home / "cache" / "remora" / "roots").glob("*/slots"))
+        refused = desk("clean")
+        assert (refused.code, "--yes" in refused.err) == (2, True)
+        assert list(slots.glob("slot-?"))
+        said = desk("clean", "--dry-run").out
+        assert re.search(r"^ +\d+ KB  \d private cop(y|ies)$", said, re.MULTILINE)
         shown = desk("clean", "--dry-run", "--json").document
         assert shown["dry_run"]
         assert [kept["run_id"] for kept in shown["kept"]]
@@ -176,8 +168,3 @@ class TestClean:
         assert "nothing to free" in desk("clean", "--yes").out
         assert not desk("clean", "--yes", "--json").document["dry_run"]
         assert desk("accept", "last", "--all").code == 0, "what waits has all that it needs"
-
-    def test_sizes_are_for_people(self, desk: Desk) -> None:
-        assert re.search(
-            r"^ +\d+ KB  \d private cop(y|ies)$", desk("clean", "--dry-run").out, re.MULTILINE
-        )

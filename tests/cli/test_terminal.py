@@ -37,18 +37,12 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_diff_is_coloured(ran: Ran) -> None:
+def test_a_diff_is_coloured_on_a_terminal_if_colours_are_wanted(ran: Ran) -> None:
     assert "\x1b[31m-import os" in on_terminal(ran.remora, ran.root, "diff", "last")
-
-
-def test_unless_colours_are_not_wanted(ran: Ran) -> None:
     plain = Remora(ran.remora.home, {"NO_COLOR": "1"})
     assert "\x1b[" not in on_terminal(plain, ran.root, "diff", "last")
-
-
-def test_a_pipe_gets_no_colours(ran: Ran) -> None:
-    done = ran("diff", "last")
-    assert "\x1b[" not in done.out + done.err
+    piped = ran("diff", "last")
+    assert "\x1b[" not in piped.out + piped.err
 
 
 @pytest.mark.slow
@@ -74,24 +68,12 @@ def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        ("show", "last"),
-        ("show", "last", "-v"),
-        ("runs",),
-        ("trace", "list"),
-        ("trace", "list", "--since", "1h"),
-        ("trace", "show", "read"),
-        ("trace", "show", "last"),
-        ("trace", "tail"),
-        ("eval", "memory"),
-        ("eval", "memory", "--limit", "50"),
-        ("trace", "verify", "-v"),
-        ("tools", "list"),
-    ],
-)
-def test_80_columns_are_enough(ran: Ran, args: tuple[str, ...]) -> None:
-    seen = click.unstyle(on_terminal(ran.remora, ran.root, *args, columns=80))
+    "words",
+    ["show last -v", "runs", "trace list", "trace list --since 1h", "trace show read",
+     "trace show last", "trace tail", "eval memory --limit 50", "trace verify -v", "tools list"],
+)  # fmt: skip
+def test_80_columns_are_enough(ran: Ran, words: str) -> None:
+    seen = click.unstyle(on_terminal(ran.remora, ran.root, *words.split(), columns=80))
     lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
     assert len(lines) > 1
     assert max(map(len, lines)) <= 80

@@ -90,40 +90,41 @@ def test_an_unreadable_line_is_one_row(failed: Planted, copied: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "value"),
+    "wrong",
     [
-        ("tool_result", "changes", ["a.py"]),
-        ("tool_result", "changes", 5),
-        ("tool_result", "host_calls", "x"),
-        ("tool_call", "args", ["x"]),
-        ("tool_call", "args", {"deep": json.loads("[" * 700 + "]" * 700)}),
-        ("tool_call", "candidates", "many"),
-        ("model_request", "prompt_tokens", "many"),
-        ("model_request", "messages", "abc"),
-        ("model_response", "usage", [1]),
-        ("submit_result", "checks", {"name": 1}),
-        ("agent_start", "definition", []),
-        ("agent_start", "definition", {"tools": ["x"], "max_turns": "many"}),
-        ("agent_start", "model", "m"),
-        ("agent_start", "tools", ["a"]),
-        ("agent_start", "tools", [{"name": "x", "parameters": {"properties": None}}]),
+        {
+            "tool_result": {"changes": ["a.py"], "host_calls": "x"},
+            "tool_call": {"args": ["x"]},
+            "model_request": {"messages": "abc"},
+            "agent_start": {"model": "m", "tools": ["a"], "definition": []},
+        },
+        {
+            "tool_result": {"changes": 5},
+            "tool_call": {"args": {"deep": json.loads("[" * 700 + "]" * 700)}},
+            "model_request": {"prompt_tokens": "many"},
+            "model_response": {"usage": [1]},
+            "agent_start": {
+                "definition": {"tools": ["x"], "max_turns": "many"},
+                "tools": [{"name": "x", "parameters": {"properties": None}}],
+            },
+        },
+        {"tool_call": {"candidates": "many"}, "submit_result": {"checks": {"name": 1}}},
     ],
+    ids=["lists and words", "depths", "candidates and checks"],
 )
 def test_data_of_a_wrong_type_is_left_out_or_named(
-    failed: Planted, copied: Path, tmp_path: Path, kind: str, key: str, value: Any
+    failed: Planted, copied: Path, tmp_path: Path, wrong: dict[str, dict[str, Any]]
 ) -> None:
-    def change(event: dict[str, Any]) -> None:
-        if event["type"] == kind:
-            event["data"][key] = value
-
-    rewrite(stream_of(copied, failed.agent_id), change)
+    rewrite(
+        stream_of(copied, failed.agent_id),
+        lambda event: event["data"].update(wrong.get(event["type"], {})),
+    )
     tabs_of(copied, failed.agent_id, tmp_path)
     with client_of(copied, tmp_path) as pages:
         for part in ("rows", "bars"):
             assert pages.get(f"/agents/{failed.agent_id}/{part}").status_code == 200
-        if key == "prompt_tokens" or value == ["x"]:
+        if "model_request" in wrong:
             assert "is not an event" in pages.get(f"/agents/{failed.agent_id}/rows").text
-        if kind == "model_request":
             text = pages.get(f"/agents/{failed.agent_id}/turns/1?tab=prompt").text
             assert "is not a valid model_request" in text
     assert shared_agent(copied, tmp_path, failed.agent_id)

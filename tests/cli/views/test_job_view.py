@@ -3,11 +3,10 @@
 from typing import Any
 
 import click
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.views.job_view import done_text, job_lines, review_counts, state_word
+from remora.cli.views.job_view import done_text, job_lines, review_counts
 from remora.cli.views.run_view import totals_line
 
 WORD = st.text("abcdefgh", min_size=1, max_size=12)
@@ -59,21 +58,16 @@ def test_a_job_that_rules_completed_says_why_the_model_did_not() -> None:
     assert reason.strip() == "the server is gone"
 
 
-def test_only_what_was_verified_is_fixed() -> None:
-    found = findings({"F401": 2}, {})
-    (_, line, reason) = shown(
-        job(**found, status="failed", review="", error="parses: line 3: invalid syntax")
-    )
-    assert line == "  failed  f  left F401 x2 · rules"
-    assert reason.strip() == "parses: line 3: invalid syntax"
-
-
 def test_why_nothing_changed_is_reported() -> None:
     lines = shown(job(status="no_change", review="", error="ruff could not be started"))
     assert lines[1:] == [
         "  no change  f  3 turns · rules",
         "             ruff could not be started",
     ]
+    failed = {"status": "failed", "review": "", "error": "parses: line 3: invalid syntax"}
+    (_, line, reason) = shown(job(**findings({"F401": 2}, {}), **failed))
+    assert line == "  failed  f  left F401 x2 · rules"
+    assert reason.strip() == "parses: line 3: invalid syntax"
 
 
 def unchanged(node: str, why: str = "", **said: Any) -> dict[str, Any]:
@@ -134,23 +128,6 @@ def test_a_wide_terminal_gives_names_the_room_to_be_aligned() -> None:
     assert places == {line.index("3 turns") for line in shown(*jobs, width=None)[1:]}
     assert len(places) == 1
     assert len({line.index("3 turns") for line in shown(*jobs, width=80)[1:]}) == 2
-
-
-def test_verbose_names_agents_and_who_decided() -> None:
-    assert "lint-0123456789ab, 3 turns: rule 3" in shown(job(), verbose=True)[-1]
-
-
-@pytest.mark.parametrize(
-    ("said", "word"),
-    [
-        ({"review": "pending"}, "verified"),
-        ({"review": "accepted"}, "accepted"),
-        ({"review": "", "status": "no_change"}, "no change"),
-        ({"review": "", "status": "interrupted"}, "interrupted"),
-    ],
-)
-def test_states_in_words(said: dict[str, str], word: str) -> None:
-    assert state_word(job(**said)) == word
 
 
 def test_accepted_on_a_branch_is_distinguished_from_accepted_in_files() -> None:
