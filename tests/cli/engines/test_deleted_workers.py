@@ -109,7 +109,7 @@ def test_a_run_needs_nothing_of_its_workers_and_holds_no_secret(
 
     with ENGINES[engine](company):
         run = company.remora(*ANALYZE, "--engine", engine)
-        assert {f"Bearer {each['REMORA_API_KEY']}" for each in (WORKER, DRIVER)} <= model.keys
+        assert {f"Bearer {each['REMORA_API_KEY']}" for each in (WORKER, DRIVER)} <= set(model.keys)
         check_database(company, run["run_id"])
         check_files(files_below(company.project.parent))
     for cache in ("cache", "cache-elsewhere"):
