@@ -16,6 +16,7 @@ from remora.runs.review.review import Verdicts
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 EVERY = ChangeSetChoice(every=True)
+ONE = ChangeSetChoice(nodes=["pkg/a.py:load"])
 DONE = UNUSED.replace("    import re\n", "")
 
 
@@ -66,7 +67,7 @@ class TestCommits:
         assert [line.split()[0] for line in modes] == ["100644", "100755", "100644", "100644"]
 
     def test_it_continues_where_it_contains_head(self, shop: Desk) -> None:
-        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+        onto(shop, wanted=ONE)
         onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"]))
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
 
@@ -74,7 +75,7 @@ class TestCommits:
         mine = UNUSED + "\n\ndef mine():\n    return 1\n"
         shop.write({"pkg/a.py": mine})
         shop.analyze()
-        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+        onto(shop, wanted=ONE)
         assert shop.git("show", "fixes:pkg/a.py") + "\n" == DONE
         assert (shop.root / "pkg/a.py").read_text() == mine
 
@@ -109,12 +110,12 @@ class TestCommits:
             hook.chmod(0o755)
         (shop.root / ".git" / "index.lock").touch()
         (shop.root / "pkg/a.py").unlink()
-        done = onto(shop)
-        assert (len(done.accepted), done.created) == (4, ())
+        done = onto(shop, wanted=ONE)
+        assert (len(done.accepted), done.created) == (1, ())
         assert not (shop.folder / "ran").exists()
 
     def test_it_is_not_in_the_files_and_cannot_be_reverted_there(self, shop: Desk) -> None:
-        onto(shop)
+        onto(shop, wanted=ONE)
         undone = revert(shop.project, shop.newest, [])
         assert (undone.reverted, undone.branches) == ([], ["fixes"])
         with pytest.raises(UsageError, match="committed to the branch fixes"):
@@ -141,11 +142,11 @@ class TestRepositories:
         return desk.git("-C", str(place), "write-tree")
 
     def test_a_change_that_is_already_on_the_branch_needs_no_commit(self, shop: Desk) -> None:
-        onto(shop)
+        onto(shop, wanted=ONE)
         tip = shop.git("rev-parse", "fixes")
         shop.analyze()
-        again = onto(shop)
-        assert len(again.accepted) == 4
+        again = onto(shop, wanted=ONE)
+        assert len(again.accepted) == 1
         assert again.notes[0].endswith("already on the branch fixes")
         assert shop.git("rev-parse", "fixes") == tip
 
@@ -154,8 +155,8 @@ class TestRepositories:
         shop.git("switch", "-q", "--detach")
         shop.git("commit", "-q", "--allow-empty", "-m", "on")
         head = shop.git("rev-parse", "HEAD")
-        assert len(onto(shop).accepted) == 4
-        assert shop.git("rev-list", "--count", "HEAD..fixes") == "4"
+        assert len(onto(shop, wanted=ONE).accepted) == 1
+        assert shop.git("rev-list", "--count", "HEAD..fixes") == "1"
         assert shop.git("rev-parse", "HEAD") == head
 
     @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ class TestRepositories:
         desk.analyze()
         for filtered in ("filter=shout", "working-tree-encoding=utf-16le", "ident", ""):
             desk.write({".gitattributes": f"*.py {filtered or 'filter=unknown'}\n"})
-            done = onto(desk, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+            done = onto(desk, wanted=ONE)
             assert [filtered in each["detail"] for each in done.conflicts] == [True] * bool(
                 filtered
             )
@@ -239,7 +240,7 @@ class TestConflicts:
         shop.write({"pkg/a.py": UNUSED.replace("import re", "import json")})
         shop.commit()
         shop.git("switch", "-q", "main")
-        done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+        done = onto(shop, wanted=ONE)
         assert (done.accepted, len(done.conflicts)) == ([], 1)
         assert shop.git("rev-list", "--count", "main..fixes") == "1"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
@@ -254,7 +255,7 @@ class TestConflicts:
             return settle(root, *rest)  # type: ignore[arg-type]
 
         monkeypatch.setattr(branching, "finish_commit", overtaken)
-        done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+        done = onto(shop, wanted=ONE)
         assert [c["detail"] for c in done.conflicts] == [
             "the branch fixes has moved in the meantime"
         ]
@@ -314,7 +315,7 @@ class TestKilled:
         with monkeypatch.context() as patched:
             patched.setattr(*where, killed)
             with pytest.raises(KeyboardInterrupt):
-                onto(desk, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+                onto(desk, wanted=ONE)
 
     def subjects(self, desk: Desk) -> list[str]:
         exists = desk.git("for-each-ref", "refs/heads/fixes")

@@ -268,7 +268,7 @@ class TestUnreadable:
 
     def test_odd_names_are_fine(self, desk: Desk) -> None:
         names = ["--fix/-y.py", "-x.py", "[x].py", "a%b.py", "ünïcode, with space.py"]
-        desk.write({**dict.fromkeys(names, UNUSED), "ruff.toml": RULES})
+        desk.write({**dict.fromkeys(names, "import os\n"), "ruff.toml": RULES})
         run_id = desk.analyze()
         jobs = desk.view(run_id).jobs
         assert {job.status for job in jobs} == {"submitted"}
