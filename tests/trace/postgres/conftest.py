@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
@@ -25,9 +26,25 @@ def template(postgres: PostgresServer) -> str:
     return "template_with_tables"
 
 
+@pytest.fixture(scope="session")
+def shared_dsn(postgres: PostgresServer, template: str) -> str:
+    return postgres.new_database("shared", template)
+
+
 @pytest.fixture
-def dsn(postgres: PostgresServer, template: str) -> str:
-    """The connection string of a database with tables."""
+def dsn(shared_dsn: str) -> str:
+    """The connection string of a database whose tables are empty. Tests that change tables need a
+    database of their own.
+    """
+    with psycopg.connect(shared_dsn, autocommit=True) as connection:
+        for table in ("streams", "events", "contents", "expired"):
+            connection.execute(f"DELETE FROM remora.{table}")
+    return shared_dsn
+
+
+@pytest.fixture
+def own_dsn(postgres: PostgresServer, template: str) -> str:
+    """The connection string of a database with tables, for one test."""
     return postgres.new_database(f"test_{secrets.token_hex(6)}", template)
 
 

@@ -59,6 +59,12 @@ def query(database: Database, text: str, *values: object) -> list[tuple[Any, ...
 
 
 @pytest.fixture
+def dsn(own_dsn: str) -> str:
+    """These tests change tables."""
+    return own_dsn
+
+
+@pytest.fixture
 def roles(postgres: PostgresServer) -> None:
     """Two roles without rights. They are for all databases of the server."""
     with psycopg.connect(postgres.dsn(), autocommit=True) as connection:

@@ -65,8 +65,15 @@ class TestStoring:
         contents = getattr(copies, kind)
         contents.put(CONTENT)
         contents.sync()
-        change(database, "ALTER TABLE contents DROP CONSTRAINT contents_digest")
-        change(database, "UPDATE contents SET content = 'x'")
+        change(
+            database,
+            """
+            ALTER TABLE contents DROP CONSTRAINT contents_digest;
+            UPDATE contents SET content = 'x';
+            ALTER TABLE contents ADD CONSTRAINT contents_digest CHECK (digest = sha256(content))
+                NOT VALID
+            """,
+        )
         assert contents.get(DIGEST) == CONTENT  # the copy
         assert contents.problem(DIGEST) == "does not match its hash"
         with pytest.raises(StreamDamaged, match=f"{DIGEST} in the table contents of .* does not"):
@@ -130,6 +137,11 @@ class TestMonths:
 
 
 class TestOrder:
+    @pytest.fixture
+    def dsn(self, own_dsn: str) -> str:
+        """These tests change tables."""
+        return own_dsn
+
     def test_a_content_is_stored_before_the_line_that_names_it(
         self, opens: OpensStore, copies: CopiedTraceFolder, database: Database
     ) -> None:

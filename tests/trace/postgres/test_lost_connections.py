@@ -31,6 +31,12 @@ class Opens(Protocol):
 
 
 @pytest.fixture
+def dsn(own_dsn: str) -> str:
+    """These tests count connections and lose rows."""
+    return own_dsn
+
+
+@pytest.fixture
 def opened() -> Iterator[Opens]:
     with ExitStack() as stack:
 
