@@ -1,4 +1,4 @@
-"""Transcripts: what is quoted stays a quotation, for terminals and for readers of Markdown."""
+"""Transcripts: what is quoted stays a quotation, and a terminal obeys nothing of it."""
 
 from typing import Any
 
@@ -6,13 +6,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from remora.exports.export_counts import ExportCounts
-from remora.exports.formats import ExportOptions, escaped, export_chunks, markdown
+from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.run_bundles import bundle_of_agent
-from remora.memory.events import AgentEnd, Event, ModelResponse, Payload
+from remora.memory.events import Event, ModelResponse, Payload
 from remora.trace.read.reader import read_events
 from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
@@ -20,10 +18,6 @@ from tests.exports.conftest import Attempt, Run, everything, flip, only
 
 NASTY = st.text(
     st.sampled_from("ab \t#*_`~<>&[]()!|\\\n\r-+1.=:/@$^\x1b\x9b\u202e\u200f\u2028\ufeff{}\"'")
-)
-READER = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
-PLAIN = frozenset(
-    {"heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "fence"}
 )
 OBEYED = frozenset(map(chr, (*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x200F, 0x2028)))
 
@@ -36,12 +30,8 @@ def event(payload: Payload, turn: int = 1) -> Event:
     )  # fmt: skip
 
 
-def read(text: str) -> list[Token]:
-    return READER.parse(text)
-
-
-def told(folder: TraceFolder, groups: Any = None, *, markdown: bool = False) -> str:
-    wish = ExportOptions(format="transcript", version="1", markdown=markdown)
+def told(folder: TraceFolder, groups: Any = None) -> str:
+    wish = ExportOptions(format="transcript", version="1")
     return b"".join(
         export_chunks(folder, groups or everything(folder), wish, ExportCounts())
     ).decode()
@@ -58,35 +48,6 @@ def played(folder: TraceFolder) -> TraceFolder:
     run.said("lint-a", "rejected", "too *bold*")
     run.close()
     return folder
-
-
-@given(NASTY)
-def test_a_line_is_the_text_and_nothing_else(text: str) -> None:
-    """Read by a Markdown reader: one paragraph, whose text is what was written."""
-    line = escaped(text.strip())
-    tokens = read(line)
-    assert {token.type for token in tokens} <= PLAIN - {"fence", "heading_open"}
-    children = [child for token in tokens for child in token.children or []]
-    assert {child.type for child in children} <= {"text", "text_special"}
-    assert not OBEYED & set(line)
-
-
-@given(NASTY, NASTY)
-def test_a_quotation_cannot_leave_its_fence(answer: str, error: str) -> None:
-    """Whatever a model said and whatever went wrong, there are headings only of ours."""
-    events = [
-        event(ModelResponse(text=answer)),
-        event(AgentEnd(status="failed", stop_reason=error, error=error), 2),
-    ]
-    lines = list(markdown(events))
-    text = "\n".join(lines) + "\n"
-    tokens = read(text)
-    assert {token.type for token in tokens} <= PLAIN
-    assert next(t.content for t in tokens if t.type == "inline" and t.level == 1) == "Turn 1"
-    assert sum(token.type == "heading_open" for token in tokens) == 2
-    (fence,) = [token for token in tokens if token.type == "fence"]
-    assert fence.content.count("\n") == answer.count("\n") + 1
-    assert not OBEYED & set(text)
 
 
 @given(NASTY)
@@ -108,21 +69,6 @@ def test_a_runs_own_events_come_first(played: TraceFolder) -> None:
     assert text.startswith("==== run run-1 ====\n\nrun of 1 jobs on c0ffee")
     assert "rejected: lint-a (by cli)\nfeedback:\n    too *bold*\n" in text
     assert text.index("==== agent lint-a ====") > text.index("rejected")
-
-
-def test_markdown_of_a_run(played: TraceFolder) -> None:
-    text = told(played, markdown=True)
-    tokens = read(text)
-    headings = [
-        tokens[place + 1].content
-        for place, token in enumerate(tokens)
-        if token.type == "heading_open"
-    ]
-    assert headings == [r"run run\-1", r"agent lint\-a", "Turn 1", "Turn 2"]
-    fences = [token.content for token in tokens if token.type == "fence"]
-    assert "```\n# no heading\n<script>alert(1)</script>\\x1b[2J\n" in fences
-    assert any("Goal: no findings" in content for content in fences), "requests stand whole"
-    assert not any(token.type.startswith("html") for token in tokens)
 
 
 def test_a_long_answer_is_whole_and_a_long_output_is_not(folder: TraceFolder) -> None:

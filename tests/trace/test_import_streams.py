@@ -43,7 +43,7 @@ class Place(NamedTuple):
         return b"".join(line + b"\n" for line in self.store.lines(name))
 
     def export(self, to: Path) -> bytes:
-        options = ExportOptions(format="jsonl", version="1", markdown=False, content=False)
+        options = ExportOptions(format="jsonl", version="1")
         export_to_file(self.folder, lambda: all_bundles(self.folder), options, to)
         return to.read_bytes()
 

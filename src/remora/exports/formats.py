@@ -1,6 +1,5 @@
 """Formats of `trace export`, as a stream of bytes, a file or requests to a receiver."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -20,50 +19,10 @@ from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.functiongemma_rows import functiongemma_rows
 from remora.exports.training.sft_rows import Row, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
-from remora.text import escape_line
 from remora.trace.blobs import may_contain_reference, resolved_data
 from remora.trace.read.reader import decode_part, read_events, read_lines
-from remora.trace.read.transcript import Quotation, event_parts, transcript
+from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")
-_HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
-_FENCES = re.compile(r"`{3,}")
-
-
-def markdown(events: Iterable[Event]) -> Iterator[str]:
-    """Yield the lines of the transcript, without newlines.
-
-    Each turn has a heading. Remarks are paragraphs, and quotations are fenced.
-    """
-    turn = 0
-    for event in events:
-        if event.turn != turn:
-            turn = event.turn
-            yield f"## Turn {turn}"
-            yield ""
-        for part in event_parts(event):
-            yield from _fenced(part) if isinstance(part, Quotation) else (escaped(part.strip()), "")
-
-
-def escaped(text: str) -> str:
-    """Return `text` as one line of Markdown that is displayed literally."""
-    shown = escape_line(text).replace("\t", " ")
-    return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
-
-
-def _fenced(quoted: Quotation) -> Iterator[str]:
-    """Yield a quotation as a code block. Its fence is longer than any fence in the text."""
-    lines = [escape_line(line) for line in quoted.text.split("\n")]
-    longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
-    fence = "`" * (longest + 1)
-    yield f"{escaped(quoted.title)}:"
-    yield ""
-    yield f"{fence}text"
-    yield from lines
-    yield fence
-    yield ""
-
 
 Format = Literal["html", "folder", "jsonl", "transcript", "otel", "sft", "functiongemma"]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
@@ -74,11 +33,10 @@ _WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
 
 
 class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options for an export. `markdown` applies to transcripts, and `content` applies to spans."""
+    """Options for an export. `content` applies to spans."""
 
     format: Format
     version: str
-    markdown: bool = False
     content: bool = False
 
 
@@ -98,7 +56,7 @@ def export_chunks(
             case "jsonl":
                 yield from _recorded_lines(folder, group, tally)
             case "transcript":
-                yield from _transcripts(folder, group, tally, as_markdown=options.markdown)
+                yield from _transcripts(folder, group, tally)
             case "otel":
                 for document, _ in request_documents(
                     group_spans(folder, group, options, tally), options.version
@@ -228,19 +186,16 @@ def _rows(
     yield from map_agents(folder, group, tally, rows_of)
 
 
-def _transcripts(
-    folder: TraceFolder, group: RunBundle, tally: ExportCounts, *, as_markdown: bool
-) -> Iterator[bytes]:
-    form = markdown if as_markdown else transcript
+def _transcripts(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[bytes]:
     if group.whole and group.path is not None:
-        yield from _titled(f"run {group.run_id}", as_markdown=as_markdown)
-        yield from _lines(form(read_events(group.path)))
+        yield from _lines((f"==== run {group.run_id} ====", ""))
+        yield from _lines(transcript(read_events(group.path)))
 
     def lines_of(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
-        if group.whole or as_markdown:
-            yield from _titled(f"agent {survey.agent_id}", as_markdown=as_markdown)
+        if group.whole:
+            yield from _lines((f"==== agent {survey.agent_id} ====", ""))
         events = read_events(folder.existing_agent(survey.agent_id))
-        yield from _lines(form(_with_blobs(event, folder) for event in events))
+        yield from _lines(transcript(_with_blobs(event, folder) for event in events))
         tally.records += 1
 
     yield from map_agents(folder, group, tally, lines_of)
@@ -252,11 +207,6 @@ def _with_blobs(event: Event, folder: TraceFolder) -> Event:
         return event
     data = msgspec.json.encode(resolved_data(event, folder.blobs))
     return msgspec.structs.replace(event, data=msgspec.Raw(data))
-
-
-def _titled(title: str, *, as_markdown: bool) -> Iterator[bytes]:
-    line = f"# {escaped(title)}" if as_markdown else f"==== {title} ===="
-    yield from _lines((line, ""))
 
 
 def _lines(lines: Iterable[str]) -> Iterator[bytes]:

@@ -90,13 +90,9 @@ def test_an_agent_by_its_node_and_a_run_by_its_name(ran: Ran, agent: str, run_id
     assert "invoke_workflow" not in by_node
 
 
-def test_a_transcript_is_that_of_trace_transcript(ran: Ran, agent: str, tmp_path: Path) -> None:
+def test_a_transcript_is_that_of_trace_transcript(ran: Ran, agent: str) -> None:
     plain = ran("trace", "export", agent, "--format", "transcript").out
     assert plain == ran("trace", "transcript", agent).out
-    ran("trace", "export", agent, "--format", "transcript", "-o", str(tmp_path / "a.md"))
-    text = (tmp_path / "a.md").read_text()
-    assert text.startswith("# agent steps\\-")
-    assert text == ran("trace", "export", agent, "--format", "transcript", "--markdown").out
 
 
 def test_spans_are_sent(ran: Ran, agent: str) -> None:
@@ -133,7 +129,6 @@ def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> N
         (("read",), "--format"),
         (("read", "--format", "csv"), "'csv' is not one of"),
         (("read", "--format", "sft", "--content"), "--content requires --format otel"),
-        (("read", "--format", "otel", "--markdown"), "--markdown requires --format transcript"),
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),

@@ -24,14 +24,13 @@ _FORMATS: "tuple[Format, ...]" = (
     "html", "folder", "jsonl", "transcript", "otel", "sft", "functiongemma"
 )  # fmt: skip
 _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
-_MARKDOWN = (".md", ".markdown")
 
 
 @command(
     "export",
     examples=(
         "remora trace export lint-3f2a --format html -o agent.html",
-        "remora trace export lint-3f2a --format transcript -o agent.md",
+        "remora trace export lint-3f2a --format transcript -o agent.txt",
         "remora trace export --run last --format otel --endpoint http://127.0.0.1:4318",
         "remora trace export --all --format sft -o rows.jsonl",
         "remora trace export --run last --format jsonl -o run.jsonl",
@@ -56,7 +55,6 @@ _MARKDOWN = (".md", ".markdown")
     help="Write to this file (mode 0600), or to this folder with --format folder. "
     "[default: stdout]",
 )
-@click.option("--markdown", is_flag=True, help="transcript: write Markdown (default for FILE.md).")
 @click.option("--endpoint", metavar="URL", help="otel: send spans to this OTLP/HTTP endpoint.")
 @click.option(
     "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
@@ -69,7 +67,6 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     every: bool,
     form: "Format",
     output: Path | None,
-    markdown: bool,
     endpoint: str | None,
     content: bool,
 ) -> int:
@@ -79,7 +76,7 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     packets, prompts, diffs, and the recorded lines, which the browser checks against their hashes.
     It needs the extra ui. The folder format has the layout of .agentfs. Its blobs and objects include your source code.
     `trace import` adds it to another project or database. The jsonl format is the recorded lines
-    alone, byte for byte. The transcript format is text or Markdown. The otel format contains
+    alone, byte for byte. The transcript format is text. The otel format contains
     OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
     (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The sft and functiongemma formats are JSON
     lines with exactly the prompts that were sent to models. docs/reference/exports.md lists the
@@ -92,21 +89,15 @@ def export(  # noqa: PLR0913 (one parameter for each option)
 
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
-    owners = (("markdown", markdown, "transcript"), ("endpoint", endpoint, "otel"))
-    for name, value, owner in (*owners, ("content", content, "otel")):
-        if value and form != owner:
-            raise click.UsageError(f"--{name} requires --format {owner}")
+    for name, value in (("endpoint", endpoint), ("content", content)):
+        if value and form != "otel":
+            raise click.UsageError(f"--{name} requires --format otel")
     _check_output(options, form, output, endpoint)
     if form == "html":
         return _export_share_file(options, agent or run, output)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
-    export_options = ExportOptions(
-        format=form,
-        version=__version__,
-        markdown=markdown or (output is not None and output.suffix in _MARKDOWN),
-        content=content,
-    )
+    export_options = ExportOptions(format=form, version=__version__, content=content)
     if form == "folder":
         return _export_folder(options, folder, groups, output or Path())
     tally = _write(folder, groups, export_options, output, endpoint)

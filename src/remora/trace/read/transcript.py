@@ -1,7 +1,7 @@
 """Human-readable transcript of a stream, with its requests, answers, decisions and results."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -11,17 +11,6 @@ from remora.text import escape_line
 _INDENT = "    "
 _SHOWN = 400
 """Maximum characters of a tool's raw output; requests and answers are shown in full."""
-
-
-class Quotation(NamedTuple):
-    """A title, and a string to quote in full below it. The string may have several lines."""
-
-    title: str
-    text: str
-
-
-Part = str | Quotation
-"""A one-line remark, or a quotation."""
 
 
 def transcript(events: Iterable[Event]) -> Iterator[str]:
@@ -48,8 +37,16 @@ class LlmConversationLogger:
         self._turn = event.turn
 
 
-def event_parts(event: Event) -> Iterator[Part]:
-    """Yield the transcript parts of an event. The parts are not yet escaped for a terminal."""
+def _lines(event: Event, turn: int) -> Iterator[str]:
+    """Yield the transcript lines of an event. `turn` is the turn of the previous event."""
+    if event.turn != turn:
+        yield ""
+        yield f"== turn {event.turn} =="
+    yield from map(escape_line, _plain_lines(event))
+
+
+def _plain_lines(event: Event) -> Iterator[str]:
+    """Yield the lines of an event, not yet escaped for a terminal."""
     try:
         data = msgspec.json.decode(event.data)
     except (ValueError, RecursionError):
@@ -57,24 +54,11 @@ def event_parts(event: Event) -> Iterator[Part]:
     if not isinstance(data, dict):
         yield f"[{event.type}] (unreadable data)"
         return
-    write = _PARTS.get(event.type)
+    write = _WRITERS.get(event.type)
     yield from write(data) if write else iter((f"[{event.type}]",))
 
 
-def _lines(event: Event, turn: int) -> Iterator[str]:
-    """Yield the transcript lines of an event. `turn` is the turn of the previous event."""
-    if event.turn != turn:
-        yield ""
-        yield f"== turn {event.turn} =="
-    for part in event_parts(event):
-        if isinstance(part, str):
-            yield escape_line(part)
-        else:
-            yield escape_line(f"{part.title}:")
-            yield from (_INDENT + escape_line(line) for line in part.text.split("\n"))
-
-
-def _started(data: dict[str, Any]) -> Iterator[Part]:
+def _started(data: dict[str, Any]) -> Iterator[str]:
     packet = data.get("packet")
     packet = packet if isinstance(packet, dict) else {}
     yield f"agent {packet.get('agent_id')} · {packet.get('operation')} · {packet.get('node_id')}"
@@ -84,30 +68,30 @@ def _started(data: dict[str, Any]) -> Iterator[Part]:
         yield f"continues from {parent.get('agent_id')}, event {parent.get('seq')}"
 
 
-def _context(data: dict[str, Any]) -> Iterator[Part]:
+def _context(data: dict[str, Any]) -> Iterator[str]:
     error = data.get("error")
     yield f"context from {data.get('source')}" + (f": {error}" if error else "")
 
 
-def _request(data: dict[str, Any]) -> Iterator[Part]:
+def _request(data: dict[str, Any]) -> Iterator[str]:
     yield f"-> model ({data.get('renderer')}, {data.get('prompt_tokens')} tokens)"
     messages = data.get("messages")
     for message in messages if isinstance(messages, list) else [{"content": data.get("prompt")}]:
         if isinstance(message, dict):
-            yield _quoted(str(message.get("role", "prompt")), message.get("content"))
+            yield from _quoted(str(message.get("role", "prompt")), message.get("content"))
 
 
-def _response(data: dict[str, Any]) -> Iterator[Part]:
-    yield _quoted("<- model", data.get("text"))
+def _response(data: dict[str, Any]) -> Iterator[str]:
+    yield from _quoted("<- model", data.get("text"))
     if data.get("call"):
         yield f"{_INDENT}call {_json(data['call'])}"
 
 
-def _call(data: dict[str, Any]) -> Iterator[Part]:
+def _call(data: dict[str, Any]) -> Iterator[str]:
     yield f"{data.get('decided_by')} decides: {data.get('tool')}({_json(data.get('args'))})"
 
 
-def _result(data: dict[str, Any]) -> Iterator[Part]:
+def _result(data: dict[str, Any]) -> Iterator[str]:
     yield f"{data.get('tool')}: {data.get('outcome')} in {data.get('duration_ms')} ms"
     shown = _json(data.get("raw_output"))
     yield f"{_INDENT}{shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}"
@@ -119,59 +103,59 @@ def _result(data: dict[str, Any]) -> Iterator[Part]:
             yield f"{_INDENT}changed {change.get('path')}"
 
 
-def _submitted(data: dict[str, Any]) -> Iterator[Part]:
+def _submitted(data: dict[str, Any]) -> Iterator[str]:
     yield f"submitted ({'verified' if data.get('verified') else 'not verified'})"
-    yield _quoted("summary", data.get("summary"))
+    yield from _quoted("summary", data.get("summary"))
 
 
-def _failed(data: dict[str, Any]) -> Iterator[Part]:
+def _failed(data: dict[str, Any]) -> Iterator[str]:
     yield f"error ({data.get('kind')}): {data.get('message')}"
 
 
-def _escalated(data: dict[str, Any]) -> Iterator[Part]:
+def _escalated(data: dict[str, Any]) -> Iterator[str]:
     yield f"escalated to a larger model: {data.get('reason')}"
 
 
-def _ended(data: dict[str, Any]) -> Iterator[Part]:
+def _ended(data: dict[str, Any]) -> Iterator[str]:
     yield f"end: {data.get('status')} ({data.get('stop_reason')})"
     if data.get("error"):
         yield f"{_INDENT}{data['error']}"
 
 
-def _recovered(data: dict[str, Any]) -> Iterator[Part]:
+def _recovered(data: dict[str, Any]) -> Iterator[str]:
     yield f"recovered: {data.get('bytes')} bytes moved to {data.get('quarantine')}"
 
 
-def _run_started(data: dict[str, Any]) -> Iterator[Part]:
+def _run_started(data: dict[str, Any]) -> Iterator[str]:
     plan, base = data.get("plan"), data.get("base")
     jobs = plan.get("jobs") if isinstance(plan, dict) else None
     commit = base.get("commit") if isinstance(base, dict) else None
     yield f"run of {len(jobs) if isinstance(jobs, list) else 0} jobs on {commit or 'no commit'}"
 
 
-def _job(data: dict[str, Any]) -> Iterator[Part]:
+def _job(data: dict[str, Any]) -> Iterator[str]:
     yield f"job {data.get('agent_id')} {data.get('node_id')} {data.get('status', 'starts')}"
 
 
-def _reviewed(data: dict[str, Any]) -> Iterator[Part]:
+def _reviewed(data: dict[str, Any]) -> Iterator[str]:
     yield f"{data.get('verdict')}: {data.get('agent_id')} (by {data.get('surface')})"
     written = data.get("written")
     if isinstance(written, dict):
         hunks = f"hunks {_json(written.get('hunks'))} of {written.get('of')}"
         yield _INDENT + ("edited" if written.get("edited") else hunks)
     if data.get("feedback"):
-        yield _quoted("feedback", data["feedback"])
+        yield from _quoted("feedback", data["feedback"])
 
 
-def _run_ended(data: dict[str, Any]) -> Iterator[Part]:
+def _run_ended(data: dict[str, Any]) -> Iterator[str]:
     yield f"end of the run: {_json(data.get('totals'))}"
 
 
-def _nothing(_: dict[str, Any]) -> Iterator[Part]:
+def _nothing(_: dict[str, Any]) -> Iterator[str]:
     yield from ()
 
 
-_PARTS: dict[str, Callable[[dict[str, Any]], Iterator[Part]]] = {
+_WRITERS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "agent_start": _started,
     "turn_start": _nothing,
     "context_update": _context,
@@ -192,8 +176,11 @@ _PARTS: dict[str, Callable[[dict[str, Any]], Iterator[Part]]] = {
 }
 
 
-def _quoted(title: str, text: Any) -> Quotation:
-    return Quotation(title, text if isinstance(text, str) else _json(text))
+def _quoted(title: str, text: Any) -> Iterator[str]:
+    """Yield a title, and a string to quote in full below it."""
+    yield f"{title}:"
+    for line in (text if isinstance(text, str) else _json(text)).split("\n"):
+        yield _INDENT + line
 
 
 def _json(value: Any) -> str:

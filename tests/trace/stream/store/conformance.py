@@ -192,7 +192,7 @@ class StoreConformance:
         assert {name: stored(opens(), stream=name) for name in names} == dict.fromkeys(names, lines)
 
     def test_a_sync_may_run_beside_appends(self, store: TraceStore) -> None:
-        lines = chained(200)
+        lines = chained(60)
         epoch, done = store.claim(STREAM).epoch, threading.Event()
 
         def keep_syncing() -> None:
