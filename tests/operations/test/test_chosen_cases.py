@@ -123,7 +123,11 @@ def test_further_examples_with_another_result_are_added_to_a_first_test() -> Non
         (Case(call="f('')", value="None"), "it returns nothing"),
         (
             Case(call="f('a')", claims=(("{}.text", "'a'"), ("{}.size", "0"))),
-            "the attributes of its result only repeat its arguments",
+            "the attributes of its result say little",
+        ),
+        (
+            Case(call="f('a b')", claims=(("{}.text", "'a'"), ("{}.size", "3"))),
+            "the attributes of its result say little",
         ),
         (
             case("f(a)", setup=tuple(f"a = {n}" for n in range(13))),

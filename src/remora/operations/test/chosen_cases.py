@@ -86,7 +86,7 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
         "it returns nothing": case.value == "None" and not (is_plain and _mentions_none(subject)),
         "its result contradicts the annotation or the name of the function": is_whole
         and contradicts_return(subject, case.value),
-        "the attributes of its result only repeat its arguments": _repeats_arguments(case),
+        "the attributes of its result say little": _has_vague_attributes(case),
         "its call or result is too long to read": _is_too_long(case),
     }
     return next((why for why, is_true in reasons.items() if is_true), "")
@@ -148,14 +148,15 @@ def _mentions_none(subject: TargetFunction) -> bool:
     return any("None" in text or "Optional" in text for text in says)
 
 
-def _repeats_arguments(case: Case) -> bool:
-    """Return True if attributes are asserted, and they keep arguments or are empty."""
+def _has_vague_attributes(case: Case) -> bool:
+    """Return True for attributes that keep arguments, are empty, or are not found in the call."""
     parts = [one for one in ast.walk(parse(case.call)) if isinstance(one, ast.Call)]
     words = [word for one in parts for word in (*one.args, *(each.value for each in one.keywords))]
     given = {*map(ast.unparse, words), *_TRIVIAL, "True", "0"}
-    return bool(case.claims) and all(
-        left.startswith("{}.") and text in given for left, text in case.claims
-    )
+    others = [text for left, text in case.claims if left.startswith("{}.") and text not in given]
+    written = " ".join((*case.setup, case.call))
+    is_shown = bool(others) and all(text.strip("'") in written for text in others)
+    return any(left.startswith("{}.") for left, _ in case.claims) and not is_shown
 
 
 def _is_too_long(case: Case) -> bool:

@@ -165,3 +165,11 @@ def test_examples_that_show_a_value_change_nothing(tmp_path: Path) -> None:
     setups = [one.setup for one in shown if "tax" in one.call]
     assert setups == [("iter = s.Cart('Ann')",)]
     assert {one.imports for one in shown} == {("import shop as s",)}
+
+
+def test_a_variable_with_the_name_of_the_function_that_makes_it_is_no_example(
+    tmp_path: Path,
+) -> None:
+    doc = '"""\n    >>> cart = cart()\n    >>> f(cart)\n    """'
+    source = f"def cart(): ...\n\n\ndef f(one):\n    {doc}\n    return one\n"
+    assert candidate_calls(subject(source), ProjectExamples(ToolTree(tmp_path))) == []

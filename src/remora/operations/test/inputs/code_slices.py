@@ -76,6 +76,8 @@ def _sliced(
     needed = before.needed
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
+    if needed & {name for one in before.setup for name in bound_names(one)}:
+        return None  # in a function, `table = table()` has no value of `table` to call
     return CallInput(
         call=ast.unparse(call),
         setup=tuple(ast.unparse(one) for one in reversed(before.setup)),
