@@ -121,8 +121,8 @@ def test_a_result_reads_as_indented_json() -> None:
 
 
 def test_large_outputs_are_not_held(folder: TraceFolder) -> None:
-    text = "".join(f"line {n}\n" for n in range(300_000))
-    rows = [{"path": f"src/{n}.py", "line": n} for n in range(50_000)]
+    text = "".join(f"line {n}\n" for n in range(100_000))
+    rows = [{"path": f"src/{n}.py", "line": n} for n in range(20_000)]
     outputs = outputs_of(folder, text, {"log": text}, rows)
     kept = sum(map(len, outputs._recorded.values()))
     assert kept < (len(text) + len(raw_text(rows))) // 10

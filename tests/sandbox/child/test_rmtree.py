@@ -13,7 +13,7 @@ from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from tests.workspaces.conftest import tree
 
-DEEP = 3000
+DEEP = 1500
 
 
 @contextmanager
