@@ -182,25 +182,9 @@ def test_a_generator_may_describe_its_items_under_returns(plan: Callable[..., An
     assert plan("items", others + new)["open"] == ["outcome"]
 
 
-def test_functions_of_a_script_have_sections_only_if_others_in_it_have(
-    plan: Callable[..., Any], tree: Path
-) -> None:
-    (tree / "b.py").write_text("".join(LISTING.format(n=n) for n in range(9)))
-    script = NEW + "\nif __name__ == '__main__':\n    search(1)\n"
-    assert plan("search", NEW)["texts"]["raises"]
-    assert (plan("search", script)["open"], plan("search", script)["texts"]["raises"]) == ([], {})
-    assert plan("search", LISTING.format(n=1) + script)["texts"]["raises"]
-
-
-def test_a_result_alone_is_described_by_the_summary(plan: Callable[..., Any]) -> None:
-    assert plan("Basket.size", NEW)["open"] == []
+def test_a_property_has_no_result_of_its_own(plan: Callable[..., Any]) -> None:
+    assert plan("Basket.size", NEW)["open"] == ["outcome"]
     assert plan("Basket.total", NEW)["open"] == []
-    described = (
-        'def f{n}():\n    """Do it.\n\n    Returns:\n        A {n}.\n    """\n    return {n}\n'
-    )
-    others = "".join(described.format(n=n) for n in range(3))
-    assert plan("Basket.size", others + NEW)["open"] == ["outcome"]
-    assert plan("Basket.total", others + NEW)["open"] == []
 
 
 def test_an_inherited_docstring_is_none_that_is_missing(

@@ -176,7 +176,7 @@ def _describable_lines(describable: Describable) -> Iterator[str]:
 
 def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable:
     """Return the parts of the sections that most other docstrings have."""
-    omitted = [each.kind for each in possible_sections(describable) if related.leaves_out(each)]
+    omitted = [each for each in possible_sections(describable) if related.leaves_out(each)]
     return Describable(
         parameters=() if "parameters" in omitted else describable.parameters,
         outcome="nothing" if "returns" in omitted else describable.outcome,

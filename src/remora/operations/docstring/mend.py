@@ -1,5 +1,7 @@
 """Corrections of a docstring that follow from its code, without a writer."""
 
+import ast
+import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -146,7 +148,38 @@ def _replaced(
     code: DocumentedCode, findings: Sequence[DriftFinding]
 ) -> Iterator[tuple[int, str, str]]:
     for each in findings:
-        if each.code == "wrong-default" and each.old:
-            line = code.parsed.lines[each.line]
-            if line.count(each.old) == 1 and _ENDS_AFTER.match(line.partition(each.old)[2]):
-                yield each.line, each.old, each.new
+        line = code.parsed.lines[each.line]
+        if each.code == "wrong-default":
+            after = line.partition(each.old)[2]
+            is_sure = line.count(each.old) == 1 and _ENDS_AFTER.match(after) is not None
+        elif each.code == "wrong-type":
+            is_sure = _is_once(each.old, line) and not _is_used_otherwise(code, each)
+        else:
+            continue
+        if is_sure:
+            yield each.line, each.old, each.new
+
+
+def _is_once(word: str, line: str) -> bool:
+    return len(re.findall(rf"\b{word}\b", line)) == 1
+
+
+def _is_used_otherwise(code: DocumentedCode, finding: DriftFinding) -> bool:
+    """Return True if the body uses a parameter as its annotated type does not allow.
+
+    Iteration over a string is allowed, but unusual: the annotation may be wrong.
+    """
+    kind = getattr(builtins, finding.new)
+    for node in (each for statement in code.body for each in ast.walk(statement)):
+        if isinstance(node, ast.Attribute) and _is_name(node.value, finding.name):
+            if not hasattr(kind, node.attr):
+                return True
+        elif isinstance(node, ast.For | ast.comprehension | ast.Starred):
+            iterated = node.value if isinstance(node, ast.Starred) else node.iter
+            if _is_name(iterated, finding.name) and not issubclass(kind, list | tuple | dict | set):
+                return True
+    return False
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -22,7 +22,6 @@ _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
-_MAIN_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
 TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
@@ -58,27 +57,6 @@ class Descriptions(NamedTuple):
         return Descriptions(self.first, self.number + other.number, agree)
 
 
-class Possible(NamedTuple):
-    """A section that a docstring could have. `returns` includes `yields`.
-
-    `alone` is True for the result of a function without parameters: its summary often says it all.
-    """
-
-    kind: Kind
-    alone: bool = False
-
-
-class SectionCount(NamedTuple):
-    """How many documented public functions could have a section, and how many have it."""
-
-    functions: int = 0
-    with_section: int = 0
-
-    @property
-    def is_usual(self) -> bool:
-        return 2 * self.with_section >= self.functions
-
-
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts found in a file.
 
@@ -86,8 +64,8 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     its name and that of the parameter, and `left_out` counts the docstrings whose list leaves out a
     parameter. `methods` contains classes with the methods that have a docstring, `bases` maps a
     class to its base classes, and `extended` contains all base classes. `possible` counts the
-    sections that documented public functions could have, and `written` those that they have.
-    `is_script` is True if the file can be run.
+    sections that documented public functions could have, and `written` those that they have, where
+    `returns` includes `yields`.
     """
 
     parameters: Mapping[str, Descriptions] = {}
@@ -96,9 +74,8 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     methods: frozenset[tuple[str, str]] = frozenset()
     bases: Mapping[str, frozenset[str]] = {}
     extended: frozenset[str] = frozenset()
-    possible: Mapping[Possible, int] = {}
-    written: Mapping[Possible, int] = {}
-    is_script: bool = False
+    possible: Mapping[Kind, int] = {}
+    written: Mapping[Kind, int] = {}
 
 
 class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,29 +97,24 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lists_exceptions(self) -> bool:
         """True if most docstrings of functions that raise list their exceptions."""
-        for count in self._counts(Possible("raises")):
-            if count.functions > _ENOUGH:
-                return count.with_section >= _ENOUGH and count.is_usual
+        for functions, written in self._counts("raises"):
+            if functions > _ENOUGH:
+                return written >= _ENOUGH and 2 * written >= functions
         return False
 
-    def leaves_out(self, section: Possible) -> bool:
-        """Return True if most docstrings that could have a section like this have none.
+    def leaves_out(self, kind: Kind) -> bool:
+        """Return True if most docstrings that could have a section of a kind have none.
 
-        The file itself decides if it has two of them, and otherwise its folder. Only its file
-        decides for a script, whose functions have no other callers.
+        The file itself decides if it has two of them, and otherwise its folder.
         """
-        own, every = self._counts(section)
-        count = own if own.functions > 1 or self.own.is_script else every
-        return not count.is_usual if count.functions else section.alone or self.own.is_script
+        own, every = self._counts(kind)
+        functions, written = own if own[0] > 1 else every
+        return 2 * written < functions
 
-    def _counts(self, section: Possible) -> tuple[SectionCount, SectionCount]:
-        """Return the counts of the file, and of the file and its folder."""
-        possible = [each.possible.get(section, 0) for each in self.files]
-        written = [each.written.get(section, 0) for each in self.files]
-        return (
-            SectionCount(possible[0], written[0]),
-            SectionCount(sum(possible), sum(written)),
-        )
+    def _counts(self, kind: Kind) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return how many functions of the file, and of its folder, could have and have a section."""
+        counts = [(each.possible.get(kind, 0), each.written.get(kind, 0)) for each in self.files]
+        return counts[0], (sum(each[0] for each in counts), sum(each[1] for each in counts))
 
     def is_usually_left_out(self, name: str) -> bool:
         """Return True if lists of parameters leave out this name more often than they have it."""
@@ -179,8 +151,8 @@ def collect_texts(source: Source) -> FileTexts:
     left_out: list[str] = []
     methods: set[tuple[str, str]] = set()
     bases: dict[str, set[str]] = {}
-    possible: Counter[Possible] = Counter()
-    written: Counter[Possible] = Counter()
+    possible: Counter[Kind] = Counter()
+    written: Counter[Kind] = Counter()
     for node, owner in _definitions(source.tree.body, ""):
         text = docstring_text(node.body)
         if isinstance(node, ast.ClassDef):
@@ -197,7 +169,7 @@ def collect_texts(source: Source) -> FileTexts:
             kinds = {_RESULT.get(section.kind, section.kind) for section in parsed.sections}
             could = list(possible_sections(describable))
             possible.update(could)
-            written.update(each for each in could if each.kind in kinds)
+            written.update(each for each in could if each in kinds)
     return FileTexts(
         parameters=_grouped((each.name, each) for each in parameters),
         of_classes=_grouped(((each.owner, each.name), each) for each in parameters if each.owner),
@@ -207,7 +179,6 @@ def collect_texts(source: Source) -> FileTexts:
         extended=frozenset().union(*bases.values()),
         possible=possible,
         written=written,
-        is_script=any(map(_is_main_guard, source.tree.body)),
     )
 
 
@@ -217,10 +188,6 @@ def _grouped(texts: Iterable[tuple[_Key, ParameterText]]) -> dict[_Key, Descript
         alone = Descriptions(text)
         found[key] = found[key].with_others(alone) if key in found else alone
     return found
-
-
-def _is_main_guard(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and ast.unparse(statement.test) in _MAIN_GUARDS
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
@@ -245,13 +212,13 @@ def _described(
                 yield from (ParameterText(name, item.text, owner, kind) for name in item.names)
 
 
-def possible_sections(describable: Describable) -> Iterator[Possible]:
+def possible_sections(describable: Describable) -> Iterator[Kind]:
     if describable.parameters:
-        yield Possible("parameters")
+        yield "parameters"
     if describable.outcome != "nothing":
-        yield Possible("returns", alone=not describable.parameters)
+        yield "returns"
     if describable.raises:
-        yield Possible("raises")
+        yield "raises"
 
 
 def _left_out(describable: Describable, parsed: ParsedDocstring) -> list[str]:

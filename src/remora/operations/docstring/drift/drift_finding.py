@@ -15,6 +15,7 @@ DriftCode = Literal[
     "renamed-parameter",
     "missing-parameter",
     "wrong-default",
+    "wrong-type",
     "unraised-exception",
     "missing-exception",
     "no-result",

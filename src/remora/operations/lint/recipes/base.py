@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from remora.code.edit.edits import Edit
-from remora.code.edit.parsed_text import ParsedText, Positioned
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Line, lines_of, newline_of, offset
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
@@ -84,10 +84,6 @@ class PythonSource:
     def span(self, node: ast.expr | ast.stmt | ast.excepthandler) -> tuple[int, int]:
         """Return the offsets of a node's first character and of the character after its last."""
         return self.parsed.start(node), self.parsed.end(node)
-
-    def at(self, node: Positioned) -> int:
-        """Return the offset of a node's first character."""
-        return self.parsed.start(node)
 
     def text(self, node: ast.expr | ast.stmt) -> str:
         start, stop = self.span(node)
@@ -273,15 +269,10 @@ def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource
         raise HostError(f"{path}: {error}") from None
 
 
-def same_tree(before: PythonSource, after: PythonSource) -> bool:
-    """Return True if two versions have the same syntax tree, so they differ only in layout."""
-    return all(dump(old) == dump(new) for old, new in changed_statements(before, after))
-
-
 def same_tree_but_docstrings(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions have the same syntax tree except for the texts of docstrings."""
     with _blank_docstrings(before), _blank_docstrings(after):
-        return same_tree(before, after)
+        return all(dump(old) == dump(new) for old, new in changed_statements(before, after))
 
 
 def same_docstring_words(before: PythonSource, after: PythonSource) -> bool:
