@@ -89,7 +89,7 @@ def test_planning_a_large_file_takes_linear_time(tmp_path: Path) -> None:
         assert {amount(module, node) for node in module.nodes[1:]} == {1}
         return time.process_time() - began
 
-    assert min(seconds(600), seconds(601)) < 3 * max(seconds(300), seconds(301))
+    assert min(seconds(400), seconds(401)) < 3 * max(seconds(200), seconds(201))
 
 
 @pytest.mark.parametrize(

@@ -226,8 +226,9 @@ def related_texts(
 
 def exception_classes(place: ToolTree) -> ExceptionClasses:
     """Return the exception classes of a project. Its files are read on first use."""
-    files = islice(place.contents("**/*.py"), _MAX_FILES)
-    return ExceptionClasses(lambda: (content for _, content in files))
+    return ExceptionClasses(
+        lambda: (content for _, content in islice(place.contents("**/*.py"), _MAX_FILES))
+    )
 
 
 _FileSummary = tuple[FileTexts, StyleCounts]

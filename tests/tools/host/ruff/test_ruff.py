@@ -9,6 +9,7 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
+from remora.tools.host.ruff import ruff
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree
 
@@ -333,6 +334,10 @@ def test_many_files_are_checked_at_once(tree: Path) -> None:
     assert len(check(tree, *paths)) == 30
 
 
-def test_ruff_is_stopped_before_it_uses_gigabytes(tree: Path) -> None:
-    with pytest.raises(RuffStoppedError, match="needed more than 1,024 MiB"):
-        ToolTree(tree).ruff.check_text("huge.py", b"a;" * 500_000)
+def test_ruff_is_stopped_before_it_uses_gigabytes(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ruff.MEMORY <= 1 << 30
+    monkeypatch.setattr(ruff, "MEMORY", 1 << 28)
+    with pytest.raises(RuffStoppedError, match="needed more than 256 MiB"):
+        ToolTree(tree).ruff.check_text("huge.py", b"a;" * 200_000)
