@@ -9,8 +9,7 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
-from remora.tools.host.ruff import ruff
-from remora.tools.host.ruff.processes import RuffStoppedError
+from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError
 from remora.tools.tree import ToolTree
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
@@ -337,7 +336,7 @@ def test_many_files_are_checked_at_once(tree: Path) -> None:
 def test_ruff_is_stopped_before_it_uses_gigabytes(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert ruff.MEMORY <= 1 << 30
-    monkeypatch.setattr(ruff, "MEMORY", 1 << 28)
+    assert MEMORY <= 1 << 30
+    monkeypatch.setattr("remora.tools.host.ruff.ruff.MEMORY", 1 << 28)
     with pytest.raises(RuffStoppedError, match="needed more than 256 MiB"):
         ToolTree(tree).ruff.check_text("huge.py", b"a;" * 200_000)
