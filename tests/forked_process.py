@@ -147,17 +147,13 @@ def _read_agents() -> None:
     import remora
     from remora.agents.definition.agent import load_agents
     from remora.bootstrap.operations import BUILT_IN
-    from remora.pym import script
     from tests.parsed_once import parse_each_text_once
 
     sys.path.pop(0)
-    right: set[str] = set()
-    parse_each_text_once(right=right)
-    load_agents(Path("/nonexistent"), BUILT_IN)
+    folders = (Path(__file__).parent / "step_lint", Path(remora.__path__[0], "operations"))
     # other tests check these; a check here would start threads, which no fork has
-    for folder in (Path(__file__).parent / "step_lint", Path(remora.__path__[0], "operations")):
-        for path in folder.rglob("*.pym"):
-            right.add(script.parse_declarations(path.read_text("utf-8"), path.name).runs)
+    parse_each_text_once(right=[path for each in folders for path in each.rglob("*.pym")])
+    load_agents(Path("/nonexistent"), BUILT_IN)
 
 
 def _next_wish() -> list[str] | None:
