@@ -415,32 +415,6 @@ def test_objects_made_in_a_class_body_are_used_by_instances() -> None:
     assert related("deco.py:Checked.__set__", files) == {"tests/test_x.py::test_thing": "inferred"}
 
 
-def test_rare_special_methods_are_run_by_tests_that_call_them_by_name() -> None:
-    files = {
-        "shown.py": """
-        class Shown:
-            def __repr__(self):
-                return "Shown()"
-        """,
-        "tests/test_x.py": """
-        from shown import Shown
-
-        def test_repr(subtests):
-            with subtests.test():
-                assert list(map(repr, [Shown()])) == ["Shown()"]
-
-        def test_made():
-            assert Shown()
-        """,
-    }
-    found = related("shown.py:Shown.__repr__", files)
-    assert found == {"tests/test_x.py::test_repr": "inferred"}
-    assert set(related("shown.py:Shown", files)) == {
-        "tests/test_x.py::test_repr",
-        "tests/test_x.py::test_made",
-    }
-
-
 def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
     files = {
         "tests/test_x.py": """

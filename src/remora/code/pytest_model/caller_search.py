@@ -3,6 +3,7 @@
 import heapq
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
@@ -12,8 +13,49 @@ from remora.code.links import TIERS, Edge
 from remora.code.pytest_model.found_tests import FoundTests
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file
 from remora.code.pytest_model.pytest_project import PytestProject
-from remora.code.pytest_model.reverse_links import ReverseLinks
 from remora.ids import MODULE, node_key, split_node_key
+
+
+class KnownLinks(Protocol):
+    """Stored links of the program being searched. The methods return None if the links are not
+    stored.
+    """
+
+    def callers(self, key: str) -> tuple[Edge, ...] | None:
+        """Return the stored result of `Linker.callers`."""
+
+    def callees(self, key: str) -> tuple[Edge, ...] | None:
+        """Return the stored result of `Linker.callees`."""
+
+    def importers(self, key: str) -> tuple[Edge, ...] | None:
+        """Return the stored result of `Linker.importers`."""
+
+
+class ReverseLinks:
+    """The callers and importers of nodes. Links that are not stored are computed."""
+
+    def __init__(self, linker: Linker, known: KnownLinks | None = None) -> None:
+        self._linker = linker
+        self._known = known
+        self._importers: dict[str, tuple[Edge, ...]] = {}
+        self._callers: dict[str, tuple[Edge, ...]] = {}
+
+    def importers(self, key: str) -> tuple[Edge, ...]:
+        known = None if self._known is None else self._known.importers(key)
+        if known is not None:
+            return known
+        if key not in self._importers:
+            self._importers[key] = self._linker.importers(key)
+        return self._importers[key]
+
+    def callers(self, key: str) -> tuple[Edge, ...]:
+        known = None if self._known is None else self._known.callers(key)
+        if known is not None:
+            return known
+        if key not in self._callers:
+            self._callers[key] = self._linker.callers(key)
+        return self._callers[key]
+
 
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
 _EXACT, _INFERRED, _UNIQUE, _POSSIBLE = (
@@ -23,23 +65,6 @@ _MAX_FILES_BY_NAME = 24
 """If no more files than this use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
 _CONSTRUCTORS = ("__init__", "__new__")
-_PICKLING = frozenset(("pickle", "dumps", "loads", "copy", "deepcopy"))
-_EXPLICIT_CALLERS: dict[str, frozenset[str]] = {
-    "__repr__": frozenset(("repr", "print", "format", "pprint", "pformat")),
-    "__str__": frozenset(("str", "print", "format")),
-    "__format__": frozenset(("format",)),
-    "__dir__": frozenset(("dir",)),
-    "__getstate__": _PICKLING,
-    "__setstate__": _PICKLING,
-    "__reduce__": _PICKLING,
-    "__reduce_ex__": _PICKLING,
-    "__getnewargs__": _PICKLING,
-    "__getnewargs_ex__": _PICKLING,
-    "__sizeof__": frozenset(("getsizeof",)),
-    "__signature__": frozenset(("signature",)),
-}
-"""Maps rarely called special methods to the names a test uses to call them. For these methods,
-using an instance is not evidence of a call."""
 
 
 class CallerSearch:
@@ -53,7 +78,6 @@ class CallerSearch:
         project: PytestProject,
         *,
         depth: int,
-        used_names: frozenset[str] = frozenset(),
     ) -> None:
         self._linker = linker
         self._program = program
@@ -63,26 +87,18 @@ class CallerSearch:
         self._queue: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._seen_classes: set[str] = set()
-        self._single_start = True
         self.stop: Callable[[], bool] | None = None
         """Ends the search when it returns True."""
         self.stopped = False
         """True if the search ended early, because `stop` returned True."""
-        self.found = FoundTests(program, project, used_names)
+        self.found = FoundTests(program, project)
 
     def from_node(self, key: str) -> None:
         """Find tests that reach the node through calls, or that import and use it."""
-        starts = list(self._starts(key))
-        self._single_start = len(starts) == 1
-        for start in starts:
+        for start in self._starts(key):
             self._push(_EXACT, 0, start)
         self._run()
         self._add_importing_tests(key)
-
-    def from_instances(self, rank: int, key: str) -> None:
-        """Find tests that may use an instance of a class."""
-        self._follow_instances([(rank, key)], 1)
-        self._run()
 
     def _run(self) -> None:
         while self._queue and len(self._seen) < _MAX_NODES:
@@ -153,9 +169,6 @@ class CallerSearch:
             if owner and uncalled:
                 self._push(rank, depth, parent)
                 self._follow_instances(self._import_time_users(rank, depth, parent), depth)
-        elif name in _EXPLICIT_CALLERS:
-            if depth == 1 and self._single_start:
-                self._add_explicit_users(rank, parent, _EXPLICIT_CALLERS[name])
         elif not _DUNDER.fullmatch(name) and name not in EXTERNAL_METHOD_NAMES:
             self._follow_method_name(rank, depth, name)
             if uncalled:
@@ -170,23 +183,6 @@ class CallerSearch:
         for path in paths if len(paths) <= _MAX_FILES_BY_NAME else ():
             for key in self._project.nodes_calling(path, name):
                 self._push(rank, depth, key)
-
-    def _add_explicit_users(self, rank: int, owner: str, used_names: frozenset[str]) -> None:
-        """Add tests that use both an instance of class `owner` and one of `used_names`."""
-        search = CallerSearch(
-            self._linker,
-            self._program,
-            self._reverse_links,
-            self._project,
-            depth=self._depth,
-            used_names=used_names,
-        )
-        search.stop = self.stop
-        search.from_instances(rank, owner)
-        self.stopped |= search.stopped
-        known = self.found.places
-        for test, place in search.found.places.items():
-            known[test] = min(place, known.get(test, place))
 
     def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
         """Follow the code that may use instances of the classes or their subclasses."""

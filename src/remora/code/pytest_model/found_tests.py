@@ -13,24 +13,16 @@ from remora.code.pytest_model.pytest_project import PytestProject
 
 
 class FoundTests:
-    """The tests found so far, each with its best rank.
+    """The tests found so far, each with its best rank."""
 
-    If `used_names` is given, only tests that use one of these names are added.
-    """
-
-    def __init__(
-        self, program: Program, project: PytestProject, used_names: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, program: Program, project: PytestProject) -> None:
         self._program = program
         self._project = project
-        self._used_names = used_names
         self.places: dict[tuple[str, str], tuple[int, int]] = {}
         """Maps (path, qualname) to (rank of the tier, number of calls between test and node)."""
 
     def add(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
         """Add a test. A test in a class also runs in each subclass."""
-        if self._used_names and not file.uses_any(qualname, self._used_names):
-            return
         owner, _, name = qualname.rpartition(".")
         if not owner:
             self._add_place(rank, depth, file.path, qualname)
@@ -45,8 +37,7 @@ class FoundTests:
         owner, _, name = qualname.rpartition(".")
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
-                if not self._used_names or test_file.uses_any(test, self._used_names):
-                    self._add_place(rank, depth, test_file.path, test)
+                self._add_place(rank, depth, test_file.path, test)
             return
         for path in self._program.paths() if is_conftest(file.path) else [file.path]:
             served_file = self._project.file(path) if _can_use(path, file.path) else None

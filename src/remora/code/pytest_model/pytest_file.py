@@ -6,10 +6,21 @@ from functools import cached_property
 from typing import Any, Literal
 
 from remora.code.ir.model import (
+    ANNOTATED,
+    ATTRIBUTE,
+    AWAIT,
     CLASS_SCOPE,
     CONTAINER,
+    EITHER,
+    ELEMENT,
+    ENTERED,
     FUNCTION_SCOPE,
     IMPORT_FROM,
+    INSTANCE,
+    ITEM,
+    NARROWED,
+    SLICE,
+    STAR,
     TEXT,
     VALUE,
     Call,
@@ -18,7 +29,6 @@ from remora.code.ir.model import (
     estimated_records,
     unqualified_name,
 )
-from remora.code.name_usage import name_usage
 from remora.ids import unescape_path
 
 PytestRole = Literal["test", "fixture", "setup"]
@@ -31,6 +41,8 @@ FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
 """pytest functions that take fixture names as strings."""
 _TEST_CASE = re.compile(r"TestCase$")
 _REPEAT = re.compile(r"#\d+")
+_UNARY_TAGS = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, ELEMENT, STAR, ENTERED, INSTANCE})
+"""Tags of terms with one operand."""
 TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 
 
@@ -117,10 +129,6 @@ class PytestFile:
             if (role := self.role(qualname)) is not None:
                 yield role[1]
 
-    def uses_any(self, qualname: str, names: frozenset[str]) -> bool:
-        """Return True if the code or decorators of a node use at least one of `names`."""
-        return any(qualname in self._used_names.get(name, ()) for name in names)
-
     @cached_property
     def _used_names(self) -> Mapping[str, set[str]]:
         return name_usage(self._lowered)
@@ -198,3 +206,54 @@ class PytestFile:
 
 def _texts(terms: Iterable[Any]) -> list[str]:
     return [str(t[1]) for t in terms if isinstance(t, Sequence) and len(t) > 1 and t[0] == TEXT]
+
+
+def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
+    """Map each name to the qualnames of the nodes that use it, including uses in decorators."""
+    found: dict[str, set[str]] = {}
+    for owner, term in _evaluated_terms(lowered):
+        for name in _names(lowered, term, deep=False):
+            found.setdefault(name, set()).add(lowered.scopes[owner].qualname)
+    for scope in lowered.scopes:
+        for number in scope.decorators:
+            for name in _names(lowered, lowered.calls[number].callee, deep=True):
+                found.setdefault(name, set()).add(scope.qualname)
+    return found
+
+
+def _evaluated_terms(lowered: LoweredFile) -> Iterator[tuple[int, Any]]:
+    """Yield (scope number, term) for the terms that are evaluated in each scope."""
+    for call in lowered.calls:
+        yield from ((call.scope, term) for term in _operands(call))
+    for store in lowered.stores:
+        yield from ((store.scope, term) for term in (store.base, store.term))
+    for fill in lowered.fills:
+        yield from ((fill.scope, term) for term in (fill.base, fill.term))
+    for container in lowered.containers:
+        yield from ((container.scope, term) for term in container.items)
+    for number, scope in enumerate(lowered.scopes):
+        binds = [bind for every in scope.binds.values() for bind in every]
+        yield from ((number, bind.term) for bind in binds if bind.kind in (VALUE, NARROWED))
+        yield from ((number, bind.extra) for bind in binds if bind.kind == ANNOTATED)
+        yield from ((number, term) for _, term in scope.results)
+
+
+def _names(lowered: LoweredFile, term: Any, *, deep: bool) -> Iterator[str]:
+    """Yield the names in a term, those in calls and containers only if `deep` is True."""
+    pending = [term]
+    while pending:
+        term = pending.pop()
+        if isinstance(term, str):
+            yield term
+        elif isinstance(term, int):
+            pending += _operands(lowered.calls[term]) if deep else ()
+        elif term and term[0] == CONTAINER:
+            pending += lowered.containers[term[1]].items if deep else ()
+        elif term and term[0] in _UNARY_TAGS:
+            pending.append(term[1])
+        elif term and term[0] == EITHER:
+            pending += term[1:]
+
+
+def _operands(call: Call) -> list[Any]:
+    return [call.callee, *call.args, *(value for _, value in call.keywords)]

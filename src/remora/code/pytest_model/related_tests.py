@@ -7,10 +7,9 @@ from typing import NamedTuple
 from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
 from remora.code.callgraph.linker import Linker
 from remora.code.links import TIERS, Related, Tier
-from remora.code.pytest_model.caller_search import CallerSearch
+from remora.code.pytest_model.caller_search import CallerSearch, KnownLinks, ReverseLinks
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file, pytest_id
 from remora.code.pytest_model.pytest_project import PytestProject
-from remora.code.pytest_model.reverse_links import KnownLinks, ReverseLinks
 from remora.ids import MODULE, split_node_key
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
@@ -36,7 +35,7 @@ class RelatedTests:
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
         self._program = program
-        self._reverse_links = ReverseLinks(linker, program, known)
+        self._reverse_links = ReverseLinks(linker, known)
         self._project = PytestProject(linker, program)
 
     def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
@@ -58,7 +57,6 @@ class RelatedTests:
         are found first. A stopped search keeps its caches, so that the next search for the node
         gets further.
         """
-        self._reverse_links.may_reverse = stop is None
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth
         )

@@ -11,7 +11,7 @@ import msgspec
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.model import LoweredFile
-from remora.code.pytest_model.reverse_links import KnownLinks
+from remora.code.pytest_model.caller_search import KnownLinks
 from remora.hub.lookup.search import best_matches
 from remora.hub.node import UpdateSource
 from remora.hub.observed_links import ObservedCall, ObservedFunction, ObservedTest
