@@ -5,12 +5,10 @@ import re
 from collections.abc import Collection, Iterator
 
 from remora.code.edit.edits import Edit, apply_edits
-from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 
-_Import = ast.Import | ast.ImportFrom
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -31,8 +29,7 @@ def without_needless_imports(
 
     Names in `imported`, which other files import from this one, are kept, and so are imports in
     `__init__.py`, which others may use, and statements with comments. So is everything if the new
-    text does not parse. A `TYPE_CHECKING` block with only such imports, and without
-    comments, is removed.
+    text does not parse. In a block, `pass` takes the place of an import.
     """
     stem = path.rpartition("/")[2].removesuffix(".py")
     if stem == "__init__" or isinstance(parse_text(after), str):
@@ -41,8 +38,7 @@ def without_needless_imports(
     needless = _used_names(ParsedText(before).tree) - _used_names(source.tree)
     needless -= hidden_uses(after, source.tree)
     needless -= {name for module, name in imported if module == stem}
-    text = apply_edits(after, _edits(source, needless))
-    return text if text == after else without_needless_imports(path, before, text, imported)
+    return apply_edits(after, _edits(source, needless))
 
 
 def _used_names(tree: ast.Module) -> set[str]:
@@ -59,47 +55,21 @@ def _used_names(tree: ast.Module) -> set[str]:
 
 
 def _edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
-    blocks = _type_checking_blocks(source)
-    for body in _bodies(source.tree):
-        dropped = {
-            id(node): kept
-            for node in body
-            if isinstance(node, _Import) and _is_alone(source, node, body)
-            for kept in [[each for each in node.names if _bound(each) not in needless]]
-            if len(kept) < len(node.names)
-        }
-        is_emptied = all(dropped.get(id(node)) == [] for node in body)
-        if is_emptied and id(body) in blocks:
-            yield _without_lines(source, blocks[id(body)])
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        for node in body:
-            if id(node) in dropped:
-                is_last = is_emptied and node is body[-1] and body is not source.tree.body
-                yield _edit(source, node, dropped[id(node)], "pass" if is_last else "")
-
-
-def _type_checking_blocks(source: ParsedText) -> dict[int, ast.If]:
-    """Return the `TYPE_CHECKING` blocks without comments, by the ids of their bodies.
-
-    The line after a block may be a comment that belongs to it.
-    """
-    return {
-        id(node.body): node
-        for node in source.tree.body
-        if isinstance(node, ast.If)
-        and is_type_checking(node.test)
-        and not node.orelse
-        and not any("#" in line for line in source.lines[node.lineno - 1 : _last(node) + 1])
-    }
-
-
-def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of statements in a file."""
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            body = getattr(node, name, None)
-            if isinstance(body, list) and body:
-                yield body
+        last = node.end_lineno or node.lineno
+        kept = [each for each in node.names if _bound(each) not in needless]
+        shared = any(mark in line for line in source.lines[node.lineno - 1 : last] for mark in "#;")
+        if shared or len(kept) == len(node.names):
+            continue
+        if kept:
+            text = ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), "names": kept}))
+            yield Edit(source.start(node), source.end(node), text)
+        elif node.col_offset:
+            yield Edit(source.start(node), source.end(node), "pass")
+        else:
+            yield Edit(source.start_of_line(node.lineno), source.start_of_line(last + 1), "")
 
 
 def _bound(alias: ast.alias) -> str:
@@ -107,36 +77,3 @@ def _bound(alias: ast.alias) -> str:
     if alias.asname is not None:
         return "" if alias.asname == alias.name else alias.asname
     return alias.name.partition(".")[0]
-
-
-def _is_alone(source: ParsedText, node: _Import, body: list[ast.stmt]) -> bool:
-    """Return True if a statement has its lines for itself, without comments."""
-    last = _last(node)
-    lines = source.lines[node.lineno - 1 : last]
-    shared = any(
-        other is not node and other.lineno <= last and node.lineno <= (other.end_lineno or 0)
-        for other in body
-    )
-    before = lines[0].encode()[: node.col_offset].strip()
-    return not (shared or before or any("#" in line for line in lines))
-
-
-def _edit(source: ParsedText, node: ast.stmt, kept: list[ast.alias], other: str) -> Edit:
-    """Return the edit that leaves an import with the names in `kept`, or with `other` instead."""
-    if kept:
-        assert isinstance(node, _Import)
-        fields = {**dict(ast.iter_fields(node)), "names": kept}
-        text = ast.unparse(type(node)(**fields))
-        return Edit(source.start(node), source.end(node), text)
-    if other:
-        return Edit(source.start(node), source.end(node), other)
-    return _without_lines(source, node)
-
-
-def _without_lines(source: ParsedText, node: ast.stmt) -> Edit:
-    return Edit(source.start_of_line(node.lineno), source.start_of_line(_last(node) + 1), "")
-
-
-def _last(node: ast.stmt) -> int:
-    """Return the last line of a statement."""
-    return node.end_lineno or node.lineno
