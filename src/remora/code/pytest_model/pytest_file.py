@@ -5,30 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from remora.code.ir.model import (
-    ANNOTATED,
-    ATTRIBUTE,
-    AWAIT,
-    CLASS_SCOPE,
-    CONTAINER,
-    EITHER,
-    ELEMENT,
-    ENTERED,
-    FUNCTION_SCOPE,
-    IMPORT_FROM,
-    INSTANCE,
-    ITEM,
-    NARROWED,
-    SLICE,
-    STAR,
-    TEXT,
-    VALUE,
-    Call,
-    LoweredFile,
-    Scope,
-    estimated_records,
-    unqualified_name,
-)
+from remora.code.ir import model as ir
+from remora.code.ir.model import Call, LoweredFile, Scope, estimated_records, unqualified_name
 from remora.ids import unescape_path
 
 PytestRole = Literal["test", "fixture", "setup"]
@@ -41,7 +19,9 @@ FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
 """pytest functions that take fixture names as strings."""
 _TEST_CASE = re.compile(r"TestCase$")
 _REPEAT = re.compile(r"#\d+")
-_UNARY_TAGS = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, ELEMENT, STAR, ENTERED, INSTANCE})
+_UNARY_TAGS = frozenset(
+    {ir.ATTRIBUTE, ir.ITEM, ir.SLICE, ir.AWAIT, ir.ELEMENT, ir.STAR, ir.ENTERED, ir.INSTANCE}
+)
 """Tags of terms with one operand."""
 TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 
@@ -82,9 +62,9 @@ class PytestFile:
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}
         for scope in lowered.scopes:
-            if scope.kind == FUNCTION_SCOPE:
+            if scope.kind == ir.FUNCTION_SCOPE:
                 self._functions[scope.qualname] = scope
-            elif scope.kind == CLASS_SCOPE:
+            elif scope.kind == ir.CLASS_SCOPE:
                 self.classes[scope.qualname] = scope
         self._fixtures: dict[str, str] = {}
         self._autouse: set[str] = set()
@@ -143,7 +123,7 @@ class PytestFile:
     def original_name(self, name: str) -> str:
         """Return the original name of an imported name, or `name` itself if it is not imported."""
         for bind in self._lowered.scopes[0].binds.get(name, ()):
-            if bind.kind == IMPORT_FROM:
+            if bind.kind == ir.IMPORT_FROM:
                 return str(bind.extra)
         return name
 
@@ -182,7 +162,9 @@ class PytestFile:
                 yield qualname, [param.name for param in scope.params]
                 yield qualname, self._fixtures_in_marks(self._decorators(scope))
         for class_name, scope in [("", self._lowered.scopes[0]), *self.classes.items()]:
-            marks = [bind.term for bind in scope.binds.get("pytestmark", ()) if bind.kind == VALUE]
+            marks = [
+                bind.term for bind in scope.binds.get("pytestmark", ()) if bind.kind == ir.VALUE
+            ]
             names = list(self._fixtures_in_marks([*self._decorators(scope), *marks]))
             for test in self.tests(class_name) if names else ():
                 yield test, names
@@ -194,7 +176,7 @@ class PytestFile:
             call = self._call_of(mark)
             if call is not None and unqualified_name(call.callee) == "usefixtures":
                 yield from _texts(call.args)
-            elif call is None and isinstance(mark, Sequence) and mark[0] == CONTAINER:
+            elif call is None and isinstance(mark, Sequence) and mark[0] == ir.CONTAINER:
                 pending += self._lowered.containers[mark[1]].items
 
     def _decorators(self, scope: Scope) -> list[Any]:
@@ -205,7 +187,7 @@ class PytestFile:
 
 
 def _texts(terms: Iterable[Any]) -> list[str]:
-    return [str(t[1]) for t in terms if isinstance(t, Sequence) and len(t) > 1 and t[0] == TEXT]
+    return [str(t[1]) for t in terms if isinstance(t, Sequence) and len(t) > 1 and t[0] == ir.TEXT]
 
 
 def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
@@ -233,8 +215,8 @@ def _evaluated_terms(lowered: LoweredFile) -> Iterator[tuple[int, Any]]:
         yield from ((container.scope, term) for term in container.items)
     for number, scope in enumerate(lowered.scopes):
         binds = [bind for every in scope.binds.values() for bind in every]
-        yield from ((number, bind.term) for bind in binds if bind.kind in (VALUE, NARROWED))
-        yield from ((number, bind.extra) for bind in binds if bind.kind == ANNOTATED)
+        yield from ((number, bind.term) for bind in binds if bind.kind in (ir.VALUE, ir.NARROWED))
+        yield from ((number, bind.extra) for bind in binds if bind.kind == ir.ANNOTATED)
         yield from ((number, term) for _, term in scope.results)
 
 
@@ -247,11 +229,11 @@ def _names(lowered: LoweredFile, term: Any, *, deep: bool) -> Iterator[str]:
             yield term
         elif isinstance(term, int):
             pending += _operands(lowered.calls[term]) if deep else ()
-        elif term and term[0] == CONTAINER:
+        elif term and term[0] == ir.CONTAINER:
             pending += lowered.containers[term[1]].items if deep else ()
         elif term and term[0] in _UNARY_TAGS:
             pending.append(term[1])
-        elif term and term[0] == EITHER:
+        elif term and term[0] == ir.EITHER:
             pending += term[1:]
 
 

@@ -5,16 +5,8 @@ from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    BOUND,
-    CLASS,
-    FUNCTION,
-    INSTANCE,
-    OWN_CLASS,
-    PARTIAL,
-    SELF,
-    Value,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import Value
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.callers.caller_filter import TargetFilter
 from remora.code.callgraph.callers.direct_names import (
@@ -153,11 +145,11 @@ class AliasSearch:
         if found.kind == CLASS_SCOPE or (in_class and found.name in CONSTRUCTORS):
             owner = scope if found.kind == CLASS_SCOPE else found.parent
             places = class_family(self._ctx, file, owner) | {(file.path, scope)}
-            return TargetFilter(self._ctx, places, (CLASS, OWN_CLASS, FUNCTION))
+            return TargetFilter(self._ctx, places, (kinds.CLASS, kinds.OWN_CLASS, kinds.FUNCTION))
         if in_class and found.name == "__call__":
             places = class_family(self._ctx, file, found.parent) | {(file.path, scope)}
-            return TargetFilter(self._ctx, places, (INSTANCE, SELF, FUNCTION))
-        return TargetFilter(self._ctx, {(file.path, scope)}, (FUNCTION,))
+            return TargetFilter(self._ctx, places, (kinds.INSTANCE, kinds.SELF, kinds.FUNCTION))
+        return TargetFilter(self._ctx, {(file.path, scope)}, (kinds.FUNCTION,))
 
     def _further_names(
         self, alias: Name, accepted: TargetFilter, search: SearchScope, known: Container[Name]
@@ -216,7 +208,7 @@ class AliasSearch:
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]
         for value, _ in self._ctx.solve(("callee", CALLER_LEVELS, file.path, number)):
-            if value[0] in {CLASS, OWN_CLASS}:
+            if value[0] in {kinds.CLASS, kinds.OWN_CLASS}:
                 yield from self._dataclass_fields(value, places)
             for function, offset in self._called_functions(value):
                 other = self._ctx.definition_file(function[1], function[2])
@@ -236,16 +228,16 @@ class AliasSearch:
                         yield "", field, term
 
     def _called_functions(self, value: Value) -> Iterable[tuple[Value, int]]:
-        if value[0] == FUNCTION:
+        if value[0] == kinds.FUNCTION:
             return [(value, 0)]
-        if value[0] == BOUND:
+        if value[0] == kinds.BOUND:
             return [(value[1], 1)]
-        if value[0] in {CLASS, OWN_CLASS}:
+        if value[0] in {kinds.CLASS, kinds.OWN_CLASS}:
             constructors = self._ctx.solve(("class_attribute", 0, value[1], value[2], "__init__"))
-            return [(v, 1) for v, _ in constructors if v[0] == FUNCTION]
-        if value[0] == PARTIAL:
+            return [(v, 1) for v, _ in constructors if v[0] == kinds.FUNCTION]
+        if value[0] == kinds.PARTIAL:
             inner = self._ctx.solve(("argument", CALLER_LEVELS, value[1], value[2], 0))
-            return [(v, -1) for v, _ in inner if v[0] == FUNCTION]
+            return [(v, -1) for v, _ in inner if v[0] == kinds.FUNCTION]
         return []
 
 

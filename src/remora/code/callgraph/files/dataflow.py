@@ -9,32 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from remora.code.ir.model import (
-    ANNOTATED,
-    ATTRIBUTE,
-    AWAIT,
-    CLASS_SCOPE,
-    CONTAINER,
-    DECLARED,
-    DEFINITION,
-    EITHER,
-    ELEMENT,
-    ENTERED,
-    GENERIC,
-    IMPORT,
-    IMPORT_FROM,
-    INSTANCE,
-    ITEM,
-    LAMBDA_SCOPE,
-    MODULE_SCOPE,
-    SCOPE,
-    SLICE,
-    STAR,
-    TEXT,
-    Binding,
-    LoweredFile,
-    has_tag,
-)
+from remora.code.ir import model as ir
+from remora.code.ir.model import Binding, LoweredFile, has_tag
 
 RESULT = "()"
 _MAX_DEPTH = 12
@@ -59,12 +35,12 @@ _CONTAINER_METHODS = frozenset(
     )
 )
 _UNWRAPPED: dict[int, tuple[str, ...]] = {
-    ELEMENT: ("__next__()", "__iter__()"),
-    STAR: ("__next__()", "__iter__()"),
-    ENTERED: ("__enter__()", "__aenter__()"),
-    ITEM: ("__getitem__()",),
-    AWAIT: (),
-    SLICE: (),
+    ir.ELEMENT: ("__next__()", "__iter__()"),
+    ir.STAR: ("__next__()", "__iter__()"),
+    ir.ENTERED: ("__enter__()", "__aenter__()"),
+    ir.ITEM: ("__getitem__()",),
+    ir.AWAIT: (),
+    ir.SLICE: (),
 }
 """Maps term tags to methods whose result may be the value instead of the term's only operand."""
 
@@ -105,7 +81,7 @@ class NameFlows:
             callee = call.callee
             if callee.__class__ is str:
                 found.setdefault(callee, []).append(number)
-            elif callee.__class__ is not int and callee is not None and callee[0] == ATTRIBUTE:
+            elif callee.__class__ is not int and callee is not None and callee[0] == ir.ATTRIBUTE:
                 found.setdefault(callee[2], []).append(number)
             else:
                 for name in self.names_in(callee):
@@ -156,7 +132,7 @@ class NameFlows:
             own = scope.name or lambda_name(self._lowered.path, number)
             if f"property {own}" in known:
                 self._found.setdefault(own + RESULT, []).append(NameFlow(own, 0, 0, None))
-            local = scope.kind not in {MODULE_SCOPE, CLASS_SCOPE}
+            local = scope.kind not in {ir.MODULE_SCOPE, ir.CLASS_SCOPE}
             for name, binds in scope.binds.items():
                 for bind in binds:
                     self._add_bind(bind, name, local=local)
@@ -168,16 +144,16 @@ class NameFlows:
             self._add_annotation(scope.annotation, own + RESULT)
 
     def _add_bind(self, bind: Binding, name: str, *, local: bool) -> None:
-        if bind.kind == IMPORT_FROM:
+        if bind.kind == ir.IMPORT_FROM:
             if bind.extra != name:
                 flow = NameFlow(name, 0, 0, None, local)
                 self._found.setdefault(bind.extra, []).append(flow)
-        elif bind.kind == ANNOTATED:
+        elif bind.kind == ir.ANNOTATED:
             self._add_annotation(bind.term, name, local=local)
             self._add_flow(name, bind.scope, bind.at, bind.extra, local=local)
-        elif bind.kind == DEFINITION:
+        elif bind.kind == ir.DEFINITION:
             self._add_flow(name, bind.scope, bind.at, bind.extra, local=local)
-        elif bind.kind != IMPORT:
+        elif bind.kind != ir.IMPORT:
             self._add_flow(name, bind.scope, bind.at, bind.term, local=local)
 
     def _add_attributes(self) -> None:
@@ -199,36 +175,36 @@ class NameFlows:
             yield term
         elif isinstance(term, int):
             yield from self._names_in_call(term, depth + 1)
-        elif term[0] == ATTRIBUTE:
+        elif term[0] == ir.ATTRIBUTE:
             yield term[2]
         elif term[0] in _UNWRAPPED:
             yield from _UNWRAPPED[term[0]]
             yield from self._names(term[1], depth + 1)
-        elif term[0] in {EITHER, GENERIC}:
+        elif term[0] in {ir.EITHER, ir.GENERIC}:
             for part in term[1:]:
                 yield from self._names(part, depth + 1)
         else:
             yield from self._names_in_record(term, depth + 1)
 
     def _names_in_record(self, term: Any, depth: int) -> Iterator[str]:
-        if term[0] == CONTAINER:
+        if term[0] == ir.CONTAINER:
             for item in self._lowered.containers[term[1]].items:
                 yield from self._names(item, depth)
-        elif term[0] in {INSTANCE, DECLARED}:
+        elif term[0] in {ir.INSTANCE, ir.DECLARED}:
             for name in self.names_in(term[1]):
                 yield name + RESULT
-        elif term[0] == SCOPE:
+        elif term[0] == ir.SCOPE:
             scope = self._lowered.scopes[term[1]]
-            is_lambda = scope.kind == LAMBDA_SCOPE
+            is_lambda = scope.kind == ir.LAMBDA_SCOPE
             yield lambda_name(self._lowered.path, term[1]) if is_lambda else scope.name
 
     def _names_in_call(self, number: int, depth: int) -> Iterator[str]:
         call = self._lowered.calls[number]
         callee = call.callee
-        if callee == "getattr" and len(call.args) > 1 and has_tag(call.args[1], TEXT):
+        if callee == "getattr" and len(call.args) > 1 and has_tag(call.args[1], ir.TEXT):
             yield call.args[1][1]
         is_method = (
-            not isinstance(callee, str | int) and callee is not None and callee[0] == ATTRIBUTE
+            not isinstance(callee, str | int) and callee is not None and callee[0] == ir.ATTRIBUTE
         )
         if is_method and callee[2] in _CONTAINER_METHODS:
             yield from self._names(callee[1], depth)

@@ -6,17 +6,8 @@ from typing import Any, NamedTuple
 
 from remora.code.callgraph.files.dataflow import NameFlows
 from remora.code.callgraph.files.reaching_definitions import ReachingDefinitions
+from remora.code.ir import model as ir
 from remora.code.ir.model import (
-    ATTRIBUTE,
-    CLASS_SCOPE,
-    COMPREHENSION_SCOPE,
-    CONTAINER,
-    DEFINITION,
-    FUNCTION_SCOPE,
-    ITEM,
-    LAMBDA_SCOPE,
-    MODULE_SCOPE,
-    SLICE,
     AttributeRead,
     AttributeWrite,
     Binding,
@@ -63,7 +54,7 @@ class IndexedFile:
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
-            if scope.kind in {MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE}
+            if scope.kind in {ir.MODULE_SCOPE, ir.CLASS_SCOPE, ir.FUNCTION_SCOPE}
         }
 
     @cached_property
@@ -80,7 +71,7 @@ class IndexedFile:
     def _module_level_scopes(self) -> frozenset[int]:
         found = {-1}
         for number, scope in enumerate(self.scopes):  # a parent precedes its children
-            if scope.parent in found and scope.kind in {MODULE_SCOPE, CLASS_SCOPE}:
+            if scope.parent in found and scope.kind in {ir.MODULE_SCOPE, ir.CLASS_SCOPE}:
                 found.add(number)
         return frozenset(found)
 
@@ -89,11 +80,11 @@ class IndexedFile:
         in this file.
         """
         parent = self.scopes[number].parent
-        return parent >= 0 and self.scopes[parent].kind not in {MODULE_SCOPE, CLASS_SCOPE}
+        return parent >= 0 and self.scopes[parent].kind not in {ir.MODULE_SCOPE, ir.CLASS_SCOPE}
 
     @cached_property
     def classes(self) -> list[int]:
-        return [i for i, scope in enumerate(self.scopes) if scope.kind == CLASS_SCOPE]
+        return [i for i, scope in enumerate(self.scopes) if scope.kind == ir.CLASS_SCOPE]
 
     def is_stub(self, number: int) -> bool:
         """Return True if a function is empty or only raises NotImplementedError."""
@@ -144,7 +135,7 @@ class IndexedFile:
     def attribute_calls(self, name: str) -> list[Call]:
         numbers = self.flows.calls_by_name.get(name, ())
         calls = [self.lowered.calls[number] for number in numbers]
-        return [call for call in calls if has_tag(call.callee, ATTRIBUTE)]
+        return [call for call in calls if has_tag(call.callee, ir.ATTRIBUTE)]
 
     @cached_property
     def fills_by_variable(self) -> dict[tuple[int, str], list[ContainerWrite]]:
@@ -206,7 +197,7 @@ class IndexedFile:
         for _ in range(_MAX_DEPTH):
             if isinstance(term, int):
                 term = self.lowered.calls[term].callee
-            elif isinstance(term, list | tuple) and term[0] in {ITEM, SLICE}:
+            elif isinstance(term, list | tuple) and term[0] in {ir.ITEM, ir.SLICE}:
                 term = term[1]
             else:
                 break
@@ -216,7 +207,7 @@ class IndexedFile:
         """Return `scope` if it is a method, otherwise its nearest enclosing method or None."""
         while scope > 0:
             found = self.scopes[scope]
-            if found.kind == FUNCTION_SCOPE and self.scopes[found.parent].kind == CLASS_SCOPE:
+            if found.kind == ir.FUNCTION_SCOPE and self.scopes[found.parent].kind == ir.CLASS_SCOPE:
                 return scope
             scope = found.parent
         return None
@@ -244,10 +235,10 @@ class IndexedFile:
         if isinstance(base, str):
             bindings = self.lookup(scope, base, at)
             return (bindings[0].scope, base) if bindings else None
-        if not isinstance(base, int) and base[0] == ATTRIBUTE:
+        if not isinstance(base, int) and base[0] == ir.ATTRIBUTE:
             owner = self.class_of_self(scope, base[1])
             return None if owner is None else (owner, base[2])
-        if not isinstance(base, int) and base[0] == ITEM:  # a container in a container
+        if not isinstance(base, int) and base[0] == ir.ITEM:  # a container in a container
             return self._variable(scope, at, base[1])
         return None
 
@@ -265,14 +256,14 @@ class IndexedFile:
         number, direct = start, True
         while number >= 0:
             scope = self.scopes[number]
-            visible = number == start or scope.kind != CLASS_SCOPE
+            visible = number == start or scope.kind != ir.CLASS_SCOPE
             if visible and name not in scope.outer:
                 found = self._find_in_scope(number, name, at, direct=direct)
                 if found:
                     return found
-            if scope.kind in {FUNCTION_SCOPE, LAMBDA_SCOPE}:
+            if scope.kind in {ir.FUNCTION_SCOPE, ir.LAMBDA_SCOPE}:
                 direct, at = False, scope.at
-            elif scope.kind == CLASS_SCOPE:
+            elif scope.kind == ir.CLASS_SCOPE:
                 at = scope.at
             number = scope.parent
         return ()
@@ -296,15 +287,15 @@ class IndexedFile:
     ) -> tuple[list[int], bool]:
         scope = self.scopes[number]
         all_indexes = list(range(len(binds)))
-        if scope.kind == COMPREHENSION_SCOPE:
+        if scope.kind == ir.COMPREHENSION_SCOPE:
             return all_indexes, True
-        if not direct and scope.kind == MODULE_SCOPE:
+        if not direct and scope.kind == ir.MODULE_SCOPE:
             return self.at_end(binds, number), True
         indexes, sure = self._definitions.at_statement(binds, number, at)
         if not direct:  # a function may run after later bindings
             later = [index for index in all_indexes if binds[index].at >= at]
             return sorted({*indexes, *later}), sure
-        if not indexes and scope.kind != CLASS_SCOPE and not scope.params:
+        if not indexes and scope.kind != ir.CLASS_SCOPE and not scope.params:
             return all_indexes, False
         return indexes, sure
 
@@ -325,7 +316,7 @@ class IndexedFile:
         if binding.bind == PARAMETER:
             return None
         bind = self.scopes[binding.scope].binds[binding.name][binding.bind]
-        return int(bind.term) if bind.kind == DEFINITION else None
+        return int(bind.term) if bind.kind == ir.DEFINITION else None
 
 
 def _add_variable(
@@ -333,5 +324,5 @@ def _add_variable(
 ) -> None:
     if term.__class__ is int:
         found.setdefault((False, term), []).append(variable)
-    elif isinstance(term, list | tuple) and term[:1] and term[0] == CONTAINER:
+    elif isinstance(term, list | tuple) and term[:1] and term[0] == ir.CONTAINER:
         found.setdefault((True, term[1]), []).append(variable)

@@ -2,21 +2,8 @@
 
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    BOUND,
-    CLASS,
-    EXTERNAL,
-    FUNCTION,
-    INFERRED,
-    INSTANCE,
-    OWN_CLASS,
-    PARTIAL,
-    POSSIBLE,
-    SELF,
-    UNIQUE,
-    Value,
-    Values,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import INFERRED, POSSIBLE, UNIQUE, Value, Values
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.dispatch_limit import limit_dispatch
@@ -119,13 +106,19 @@ def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> boo
 
     Only such files are searched for callers of the method.
     """
-    owner = value[2] if value[0] == BOUND else value
-    in_project = owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS}
+    owner = value[2] if value[0] == kinds.BOUND else value
+    in_project = owner[0] in {
+        kinds.INSTANCE,
+        kinds.SELF,
+        kinds.FUNCTION,
+        kinds.CLASS,
+        kinds.OWN_CLASS,
+    }
     home = ctx.definition_file(owner[1], owner[2]) if in_project else None
     if home is None or file is None:
-        return str(owner[0]) == EXTERNAL
+        return str(owner[0]) == kinds.EXTERNAL
     scope = home.scopes[owner[2]]
-    if owner[0] == FUNCTION:
+    if owner[0] == kinds.FUNCTION:
         scope = home.scopes[scope.parent]
     return home is file or scope.name in file.names
 
@@ -137,17 +130,17 @@ def _add(found: Targets, key: str, tier: int) -> None:
 def _value_targets(
     ctx: Context, value: Value, call: Call, site: tuple[str, int], depth: int
 ) -> Targets:
-    if (kind := value[0]) == BOUND:
-        value, kind = value[1], FUNCTION
-    if kind == FUNCTION:
+    if (kind := value[0]) == kinds.BOUND:
+        value, kind = value[1], kinds.FUNCTION
+    if kind == kinds.FUNCTION:
         return _function_target(ctx, value)
-    if kind in {CLASS, OWN_CLASS}:
+    if kind in {kinds.CLASS, kinds.OWN_CLASS}:
         return _constructor_targets(ctx, value)
-    if kind in {INSTANCE, SELF}:
+    if kind in {kinds.INSTANCE, kinds.SELF}:
         return _method_targets(ctx, value, "__call__")
-    if kind == PARTIAL and depth < _MAX_PARTIALS:
+    if kind == kinds.PARTIAL and depth < _MAX_PARTIALS:
         return _partial_targets(ctx, value, call, site, depth)
-    if kind == EXTERNAL:
+    if kind == kinds.EXTERNAL:
         return {f"ext:{value[1]}": 0, **_builtin_targets(ctx, value[1], call, site)}
     return {}
 
@@ -163,9 +156,9 @@ def _constructor_targets(ctx: Context, value: Value) -> Targets:
     constructors = ctx.solve(("class_attribute", 0, value[1], value[2], "__init__"))
     found: Targets = {}
     for function, tier in constructors:
-        if function[0] == FUNCTION:
+        if function[0] == kinds.FUNCTION:
             found.update(dict.fromkeys(_function_target(ctx, function), tier))
-    if value[0] == OWN_CLASS:
+    if value[0] == kinds.OWN_CLASS:
         for subclass, _ in ctx.solve(("derived", value[1], value[2])):
             for key in _constructor_targets(ctx, subclass):
                 _add(found, key, 1)
@@ -178,7 +171,7 @@ def _constructor_targets(ctx: Context, value: Value) -> Targets:
 def _method_targets(ctx: Context, value: Value, name: str) -> Targets:
     found: Targets = {}
     for function, tier in ctx.solve(("class_attribute", 0, value[1], value[2], name)):
-        if function[0] == FUNCTION:
+        if function[0] == kinds.FUNCTION:
             found.update(dict.fromkeys(_function_target(ctx, function), tier))
     return found
 
@@ -198,11 +191,13 @@ def _builtin_targets(ctx: Context, name: str, call: Call, site: tuple[str, int])
     found: Targets = {}
     if (method := _METHOD_BY_BUILTIN.get(name)) is not None:
         for value, tier in ctx.solve(("argument", CALLER_LEVELS, *site, 0)):
-            if value[0] in {INSTANCE, SELF} and _mentions_class(ctx, ctx.file(site[0]), value):
+            if value[0] in {kinds.INSTANCE, kinds.SELF} and _mentions_class(
+                ctx, ctx.file(site[0]), value
+            ):
                 for key in _method_targets(ctx, value, method):
                     _add(found, key, max(tier, 1))
     for value, tier in _callback_values(ctx, name, call, site):
-        if value[0] != EXTERNAL:
+        if value[0] != kinds.EXTERNAL:
             for key in _value_targets(ctx, value, call, site, 1):
                 _add(found, key, max(tier, 1))
     return found
@@ -252,7 +247,7 @@ def _accessors(
     if not ctx.is_common(f"property {name}", 0):
         return found
     for value, tier in ctx.solve(("term", CALLER_LEVELS, *point, hashable_term(base))):
-        if value[0] in {INSTANCE, SELF}:
+        if value[0] in {kinds.INSTANCE, kinds.SELF}:
             for function, weaker in ctx.solve(("accessors", value, name, setting)):
                 for key in _function_target(ctx, function):
                     _add(found, key, max(tier, weaker))

@@ -2,24 +2,8 @@
 
 from collections.abc import Callable
 
-from remora.code.callgraph.abstract_values import (
-    BOUND,
-    CLASS,
-    COROUTINE,
-    EMPTY,
-    FUNCTION,
-    GENERATOR,
-    IDENTITY,
-    INSTANCE,
-    OWN_CLASS,
-    PARTIAL,
-    SELF,
-    Value,
-    Values,
-    exact_value,
-    join,
-    weaken,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.rules.call_rules import mro_classes
 from remora.code.callgraph.rules.declared_types import declared_values
@@ -65,18 +49,18 @@ def _of_instance(ctx: Context, level: int, value: Value, _site: tuple[str, int])
 
 def _of_partial(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
     inner = ctx.read(("argument", level, value[1], value[2], 0))
-    return weaken(join([_result(ctx, level, v, site) for v, _ in inner if v[0] != PARTIAL]))
+    return weaken(join([_result(ctx, level, v, site) for v, _ in inner if v[0] != kinds.PARTIAL]))
 
 
 _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = {
-    FUNCTION: _of_function,
-    BOUND: _of_bound,
-    CLASS: _of_class,
-    OWN_CLASS: _of_class,
-    INSTANCE: _of_instance,
-    SELF: _of_instance,
-    PARTIAL: _of_partial,
-    IDENTITY: lambda ctx, level, _, site: ctx.read(("argument", level, *site, 0)),
+    kinds.FUNCTION: _of_function,
+    kinds.BOUND: _of_bound,
+    kinds.CLASS: _of_class,
+    kinds.OWN_CLASS: _of_class,
+    kinds.INSTANCE: _of_instance,
+    kinds.SELF: _of_instance,
+    kinds.PARTIAL: _of_partial,
+    kinds.IDENTITY: lambda ctx, level, _, site: ctx.read(("argument", level, *site, 0)),
 }
 
 
@@ -86,14 +70,14 @@ def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
     If `self` is returned, instances of the receiver's class and its bases are dropped.
     """
     order = mro_classes(ctx, receiver)
-    if not any(value[0] == SELF and value[1:] in order for value, _ in values):
+    if not any(value[0] == kinds.SELF and value[1:] in order for value, _ in values):
         return values
-    kind = SELF if receiver[0] in {SELF, OWN_CLASS} else INSTANCE
+    kind = kinds.SELF if receiver[0] in {kinds.SELF, kinds.OWN_CLASS} else kinds.INSTANCE
     found: dict[Value, int] = {}
     for value, tier in values:
-        if value[0] == SELF and value[1:] in order:
+        if value[0] == kinds.SELF and value[1:] in order:
             found[kind, receiver[1], receiver[2]] = tier
-        elif value[0] != INSTANCE or value[1:] not in order:
+        elif value[0] != kinds.INSTANCE or value[1:] not in order:
             found[value] = tier
     return tuple(found.items())
 
@@ -103,9 +87,9 @@ def result(ctx: Context, level: int, path: str, scope: int) -> Values:
         return EMPTY
     flags = file.scopes[scope].flags
     if flags & YIELDS:
-        return exact_value(GENERATOR, path, scope)
+        return exact_value(kinds.GENERATOR, path, scope)
     if flags & ASYNC:
-        return exact_value(COROUTINE, path, scope)
+        return exact_value(kinds.COROUTINE, path, scope)
     return ctx.read(("returns", level, path, scope))
 
 

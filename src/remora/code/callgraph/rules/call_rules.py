@@ -2,25 +2,8 @@
 
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    BOUND,
-    BUILT_CONTAINER,
-    CLASS,
-    CONTAINER,
-    EMPTY,
-    FUNCTION,
-    INSTANCE,
-    OPAQUE,
-    OWN_CLASS,
-    PARTIAL,
-    SELF,
-    VARIADIC,
-    Value,
-    Values,
-    exact_value,
-    join,
-    weaken,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import candidate_calls
@@ -28,23 +11,12 @@ from remora.code.callgraph.rules.class_attributes import self_value
 from remora.code.callgraph.rules.declared_types import CONTAINERS, declared_values
 from remora.code.callgraph.rules.fixture_parameters import fixture_values
 from remora.code.callgraph.rules.points_to import evaluate
-from remora.code.ir.model import (
-    ANNOTATED,
-    CLASS_SCOPE,
-    KEYWORD,
-    KWARGS,
-    ORDINARY,
-    STAR,
-    VARARGS,
-    Call,
-    Parameter,
-    has_tag,
-    unqualified_name,
-)
+from remora.code.ir import model as ir
+from remora.code.ir.model import Call, Parameter, has_tag, unqualified_name
 
 SITE = "site"  # path, call, offset: index of a parameter minus index of its argument
-_VARIADIC_KINDS = frozenset((VARARGS, KWARGS))
-_CONTAINER_KINDS = frozenset((CONTAINER, BUILT_CONTAINER))
+_VARIADIC_KINDS = frozenset((ir.VARARGS, ir.KWARGS))
+_CONTAINER_KINDS = frozenset((kinds.CONTAINER, kinds.BUILT_CONTAINER))
 
 
 def callee(ctx: Context, level: int, path: str, number: int) -> Values:
@@ -66,7 +38,7 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
     if index == 0 and (receiver := self_value(ctx, path, scope)):
         return receiver
     if param.kind in _VARIADIC_KINDS:
-        return exact_value(VARIADIC, path, scope, name)
+        return exact_value(kinds.VARIADIC, path, scope, name)
     outer_point = ProgramPoint(level, path, found.parent, found.at)
     declared = declared_values(ctx, outer_point, param.annotation)
     passed = _arguments(ctx, level, file, scope, index)
@@ -82,21 +54,25 @@ def _more_specific(ctx: Context, declared: Values, passed: Values) -> Values:
     These are instances of the declared classes or their subclasses, and containers if the declared
     type is a container. If the declared type is unknown, return all passed values.
     """
-    bases = {value[1:] for value, _ in declared if value[0] == INSTANCE}
-    external = [value[1:] for value, _ in declared if value[0] == OPAQUE]
+    bases = {value[1:] for value, _ in declared if value[0] == kinds.INSTANCE}
+    external = [value[1:] for value, _ in declared if value[0] == kinds.OPAQUE]
     if () in external:
         return passed
     is_container = any(unqualified_name(name) in CONTAINERS for (name,) in external)
     return tuple(
         pair
         for pair in passed
-        if (bases and pair[0][0] in {INSTANCE, SELF} and mro_classes(ctx, pair[0]) & bases)
+        if (
+            bases
+            and pair[0][0] in {kinds.INSTANCE, kinds.SELF}
+            and mro_classes(ctx, pair[0]) & bases
+        )
         or (is_container and pair[0][0] in _CONTAINER_KINDS)
     )
 
 
 def mro_classes(ctx: Context, value: Value) -> set[tuple[Any, ...]]:
-    return {v[1:] for v, _ in ctx.read(("mro", value[1], value[2])) if v[0] == CLASS}
+    return {v[1:] for v, _ in ctx.read(("mro", value[1], value[2])) if v[0] == kinds.CLASS}
 
 
 def _arguments(ctx: Context, level: int, file: IndexedFile, scope: int, index: int) -> list[Values]:
@@ -113,10 +89,10 @@ def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     if file is None or level <= 0:
         return EMPTY
     binds = file.scopes[scope].binds.items()
-    fields = [field for field, found in binds if found[0].kind == ANNOTATED]
+    fields = [field for field, found in binds if found[0].kind == ir.ANNOTATED]
     if name not in fields:
         return EMPTY
-    params = tuple([Parameter(field, ORDINARY, None, None) for field in fields])
+    params = tuple([Parameter(field, ir.ORDINARY, None, None) for field in fields])
     found = []
     for site, _ in ctx.read(("call_sites", level - 1, path, scope)):
         found.append(argument_at(ctx, level - 1, params, fields.index(name), site[1:]))
@@ -139,14 +115,14 @@ def argument_at(
         elif keyword is None:
             mappings = evaluate(ctx, point, term)
             found.extend(ctx.read(("item", level, value, param.name)) for value, _ in mappings)
-    if param.kind != KEYWORD and not found:
+    if param.kind != ir.KEYWORD and not found:
         found.append(_positional(ctx, point, call, index - offset))
     return join(found)
 
 
 def _positional(ctx: Context, point: ProgramPoint, call: Call, index: int) -> Values:
     for position, term in enumerate(call.args):
-        if has_tag(term, STAR):
+        if has_tag(term, ir.STAR):
             sequences = evaluate(ctx, point, term[1])
             key = index - position
             return join([ctx.read(("item", point.level, v, key)) for v, _ in sequences])
@@ -176,7 +152,7 @@ def variadic_items(ctx: Context, level: int, value: Value, key: Any) -> Values:
         for site, _ in ctx.read(("call_sites", level - 1, path, scope)):
             found.extend(
                 _variadic_arguments(
-                    ctx, level - 1, site[1:], (index, param.kind == KWARGS, key), named
+                    ctx, level - 1, site[1:], (index, param.kind == ir.KWARGS, key), named
                 )
             )
     return weaken(join(found))
@@ -212,7 +188,7 @@ def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
     """
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
-    kind = CLASS if file.scopes[scope].kind == CLASS_SCOPE else FUNCTION
+    kind = kinds.CLASS if file.scopes[scope].kind == ir.CLASS_SCOPE else kinds.FUNCTION
     target: Value = (kind, path, scope)
     found: dict[Value, int] = {}
     for other, number in candidate_calls(ctx, file, scope):
@@ -229,15 +205,15 @@ def _offset(ctx: Context, level: int, value: Value, target: Value) -> int | None
     """
     if value == target:
         return 0
-    if value[0] == BOUND:
+    if value[0] == kinds.BOUND:
         return 1 if value[1] == target else None
-    if value[0] in {CLASS, OWN_CLASS}:
+    if value[0] in {kinds.CLASS, kinds.OWN_CLASS}:
         constructors = ctx.read(("class_attribute", 0, value[1], value[2], "__init__"))
         return 1 if any(v == target for v, _ in constructors) else None
-    if value[0] == PARTIAL:
+    if value[0] == kinds.PARTIAL:
         call = ctx.call(value[1], value[2])
         bound = len(call.args) - 1 if call is not None else 0
         functions = ctx.read(("argument", level, value[1], value[2], 0))
-        inner = [_offset(ctx, level, v, target) for v, _ in functions if v[0] != PARTIAL]
+        inner = [_offset(ctx, level, v, target) for v, _ in functions if v[0] != kinds.PARTIAL]
         return next((offset + bound for offset in inner if offset is not None), None)
     return None

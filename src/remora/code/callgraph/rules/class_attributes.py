@@ -3,27 +3,10 @@
 import itertools
 from collections.abc import Callable, Iterator
 
+from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import (
-    BOUND,
-    BUILT_CONTAINER,
-    CLASS,
-    CONTAINER,
-    CONTAINER_METHOD,
     EMPTY,
-    EXTERNAL,
-    FUNCTION,
-    INSTANCE,
-    MODULE,
-    NAMESPACE,
-    OPAQUE,
-    OWN_CLASS,
-    PAIR,
-    PROPERTY,
-    SELF,
-    SUPER,
     TOP,
-    TYPED_CONTAINER,
-    VARIADIC,
     Value,
     Values,
     exact_value,
@@ -44,7 +27,7 @@ _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of
 
 def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Return the values bound to `name` in the first class of the MRO that defines it."""
-    for file, number in project_mro(ctx, (CLASS, path, scope)):
+    for file, number in project_mro(ctx, (kinds.CLASS, path, scope)):
         if bindings := file.exported(number, name):
             return join([binding_values(ctx, level, file, each) for each in bindings])
     return EMPTY
@@ -55,15 +38,17 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
 
     The result is empty if `name` is not a property.
     """
-    for file, number in project_mro(ctx, (CLASS, path, scope)):
+    for file, number in project_mro(ctx, (kinds.CLASS, path, scope)):
         if not (binds := file.scopes[number].binds.get(name, ())):
             continue
         found: Values = EMPTY
         for index in range(len(binds)):
             function = file.definition(VisibleBinding(number, name, index))
-            kinds = set() if function is None else file.decorator_names(function)
-            if function is not None and (("setter" in kinds) if setting else (kinds & GETTERS)):
-                found = exact_value(FUNCTION, file.path, function)
+            decorators = set() if function is None else file.decorator_names(function)
+            if function is not None and (
+                ("setter" in decorators) if setting else (decorators & GETTERS)
+            ):
+                found = exact_value(kinds.FUNCTION, file.path, function)
         return found or _property(ctx, file, number, name, setting)
     return EMPTY
 
@@ -74,7 +59,7 @@ def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
     If the instance is `self`, accessors in subclasses are included.
     """
     inherited = ctx.read(("accessor", value[1], value[2], name, setting))
-    if value[0] != SELF or not inherited:
+    if value[0] != kinds.SELF or not inherited:
         return inherited
     subclasses = ctx.read(("derived", value[1], value[2]))
     found = [weaken(ctx.read(("accessor", v[1], v[2], name, setting))) for v, _ in subclasses]
@@ -85,9 +70,9 @@ def _property(ctx: Context, file: IndexedFile, number: int, name: str, setting: 
     values = [binding_values(ctx, 0, file, binding) for binding in file.exported(number, name)]
     found = []
     for value, _ in join(values):
-        if value[0] == PROPERTY:
+        if value[0] == kinds.PROPERTY:
             found.append(ctx.read(("argument", 0, value[1], value[2], 1 if setting else 0)))
-    return tuple(pair for pair in join(found) if pair[0][0] == FUNCTION)
+    return tuple(pair for pair in join(found) if pair[0][0] == kinds.FUNCTION)
 
 
 def instance_attribute(
@@ -104,14 +89,14 @@ def instance_attribute(
         return weaken(join(results)) or exact_value("computed", *value[1:], name)
     members = ctx.read(("class_attribute", level, path, scope, name))
     found = [bind_methods(ctx, members, value), ctx.read(("stores", level, path, scope, name))]
-    if value[0] == SELF:
+    if value[0] == kinds.SELF:
         found.extend(_subclass_attributes(ctx, level, value, name, method))
     elif is_abstract(ctx, members):
         subclasses = ctx.read(("derived", path, scope))
         few = len(subclasses) <= _MAX_INSTANCE_OVERRIDES
         found.extend(_subclass_attributes(ctx, level, value, name, "") if few else ())
     values = join(found)
-    return exact_value(OPAQUE) if not values and has_external_base(ctx, value) else values
+    return exact_value(kinds.OPAQUE) if not values and has_external_base(ctx, value) else values
 
 
 def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -121,7 +106,7 @@ def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
     """
     if not is_abstract(ctx, ctx.read(("class_attribute", level, value[1], value[2], name))):
         return EMPTY
-    found = join(_subclass_attributes(ctx, level, (SELF, *value[1:]), name, ""))
+    found = join(_subclass_attributes(ctx, level, (kinds.SELF, *value[1:]), name, ""))
     return EMPTY if found is TOP or len(found) > _MAX_PARAMETER_OVERRIDES else found
 
 
@@ -147,7 +132,7 @@ def _is_inherited(ctx: Context, subclass: Value, value: Value, method: str) -> b
 
 def is_abstract(ctx: Context, methods: Values) -> bool:
     for value, _ in methods:
-        file = ctx.definition_file(value[1], value[2]) if value[0] == FUNCTION else None
+        file = ctx.definition_file(value[1], value[2]) if value[0] == kinds.FUNCTION else None
         if file is None or not (
             "abstractmethod" in file.decorator_names(value[2]) or file.is_stub(value[2])
         ):
@@ -161,18 +146,18 @@ def attribute_of_class(
     """Return the values of a class attribute. Members of an enum are instances of the enum."""
     members = ctx.read(("class_attribute", level, value[1], value[2], name))
     order = ctx.read(("mro", value[1], value[2]))
-    external = {v[1] for v, _ in order if v[0] == EXTERNAL}
+    external = {v[1] for v, _ in order if v[0] == kinds.EXTERNAL}
     if external and any(base.startswith("enum.") for base in external):
-        functions = tuple(pair for pair in members if pair[0][0] == FUNCTION)
-        return functions or exact_value(INSTANCE, *value[1:])
+        functions = tuple(pair for pair in members if pair[0][0] == kinds.FUNCTION)
+        return functions or exact_value(kinds.INSTANCE, *value[1:])
     found = [
         bind_methods(ctx, members, value),
         ctx.read(("stores", level, value[1], value[2], name)),
     ]
-    if value[0] == OWN_CLASS:
+    if value[0] == kinds.OWN_CLASS:
         found.extend(_subclass_attributes(ctx, level, value, name, method))
     values = join(found)
-    return values or (exact_value(OPAQUE) if has_external_base(ctx, value) else EMPTY)
+    return values or (exact_value(kinds.OPAQUE) if has_external_base(ctx, value) else EMPTY)
 
 
 def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -180,12 +165,12 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
     _, path, scope, receiver = value
     order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
     for found in order:
-        file = ctx.scope_file(found[1], found[2]) if found[0] == CLASS else None
+        file = ctx.scope_file(found[1], found[2]) if found[0] == kinds.CLASS else None
         bindings = file.exported(found[2], name) if file is not None else ()
         if file is not None and bindings:
             members = join([binding_values(ctx, level, file, each) for each in bindings])
             return bind_methods(ctx, members, (receiver, path, scope))
-    return exact_value(OPAQUE)
+    return exact_value(kinds.OPAQUE)
 
 
 def bind_methods(ctx: Context, values: Values, receiver: Value) -> Values:
@@ -193,27 +178,27 @@ def bind_methods(ctx: Context, values: Values, receiver: Value) -> Values:
     found: dict[Value, int] = {}
     for value, tier in values:
         member = value
-        if value[0] == FUNCTION and _is_bound(ctx, value, receiver):
-            member = (BOUND, value, receiver)
+        if value[0] == kinds.FUNCTION and _is_bound(ctx, value, receiver):
+            member = (kinds.BOUND, value, receiver)
         found[member] = tier
     return tuple(found.items())
 
 
 def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
     file = ctx.definition_file(value[1], value[2])
-    kinds = set() if file is None else file.decorator_names(value[2])
-    if "staticmethod" in kinds:
+    decorators = set() if file is None else file.decorator_names(value[2])
+    if "staticmethod" in decorators:
         return False
     name = "" if file is None else file.scopes[value[2]].name
-    if "classmethod" in kinds or name in CLASS_METHODS:
+    if "classmethod" in decorators or name in CLASS_METHODS:
         return True
-    return receiver[0] in {INSTANCE, SELF}
+    return receiver[0] in {kinds.INSTANCE, kinds.SELF}
 
 
 def special(ctx: Context, level: int, value: Value, name: str) -> Values:
     """Return the result of calling the special method `name` on an instance."""
     methods = ctx.read(("class_attribute", level, value[1], value[2], name))
-    found = [ctx.read(("result", level, v[1], v[2])) for v, _ in methods if v[0] == FUNCTION]
+    found = [ctx.read(("result", level, v[1], v[2])) for v, _ in methods if v[0] == kinds.FUNCTION]
     return weaken(join(found))
 
 
@@ -227,11 +212,11 @@ def self_value(ctx: Context, path: str, scope: int) -> Values:
     found = file.scopes[scope]
     if found.kind != FUNCTION_SCOPE or file.scopes[found.parent].kind != CLASS_SCOPE:
         return EMPTY
-    kinds = file.decorator_names(scope)
-    if "staticmethod" in kinds:
+    decorators = file.decorator_names(scope)
+    if "staticmethod" in decorators:
         return EMPTY
-    of_type = "classmethod" in kinds or found.name in CLASS_METHODS
-    return exact_value(OWN_CLASS if of_type else SELF, path, found.parent)
+    of_type = "classmethod" in decorators or found.name in CLASS_METHODS
+    return exact_value(kinds.OWN_CLASS if of_type else kinds.SELF, path, found.parent)
 
 
 def member(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -241,7 +226,7 @@ def member(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 def self_member(ctx: Context, level: int, value: Value, name: str, method: str) -> Values:
     """Return the values of `self.name` or `cls.name` in a method of the class."""
-    find = attribute_of_class if value[0] == OWN_CLASS else instance_attribute
+    find = attribute_of_class if value[0] == kinds.OWN_CLASS else instance_attribute
     return find(ctx, level, value, name, method)
 
 
@@ -250,7 +235,9 @@ def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Value
     overrides.
     """
     found = ctx.read(("member", level, value, name))
-    return found if value[0] != INSTANCE else join((found, overrides(ctx, level, value, name)))
+    return (
+        found if value[0] != kinds.INSTANCE else join((found, overrides(ctx, level, value, name)))
+    )
 
 
 def _of_namespace(ctx: Context, _level: int, value: Value, name: str) -> Values:
@@ -259,7 +246,7 @@ def _of_namespace(ctx: Context, _level: int, value: Value, name: str) -> Values:
 
 
 def _of_container(_ctx: Context, _level: int, value: Value, name: str) -> Values:
-    return exact_value(CONTAINER_METHOD, value, name)
+    return exact_value(kinds.CONTAINER_METHOD, value, name)
 
 
 def _of_function(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -271,20 +258,22 @@ def _of_bound(_ctx: Context, _level: int, value: Value, name: str) -> Values:
 
 
 _MEMBERS: dict[str, Callable[[Context, int, Value, str], Values]] = {
-    MODULE: lambda ctx, level, value, name: ctx.read(("export", level, value[1], name)),
-    NAMESPACE: _of_namespace,
-    EXTERNAL: lambda _ctx, _level, value, name: exact_value(EXTERNAL, f"{value[1]}.{name}"),
-    OPAQUE: lambda *_: exact_value(OPAQUE),
-    CLASS: attribute_of_class,
-    OWN_CLASS: attribute_of_class,
-    INSTANCE: instance_attribute,
-    SELF: instance_attribute,
-    SUPER: super_attribute,
-    CONTAINER: _of_container,
-    BUILT_CONTAINER: _of_container,
-    TYPED_CONTAINER: _of_container,
-    VARIADIC: _of_container,
-    PAIR: _of_container,
-    FUNCTION: _of_function,
-    BOUND: _of_bound,
+    kinds.MODULE: lambda ctx, level, value, name: ctx.read(("export", level, value[1], name)),
+    kinds.NAMESPACE: _of_namespace,
+    kinds.EXTERNAL: lambda _ctx, _level, value, name: exact_value(
+        kinds.EXTERNAL, f"{value[1]}.{name}"
+    ),
+    kinds.OPAQUE: lambda *_: exact_value(kinds.OPAQUE),
+    kinds.CLASS: attribute_of_class,
+    kinds.OWN_CLASS: attribute_of_class,
+    kinds.INSTANCE: instance_attribute,
+    kinds.SELF: instance_attribute,
+    kinds.SUPER: super_attribute,
+    kinds.CONTAINER: _of_container,
+    kinds.BUILT_CONTAINER: _of_container,
+    kinds.TYPED_CONTAINER: _of_container,
+    kinds.VARIADIC: _of_container,
+    kinds.PAIR: _of_container,
+    kinds.FUNCTION: _of_function,
+    kinds.BOUND: _of_bound,
 }

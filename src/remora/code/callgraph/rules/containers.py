@@ -3,26 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    BUILT_CONTAINER,
-    CLASS,
-    CONTAINER,
-    EMPTY,
-    EXTERNAL,
-    FUNCTION,
-    GENERATOR,
-    INSTANCE,
-    OPAQUE,
-    PAIR,
-    SELF,
-    TYPED_CONTAINER,
-    VARIADIC,
-    Value,
-    Values,
-    exact_value,
-    join,
-    weaken,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.call_rules import variadic_items
@@ -39,28 +21,32 @@ def item(ctx: Context, level: int, value: Value, key: Any) -> Values:
 
 
 def each(ctx: Context, level: int, value: Value) -> Values:
-    if value[0] in {INSTANCE, SELF}:
+    if value[0] in {kinds.INSTANCE, kinds.SELF}:
         iterators = ctx.read(("special", level, value, "__iter__"))
-        found = [ctx.read(("each", level, v)) for v, _ in iterators if v[0] not in {INSTANCE, SELF}]
+        found = [
+            ctx.read(("each", level, v))
+            for v, _ in iterators
+            if v[0] not in {kinds.INSTANCE, kinds.SELF}
+        ]
         for iterator, _ in (*iterators, (value, 0)):
-            if iterator[0] in {INSTANCE, SELF}:
+            if iterator[0] in {kinds.INSTANCE, kinds.SELF}:
                 found.append(ctx.read(("special", level, iterator, "__next__")))
         return weaken(join(found))
-    if value[0] == GENERATOR:
+    if value[0] == kinds.GENERATOR:
         return ctx.read(("yields", level, value[1], value[2]))
     return item(ctx, level, value, None)
 
 
 def entered(ctx: Context, level: int, value: Value, is_async: bool) -> Values:
     """Return the values that `with value as …` binds."""
-    if value[0] in {INSTANCE, SELF}:
+    if value[0] in {kinds.INSTANCE, kinds.SELF}:
         result = ctx.read(("special", level, value, "__aenter__" if is_async else "__enter__"))
         return await_values(ctx, level, result) if is_async else result
-    if value[0] == GENERATOR:
+    if value[0] == kinds.GENERATOR:
         file = ctx.definition_file(value[1], value[2])
         if file is not None and file.decorator_names(value[2]) & _MANAGERS:
             return ctx.read(("yields", level, value[1], value[2]))
-    return exact_value(OPAQUE) if value[0] in {EXTERNAL, OPAQUE} else EMPTY
+    return exact_value(kinds.OPAQUE) if value[0] in {kinds.EXTERNAL, kinds.OPAQUE} else EMPTY
 
 
 def _literal(ctx: Context, level: int, value: Value, key: Any) -> Values:
@@ -124,7 +110,7 @@ def _item_of_literal(ctx: Context, level: int, value: Value, key: Any) -> Values
         functions = ctx.read(("argument", level, path, number, 0))
         items.append(_factory_results(ctx, level, functions))
     elif name in {"zip", "enumerate"}:
-        items.append(exact_value(PAIR, (BUILT_CONTAINER, path, number)))
+        items.append(exact_value(kinds.PAIR, (kinds.BUILT_CONTAINER, path, number)))
     else:
         terms = call.args[1:] if name in {"filter", "defaultdict"} else call.args
         for term in terms:
@@ -136,9 +122,9 @@ def _item_of_literal(ctx: Context, level: int, value: Value, key: Any) -> Values
 def _factory_results(ctx: Context, level: int, factories: Values) -> Values:
     found: list[Values] = []
     for value, _ in factories:
-        if value[0] == CLASS:
-            found.append(exact_value(INSTANCE, *value[1:]))
-        elif value[0] == FUNCTION:
+        if value[0] == kinds.CLASS:
+            found.append(exact_value(kinds.INSTANCE, *value[1:]))
+        elif value[0] == kinds.FUNCTION:
             found.append(ctx.read(("result", level, value[1], value[2])))
     return join(found)
 
@@ -146,7 +132,7 @@ def _factory_results(ctx: Context, level: int, factories: Values) -> Values:
 def _pair(ctx: Context, level: int, value: Value, key: Any) -> Values:
     """Return an item of a pair produced by `zip`, `enumerate` or `items()`, or the pair itself."""
     inner = value[1]
-    if inner[0] == BUILT_CONTAINER:
+    if inner[0] == kinds.BUILT_CONTAINER:
         file = ctx.file(inner[1])
         call = None if file is None else file.lowered.calls[inner[2]]
         name = "" if file is None or call is None else file.term_name(call.callee)
@@ -170,17 +156,17 @@ def _subscripted(ctx: Context, level: int, value: Value, _key: Any) -> Values:
 
 
 def _opaque(_ctx: Context, _level: int, _value: Value, _key: Any) -> Values:
-    return exact_value(OPAQUE)
+    return exact_value(kinds.OPAQUE)
 
 
 _ITEMS: dict[str, Callable[[Context, int, Value, Any], Values]] = {
-    CONTAINER: _literal,
-    BUILT_CONTAINER: _item_of_literal,
-    PAIR: _pair,
-    TYPED_CONTAINER: _item_of_typed,
-    VARIADIC: variadic_items,
-    INSTANCE: _subscripted,
-    SELF: _subscripted,
-    OPAQUE: _opaque,
-    EXTERNAL: _opaque,
+    kinds.CONTAINER: _literal,
+    kinds.BUILT_CONTAINER: _item_of_literal,
+    kinds.PAIR: _pair,
+    kinds.TYPED_CONTAINER: _item_of_typed,
+    kinds.VARIADIC: variadic_items,
+    kinds.INSTANCE: _subscripted,
+    kinds.SELF: _subscripted,
+    kinds.OPAQUE: _opaque,
+    kinds.EXTERNAL: _opaque,
 }

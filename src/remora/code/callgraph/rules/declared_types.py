@@ -2,20 +2,8 @@
 
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    CLASS,
-    EMPTY,
-    EXTERNAL,
-    INSTANCE,
-    MODULE,
-    NAMESPACE,
-    OPAQUE,
-    SELF,
-    TYPED_CONTAINER,
-    Values,
-    exact_value,
-    join,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Values, exact_value, join
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC, unqualified_name
 
@@ -66,11 +54,16 @@ def declared_values(ctx: Context, point: ProgramPoint, term: Any, depth: int = 0
 def _plain_type(ctx: Context, point: ProgramPoint, term: Any) -> Values:
     found: dict[tuple[Any, ...], int] = {}
     for value, tier in _type_values(ctx, point, term):
-        if value[0] == CLASS:
-            found[(INSTANCE, *value[1:])] = tier
-        elif value[0] == EXTERNAL and unqualified_name(value[1]) not in _UNINFORMATIVE:
-            found[(OPAQUE, value[1])] = 0
-        elif value[0] in {INSTANCE, SELF, TYPED_CONTAINER, OPAQUE}:  # an alias of a type
+        if value[0] == kinds.CLASS:
+            found[(kinds.INSTANCE, *value[1:])] = tier
+        elif value[0] == kinds.EXTERNAL and unqualified_name(value[1]) not in _UNINFORMATIVE:
+            found[(kinds.OPAQUE, value[1])] = 0
+        elif value[0] in {
+            kinds.INSTANCE,
+            kinds.SELF,
+            kinds.TYPED_CONTAINER,
+            kinds.OPAQUE,
+        }:  # an alias of a type
             found[value] = tier
     return tuple(found.items())
 
@@ -81,7 +74,9 @@ def _type_values(ctx: Context, point: ProgramPoint, term: Any) -> Values:
     if term[0] != ATTRIBUTE:
         return EMPTY
     bases = _type_values(ctx, point, term[1])
-    known = [v for v, _ in bases if v[0] in {MODULE, NAMESPACE, CLASS, EXTERNAL}]
+    known = [
+        v for v, _ in bases if v[0] in {kinds.MODULE, kinds.NAMESPACE, kinds.CLASS, kinds.EXTERNAL}
+    ]
     return join([ctx.read(("member", 0, value, term[2])) for value in known])
 
 
@@ -97,8 +92,8 @@ def _generic(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values
         elements = join([declared_values(ctx, point, part, depth + 1) for part in used])
         return join(
             [
-                exact_value(OPAQUE, name),
-                *[exact_value(TYPED_CONTAINER, value) for value, _ in elements],
+                exact_value(kinds.OPAQUE, name),
+                *[exact_value(kinds.TYPED_CONTAINER, value) for value, _ in elements],
             ]
         )
     return EMPTY if name in _AWAITABLES else _plain_type(ctx, point, base)
@@ -106,4 +101,4 @@ def _generic(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values
 
 def _classes(ctx: Context, point: ProgramPoint, parts: list[Any]) -> Values:
     found = [_type_values(ctx, point, part) for part in parts if part is not None]
-    return tuple(pair for pair in join(found) if pair[0][0] == CLASS)
+    return tuple(pair for pair in join(found) if pair[0][0] == kinds.CLASS)

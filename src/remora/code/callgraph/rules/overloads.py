@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    BUILT_CONTAINER,
-    CLASS,
-    CONTAINER,
-    INSTANCE,
-    OPAQUE,
-    SELF,
-    TYPED_CONTAINER,
-    Value,
-    Values,
-    join,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import Value, Values, join
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.declared_types import declared_values
@@ -105,32 +95,32 @@ def _accepts(ctx: Context, types: Values, values: Values) -> int:
 
 def _accepts_value(ctx: Context, types: Values, value: Value) -> int:
     """Return _YES if the value has one of the declared types, _NO if not, or _MAYBE if unknown."""
-    if value[0] in {INSTANCE, SELF}:
+    if value[0] in {kinds.INSTANCE, kinds.SELF}:
         order = {v for v, _ in ctx.read(("mro", value[1], value[2]))}
-        classes = {(CLASS, *v[1:]) for v, _ in types if v[0] in {INSTANCE, SELF}}
+        classes = {(kinds.CLASS, *v[1:]) for v, _ in types if v[0] in {kinds.INSTANCE, kinds.SELF}}
         return (
             _YES if order & classes else _NO if classes and len(classes) == len(types) else _MAYBE
         )
     kind = _type_name(ctx, value)
-    names = {unqualified_name(v[1]) for v, _ in types if v[0] == OPAQUE and len(v) > 1}
+    names = {unqualified_name(v[1]) for v, _ in types if v[0] == kinds.OPAQUE and len(v) > 1}
     if not kind:
         return _MAYBE
     if kind not in names and not _SUPERTYPES.get(kind, frozenset()) & names:
-        return _NO if names or any(v[0] == INSTANCE for v, _ in types) else _MAYBE
-    elements: Values = tuple((v[1], 0) for v, _ in types if v[0] == TYPED_CONTAINER)
-    if not elements or value[0] != CONTAINER:
+        return _NO if names or any(v[0] == kinds.INSTANCE for v, _ in types) else _MAYBE
+    elements: Values = tuple((v[1], 0) for v, _ in types if v[0] == kinds.TYPED_CONTAINER)
+    if not elements or value[0] != kinds.CONTAINER:
         return _YES
     return _accepts(ctx, elements, ctx.read(("each", 0, value)))
 
 
 def _type_name(ctx: Context, value: Value) -> str:
     """Return the unqualified name of a value's type, or "" if unknown."""
-    if value[0] == CONTAINER:
+    if value[0] == kinds.CONTAINER:
         file = ctx.file(value[1])
         keys = file.lowered.containers[value[2]].keys if file is not None else None
         return "list" if keys is None else "dict"
-    if value[0] == BUILT_CONTAINER:
+    if value[0] == kinds.BUILT_CONTAINER:
         file = ctx.file(value[1])
         name = file.term_name(value[2]) if file is not None else ""
         return "list" if name == "sorted" else name if name in _CONTAINER_TYPES else ""
-    return unqualified_name(value[1]) if value[0] == OPAQUE and len(value) > 1 else ""
+    return unqualified_name(value[1]) if value[0] == kinds.OPAQUE and len(value) > 1 else ""

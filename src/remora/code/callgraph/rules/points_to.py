@@ -4,49 +4,12 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from remora.code.callgraph.abstract_values import (
-    CLASS,
-    CONTAINER,
-    COROUTINE,
-    EMPTY,
-    EXTERNAL,
-    FUNCTION,
-    MODULE,
-    NAMESPACE,
-    OPAQUE,
-    OWN_CLASS,
-    SELF,
-    Values,
-    exact_value,
-    join,
-    weaken,
-)
-from remora.code.callgraph.abstract_values import INSTANCE as OBJECT
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import PARAMETER, IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.declared_types import declared_values
-from remora.code.ir.model import (
-    ANNOTATED,
-    ATTRIBUTE,
-    AWAIT,
-    CLASS_SCOPE,
-    CONSTANT,
-    DEFINITION,
-    EITHER,
-    ELEMENT,
-    ENTERED,
-    IMPORT,
-    IMPORT_FROM,
-    INSTANCE,
-    ITEM,
-    NARROWED,
-    SCOPE,
-    SLICE,
-    STAR,
-    TEXT,
-    VALUE,
-)
-from remora.code.ir.model import CONTAINER as CONTAINER_TERM
+from remora.code.ir import model as ir
 
 _BUILTINS = frozenset(dir(builtins))
 _MAX_DEPTH = 40
@@ -74,7 +37,7 @@ def name_values(ctx: Context, point: ProgramPoint, name: str) -> Values:
         return join([_visible_binding(ctx, point, file, each) for each in bindings])
     if starred := star_values(ctx, point.level, file, name):
         return starred
-    return exact_value(EXTERNAL, f"builtins.{name}") if name in _BUILTINS else EMPTY
+    return exact_value(kinds.EXTERNAL, f"builtins.{name}") if name in _BUILTINS else EMPTY
 
 
 def _visible_binding(
@@ -88,12 +51,12 @@ def _visible_binding(
 def binding_values(ctx: Context, level: int, file: IndexedFile, binding: VisibleBinding) -> Values:
     """Return the values of a binding. Another answer is read only if necessary."""
     found = file.scopes[binding.scope].binds[binding.name][binding.bind]
-    if found.kind == DEFINITION and found.extra is None:
-        is_class = file.scopes[found.term].kind == CLASS_SCOPE
-        return exact_value(CLASS if is_class else FUNCTION, file.path, found.term)
-    if found.kind == IMPORT:
+    if found.kind == ir.DEFINITION and found.extra is None:
+        is_class = file.scopes[found.term].kind == ir.CLASS_SCOPE
+        return exact_value(kinds.CLASS if is_class else kinds.FUNCTION, file.path, found.term)
+    if found.kind == ir.IMPORT:
         return _import(ctx, file.path, found.term)
-    if found.scope == 0 or found.kind == IMPORT_FROM:
+    if found.scope == 0 or found.kind == ir.IMPORT_FROM:
         # module-level code seldom depends on deep call chains
         level = min(level, 1)
     return ctx.read(("bind", level, file.path, *binding))
@@ -112,7 +75,7 @@ def export(ctx: Context, level: int, path: str, name: str) -> Values:
         return EMPTY
     found = [binding_values(ctx, level, file, binding) for binding in file.exported(0, name)]
     if not found:
-        if (submodule := ctx.submodule((MODULE, path), name)) is not None:
+        if (submodule := ctx.submodule((kinds.MODULE, path), name)) is not None:
             return ((submodule, 0),)
         return star_values(ctx, level, file, name)
     return join(found)
@@ -123,13 +86,13 @@ def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int)
         return EMPTY
     found = file.scopes[scope].binds[name][index]
     point = ProgramPoint(level, path, found.scope, found.at)
-    if found.kind in {VALUE, NARROWED}:
+    if found.kind in {ir.VALUE, ir.NARROWED}:
         return weaken(evaluate(ctx, point, found.term))
-    if found.kind == DEFINITION:
+    if found.kind == ir.DEFINITION:
         return _definition(ctx, point, file, found.term, found.extra)
-    if found.kind == IMPORT_FROM:
+    if found.kind == ir.IMPORT_FROM:
         return _import_from(ctx, point, found.term, found.extra)
-    if found.kind == ANNOTATED:
+    if found.kind == ir.ANNOTATED:
         assigned = weaken(evaluate(ctx, point, found.extra))
         return join((declared_values(ctx, point, found.term), assigned))
     return EMPTY
@@ -138,26 +101,30 @@ def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int)
 def _definition(
     ctx: Context, point: ProgramPoint, file: IndexedFile, number: int, decorated: Any
 ) -> Values:
-    kind = CLASS if file.scopes[number].kind == CLASS_SCOPE else FUNCTION
+    kind = kinds.CLASS if file.scopes[number].kind == ir.CLASS_SCOPE else kinds.FUNCTION
     itself = exact_value(kind, file.path, number)
     if decorated is None:
         return itself
     results = ctx.read(("call", point.level, file.path, decorated))
-    known = tuple(pair for pair in results if pair[0][0] not in {EXTERNAL, OPAQUE})
+    known = tuple(pair for pair in results if pair[0][0] not in {kinds.EXTERNAL, kinds.OPAQUE})
     return join((itself, weaken(known)))
 
 
 def _import(ctx: Context, path: str, dotted: str) -> Values:
     module = ctx.resolve_import(path, 0, dotted)
-    return exact_value(EXTERNAL, dotted) if module is None else ((module, 0),)
+    return exact_value(kinds.EXTERNAL, dotted) if module is None else ((module, 0),)
 
 
 def _import_from(ctx: Context, point: ProgramPoint, source: tuple[int, str], name: str) -> Values:
     level, dotted = source
     if (module := ctx.resolve_import(point.path, level, dotted)) is None:
         in_project = level or ctx.is_project_module(dotted)
-        return exact_value(OPAQUE) if in_project else exact_value(EXTERNAL, f"{dotted}.{name}")
-    if module[0] == NAMESPACE or module[1] == point.path:
+        return (
+            exact_value(kinds.OPAQUE)
+            if in_project
+            else exact_value(kinds.EXTERNAL, f"{dotted}.{name}")
+        )
+    if module[0] == kinds.NAMESPACE or module[1] == point.path:
         submodule = ctx.submodule(module, name)
         return EMPTY if submodule is None else ((submodule, 0),)
     found = ctx.read(("export", min(point.level, 1), module[1], name))
@@ -171,14 +138,18 @@ def _attribute(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Valu
     if term[2] == "__class__":
         file = ctx.scope_file(point.path, point.scope)
         owner = file.class_of_self(point.scope, term[1]) if file is not None else None
-        return exact_value(OPAQUE) if owner is None else exact_value(OWN_CLASS, point.path, owner)
+        return (
+            exact_value(kinds.OPAQUE)
+            if owner is None
+            else exact_value(kinds.OWN_CLASS, point.path, owner)
+        )
     receivers = evaluate(ctx, point, term[1], depth)
     method = (
         _enclosing_method(ctx, point) if term[1].__class__ is str and len(receivers) == 1 else None
     )
     if method is not None:
         value, tier = receivers[0]
-        if value in ((SELF, *method[:2]), (OWN_CLASS, *method[:2])):
+        if value in ((kinds.SELF, *method[:2]), (kinds.OWN_CLASS, *method[:2])):
             found = ctx.read(("self_member", point.level, value, term[2], method[2]))
             return weaken(found) if tier else found
     file = ctx.scope_file(point.path, point.scope)
@@ -225,13 +196,13 @@ def _operand(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values
 
 
 def _container(_ctx: Context, point: ProgramPoint, term: Any, _depth: int) -> Values:
-    return exact_value(CONTAINER, point.path, term[1])
+    return exact_value(kinds.CONTAINER, point.path, term[1])
 
 
 def _scope(_ctx: Context, point: ProgramPoint, term: Any, _depth: int) -> Values:
     file = _ctx.scope_file(point.path, point.scope)
-    is_class = file is not None and file.scopes[term[1]].kind == CLASS_SCOPE
-    return exact_value(CLASS if is_class else FUNCTION, point.path, term[1])
+    is_class = file is not None and file.scopes[term[1]].kind == ir.CLASS_SCOPE
+    return exact_value(kinds.CLASS if is_class else kinds.FUNCTION, point.path, term[1])
 
 
 def _either(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
@@ -245,17 +216,17 @@ def _await(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
 def await_values(ctx: Context, level: int, values: Values) -> Values:
     found = []
     for value, tier in values:
-        if value[0] == COROUTINE:
+        if value[0] == kinds.COROUTINE:
             found.append(ctx.read(("returns", level, value[1], value[2])))
-        elif value[0] == OBJECT:
+        elif value[0] == kinds.INSTANCE:
             found.append(ctx.read(("special", level, value, "__await__")))
-        elif value[0] in {EXTERNAL, OPAQUE}:
+        elif value[0] in {kinds.EXTERNAL, kinds.OPAQUE}:
             found.append(((value, tier),))
     return join(found)
 
 
 def _constant(_ctx: Context, _place: ProgramPoint, term: Any, _depth: int) -> Values:
-    return exact_value(OPAQUE, f"builtins.{term[1]}")
+    return exact_value(kinds.OPAQUE, f"builtins.{term[1]}")
 
 
 def _evaluate_entered(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
@@ -267,7 +238,7 @@ def _evaluate_entered(ctx: Context, point: ProgramPoint, term: Any, depth: int) 
 
 def _instance(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
     classes = evaluate(ctx, point, term[1], depth)
-    elements = [ctx.read(("each", point.level, v)) for v, _ in classes if v[0] == CONTAINER]
+    elements = [ctx.read(("each", point.level, v)) for v, _ in classes if v[0] == kinds.CONTAINER]
     return instances_of(join((classes, *elements)))
 
 
@@ -275,27 +246,27 @@ def instances_of(classes: Values) -> Values:
     """Return an instance of each class, or OPAQUE for an external class."""
     found: dict[tuple[Any, ...], int] = {}
     for value, tier in classes:
-        if value[0] == CLASS:
-            found[(OBJECT, *value[1:])] = tier
-        elif value[0] == OWN_CLASS:
-            found[(SELF, *value[1:])] = tier
-        elif value[0] == EXTERNAL:
-            found[(OPAQUE, value[1])] = tier
+        if value[0] == kinds.CLASS:
+            found[(kinds.INSTANCE, *value[1:])] = tier
+        elif value[0] == kinds.OWN_CLASS:
+            found[(kinds.SELF, *value[1:])] = tier
+        elif value[0] == kinds.EXTERNAL:
+            found[(kinds.OPAQUE, value[1])] = tier
     return tuple(found.items())
 
 
 _EVALUATORS: dict[int, Callable[[Context, ProgramPoint, Any, int], Values]] = {
-    ATTRIBUTE: _attribute,
-    ITEM: _item,
-    SLICE: _operand,
-    CONTAINER_TERM: _container,
-    SCOPE: _scope,
-    EITHER: _either,
-    AWAIT: _await,
-    ELEMENT: _element,
-    TEXT: lambda *_: exact_value(OPAQUE, "builtins.str"),
-    CONSTANT: _constant,
-    STAR: _element,
-    ENTERED: _evaluate_entered,
-    INSTANCE: _instance,
+    ir.ATTRIBUTE: _attribute,
+    ir.ITEM: _item,
+    ir.SLICE: _operand,
+    ir.CONTAINER: _container,
+    ir.SCOPE: _scope,
+    ir.EITHER: _either,
+    ir.AWAIT: _await,
+    ir.ELEMENT: _element,
+    ir.TEXT: lambda *_: exact_value(kinds.OPAQUE, "builtins.str"),
+    ir.CONSTANT: _constant,
+    ir.STAR: _element,
+    ir.ENTERED: _evaluate_entered,
+    ir.INSTANCE: _instance,
 }

@@ -2,24 +2,8 @@
 
 from collections.abc import Callable
 
-from remora.code.callgraph.abstract_values import (
-    BUILT_CONTAINER,
-    CONTAINER_METHOD,
-    EMPTY,
-    EXTERNAL,
-    IDENTITY,
-    INSTANCE,
-    OPAQUE,
-    OWN_CLASS,
-    PAIR,
-    PARTIAL,
-    PROPERTY,
-    SUPER,
-    Value,
-    Values,
-    exact_value,
-    join,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.rules.points_to import await_values, member_values
 from remora.code.ir.model import SCOPE, TEXT, has_tag
@@ -56,18 +40,18 @@ _VIEW_METHODS = frozenset(("values", "copy", "__iter__", "fromkeys"))
 
 def external_result(ctx: Context, level: int, value: Value, site: Site) -> Values:
     """Return the result of a call to external code."""
-    if value[0] == CONTAINER_METHOD:
+    if value[0] == kinds.CONTAINER_METHOD:
         return _method(ctx, level, value, site)
-    if value[0] == EXTERNAL:
+    if value[0] == kinds.EXTERNAL:
         return _function(ctx, level, value[1], site)
-    return exact_value(OPAQUE) if value[0] == OPAQUE else EMPTY
+    return exact_value(kinds.OPAQUE) if value[0] == kinds.OPAQUE else EMPTY
 
 
 def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
     known = _MODELS.get(name)
-    found = exact_value(OPAQUE, name)
+    found = exact_value(kinds.OPAQUE, name)
     if name in _CONTAINER_BUILDERS:
-        found = exact_value(BUILT_CONTAINER, *site)
+        found = exact_value(kinds.BUILT_CONTAINER, *site)
     elif known is not None:
         found = known(ctx, level, site)
     elif name in _IDENTITY_FUNCTIONS:
@@ -84,9 +68,11 @@ def _identity_result(ctx: Context, level: int, name: str, site: Site) -> Values:
     """Return the argument of the call, or IDENTITY if it has no arguments, as in `@lru_cache()`."""
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
-        return exact_value(IDENTITY)
+        return exact_value(kinds.IDENTITY)
     if name == "builtins.staticmethod" and not has_tag(file.lowered.calls[site[1]].args[0], SCOPE):
-        return exact_value(PARTIAL, *site)  # a class attribute with this function stays unbound
+        return exact_value(
+            kinds.PARTIAL, *site
+        )  # a class attribute with this function stays unbound
     return _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
 
 
@@ -97,7 +83,7 @@ def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
         return join((ctx.read(("item", level, container, _key(ctx, site))), default))
     if name in _VIEW_METHODS:
         return exact_value(*container)
-    return exact_value(PAIR, container) if name == "items" else exact_value(OPAQUE)
+    return exact_value(kinds.PAIR, container) if name == "items" else exact_value(kinds.OPAQUE)
 
 
 def _key(ctx: Context, site: Site) -> str | None:
@@ -110,7 +96,7 @@ def _key(ctx: Context, site: Site) -> str | None:
 def _import(ctx: Context, _level: int, site: Site) -> Values:
     dotted = _key(ctx, site)
     module = None if dotted is None else ctx.resolve_import(site[0], 0, dotted)
-    return exact_value(OPAQUE) if module is None else ((module, 0),)
+    return exact_value(kinds.OPAQUE) if module is None else ((module, 0),)
 
 
 def _argument(ctx: Context, level: int, site: Site, index: int) -> Values:
@@ -128,7 +114,9 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
         "__new__",
         "__init_subclass__",
     }
-    return exact_value(SUPER, site[0], found.parent, OWN_CLASS if of_type else INSTANCE)
+    return exact_value(
+        kinds.SUPER, site[0], found.parent, kinds.OWN_CLASS if of_type else kinds.INSTANCE
+    )
 
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:
@@ -137,7 +125,11 @@ def _type(ctx: Context, _level: int, site: Site) -> Values:
         return EMPTY
     call = file.lowered.calls[site[1]]
     owner = file.class_of_self(call.scope, call.args[0]) if call.args else None
-    return exact_value(OPAQUE) if owner is None else exact_value(OWN_CLASS, file.path, owner)
+    return (
+        exact_value(kinds.OPAQUE)
+        if owner is None
+        else exact_value(kinds.OWN_CLASS, file.path, owner)
+    )
 
 
 def _getattr(ctx: Context, level: int, site: Site) -> Values:
@@ -152,9 +144,9 @@ _MODELS: dict[str, Callable[[Context, int, Site], Values]] = {
     "builtins.super": _super,
     "builtins.type": _type,
     "builtins.getattr": _getattr,
-    "builtins.property": lambda _ctx, _level, site: exact_value(PROPERTY, *site),
+    "builtins.property": lambda _ctx, _level, site: exact_value(kinds.PROPERTY, *site),
     "importlib.import_module": _import,
-    "functools.partial": lambda _ctx, _level, site: exact_value(PARTIAL, *site),
-    "functools.partialmethod": lambda _ctx, _level, site: exact_value(PARTIAL, *site),
-    "functools.wraps": lambda _ctx, _level, _site: exact_value(IDENTITY),
+    "functools.partial": lambda _ctx, _level, site: exact_value(kinds.PARTIAL, *site),
+    "functools.partialmethod": lambda _ctx, _level, site: exact_value(kinds.PARTIAL, *site),
+    "functools.wraps": lambda _ctx, _level, _site: exact_value(kinds.IDENTITY),
 }
