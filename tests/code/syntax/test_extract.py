@@ -7,7 +7,6 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -18,13 +17,6 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, node_at_line, own_lines
 from remora.code.syntax.source import Unreadable
 from remora.ids import split_node_key
-
-LIBRARY = Path(ast.__file__).parent
-CORPUS = sorted(
-    path.relative_to(LIBRARY).as_posix()
-    for where in ("json/*.py", "asyncio/*.py", "typing.py", "dataclasses.py")
-    for path in LIBRARY.glob(where)
-)
 
 
 def module(text: str | bytes, path: str = "a.py") -> Module:
@@ -46,36 +38,6 @@ def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDe
     for found in ast.walk(tree):
         if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield found
-
-
-@pytest.mark.parametrize("name", CORPUS)
-def test_real_code(name: str) -> None:
-    source = (LIBRARY / name).read_bytes()
-    parsed = module(source, name)
-    assert parsed.file_hash == hashlib.sha256(source).hexdigest()
-
-    expected = sorted(
-        (min([found.lineno, *(d.lineno for d in found.decorator_list)]), found.end_lineno)
-        for found in definitions(ast.parse(source))
-    )
-    assert sorted((n.line_start, n.line_end) for n in parsed.nodes[1:]) == expected
-
-    lines = source.split(b"\n")
-    for found in parsed.nodes[1:]:
-        span = b"\n".join(lines[found.line_start - 1 : found.line_end])
-        assert found.source_hash == hashlib.sha256(span).hexdigest(), found.key
-    keys = [found.key for found in parsed.nodes]
-    assert len(set(keys)) == len(keys)
-    starts = [found.line_start for found in parsed.nodes]
-    assert starts == sorted(starts)
-
-
-@pytest.mark.parametrize("name", ["typing.py", "asyncio/tasks.py"])
-def test_every_line_has_one_owner(name: str) -> None:
-    parsed = module((LIBRARY / name).read_bytes(), name)
-    owned = [(line, found.key) for found in parsed.nodes for line in own_lines(parsed, found.key)]
-    assert sorted(line for line, _ in owned) == list(range(1, parsed.line_count + 1))
-    assert all(node_at_line(parsed, line) == key for line, key in owned)
 
 
 def test_keys_nest_and_repeats_are_numbered_in_source_order() -> None:

@@ -91,13 +91,6 @@ def test_annotations_are_planned_written_verified_and_counted(project: Path) -> 
     assert "def first(data):" in text, "nothing says what it is"
 
 
-def test_annotation_that_a_caller_contradicts_is_left_out(project: Path) -> None:
-    (project / "use.py").write_text(USE + "Item(7)\n")
-    done = remora.analyze(root=project, operations=["types"])
-    remora.accept(done.run_id, every=True, root=project)
-    assert "name: str," not in (project / "shop.py").read_text()
-
-
 @pytest.mark.slow
 def test_annotation_that_run_time_types_contradict_is_left_out(
     project: Path, plain_python: ProjectPython
@@ -186,18 +179,9 @@ def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_p
     assert resumed.annotations("till.py", place, planned) == second != {}
     assert resumed.annotations("shop.py", place, planned) == first != {}
     assert (whole.checker.runs > 0, resumed.checker.runs) == (True, 0)
-
-
-def test_what_is_left_out_of_a_file_can_be_read_after_other_files_are_done(project: Path) -> None:
-    """Another job may ask for its file in between."""
-    (project / "till.py").write_text("def tax(price=1.0):\n    return price * 0.2\n")
-    place = ToolTree(project)
-    session = Session(project_texts(place), place)
-    by_rules = session.annotations("shop.py", place)
-    session.annotations("till.py", place)
-    left_out = session.left_out("shop.py", by_rules)
-    assert not left_out.keys() & by_rules.keys()
-    assert all(path == "shop.py" for path, _ in left_out)
+    left_out = whole.left_out("shop.py", first)
+    assert {path for path, _ in left_out} <= {"shop.py"}
+    assert not left_out.keys() & first.keys(), "also after the other file is done"
 
 
 class TestMergeWithAnEdit:

@@ -54,21 +54,11 @@ def test_long_alias_chains_give_the_same_links_in_both_directions() -> None:
     assert ("node:m.py:f3", "node:m.py:start") in {(a, b) for a, b, *_ in found}
 
 
-def test_a_shared_cache_serves_two_states_of_a_program() -> None:
-    files = FileCache()
-    before = Project(OWN)
-    first = Linker(before, files).callers(REPLACE)
-    assert first == Linker(before, files).callers(REPLACE)
-    now = Project(OWN | {"near.py": "def near(): ...\n"})
-    assert Linker(now, files).callers(REPLACE) == Linker(now).callers(REPLACE)
-    assert Linker(before, files).callers(REPLACE) == first
-
-
 def test_the_cache_keeps_no_more_files_than_its_capacity() -> None:
-    calls = "".join(f"def f{n}():\n    room{n}.g()\n" for n in range(20))
-    imports = "".join(f"import room{n}\n" for n in range(20))
+    calls = "".join(f"def f{n}():\n    room{n}.g()\n" for n in range(8))
+    imports = "".join(f"import room{n}\n" for n in range(8))
     project = Project(
-        {f"room{number}.py": f"{imports}def g(): ...\n{calls}" for number in range(20)}
+        {f"room{number}.py": f"{imports}def g(): ...\n{calls}" for number in range(8)}
     )
     linker = Linker(project, FileCache(capacity=0), track_inputs=True)
     for key in project.keys:
