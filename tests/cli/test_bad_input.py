@@ -275,9 +275,7 @@ def test_without_weights_rules_decide_and_one_line_says_so(poor: Remora, project
     (said,) = [line for line in done.err.splitlines() if "no model" in line]
     assert said.endswith(", no model: rules only")
     required = replace(poor, environ={**poor.environ, "REMORA_MODEL__PROVIDER": "embedded"})(
-        "analyze",
-        "--json",
-        cwd=project,
+        "analyze", "--json", cwd=project
     )
     assert required.code == 3
     assert "remora model pull" in required.error["hint"]

@@ -153,9 +153,7 @@ def test_a_run_that_was_killed_in_the_middle_is_resumed(poor: Remora, cart: Path
     [
         ({"REMORA_ESCALATION__ENABLED": "false"}, "no larger model"),
         pytest.param(
-            {"REMORA_ESCALATION__NAME": "other"},
-            "the larger model other",
-            marks=pytest.mark.slow,
+            {"REMORA_ESCALATION__NAME": "other"}, "the larger model other", marks=pytest.mark.slow
         ),
     ],
     ids=["off", "another"],

@@ -49,10 +49,7 @@ show(TopGroup(), click.Context(TopGroup()))
 
 
 def modules_of(
-    *args: str,
-    code: str = MAIN,
-    cwd: Path | None = None,
-    environ: Mapping[str, str] | None = None,
+    *args: str, code: str = MAIN, cwd: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> set[str]:
     before = (
         "import sys, json, atexit\n"

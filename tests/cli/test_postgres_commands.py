@@ -244,9 +244,7 @@ def test_a_killed_run_is_resumed_at_once(own: Project) -> None:
     assert own("trace", "verify").code == 0
 
 
-def test_a_run_that_the_database_has_lost_is_damaged_and_the_others_are_shown(
-    own: Project,
-) -> None:
+def test_a_run_that_the_database_has_lost_is_damaged_and_the_others_are_shown(own: Project) -> None:
     lost, other = own.analyze()["run_id"], own.analyze()["run_id"]
     own("show", other)
     own.change(f"DELETE FROM remora.streams WHERE name = 'runs/{lost}'")

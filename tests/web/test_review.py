@@ -41,10 +41,7 @@ def user(tmp_path: Path) -> Remora:
 @pytest.fixture
 def project(tmp_path: Path, user: Remora) -> Path:
     """A project with one pending change set of two hunks."""
-    root = write(
-        tmp_path / "project",
-        {"settings.py": BEFORE, "pyproject.toml": SETTINGS},
-    )
+    root = write(tmp_path / "project", {"settings.py": BEFORE, "pyproject.toml": SETTINGS})
     return lint(root, user)
 
 

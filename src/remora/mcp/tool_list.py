@@ -116,10 +116,7 @@ ANALYZE = ToolSpec(
     "changes. Files stay as they are until a person accepts. Call it after editing Python files.",
     {
         "paths": {"type": "array", "items": {"type": "string"}},
-        "operations": {
-            "type": "array",
-            "items": {"enum": _OPERATIONS},
-        },
+        "operations": {"type": "array", "items": {"enum": _OPERATIONS}},
         "changed": {"type": "string", "description": "only symbols that differ from this git rev"},
         "max_time": {
             "type": "number",

@@ -164,8 +164,7 @@ class AgentRecord:
         found = [*turn_lines(self.path, turn, 1)]
         if not found or found[0][0] != turn:
             raise NotFound(
-                f"{self.agent_id} has no turn {turn}",
-                hint=f"its turns are 0 to {self.last_turn}",
+                f"{self.agent_id} has no turn {turn}", hint=f"its turns are 0 to {self.last_turn}"
             )
         return TurnRecord(self, turn, [read_line(line) for _, line in found])
 

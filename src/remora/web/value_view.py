@@ -57,9 +57,7 @@ class _Tables:
             return _EMPTY
         rows = (
             Markup("<div{}><dt>{}</dt><dd>{}</dd></div>").format(
-                _BLOCK if _is_large(member) else "",
-                breakable(name),
-                self.value(member, depth + 1),
+                _BLOCK if _is_large(member) else "", breakable(name), self.value(member, depth + 1)
             )
             for name, member in _first(members.items())
         )

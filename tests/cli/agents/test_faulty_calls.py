@@ -59,10 +59,7 @@ def test_faulty_calls_are_recorded_and_change_nothing(
         code = CODES[asked.count(name) - 1]
         send_json(handler, answer(("try_calls", {"function": name, "code": code})))
 
-    environ = {
-        "VIRTUAL_ENV": str(plain_python.python.parent.parent),
-        "REMORA_MODEL__SAMPLES": "3",
-    }
+    environ = {"VIRTUAL_ENV": str(plain_python.python.parent.parent), "REMORA_MODEL__SAMPLES": "3"}
     user = replace(poor, environ=environ)
     with openai_server(chat) as server:
         done = user.start("analyze", "-o", "test", "--model", server.address, "--json", cwd=root)

@@ -110,10 +110,7 @@ def test_check_reports_errors_by_line_and_missing_grants(poor: Remora, own: Path
     assert not wrong["ok"]
     assert wrong["errors"][0].startswith("wrong.pym:2: ")
     # one of the two tools that use it does not grant it
-    assert owned["warnings"] == [
-        "count.pym:13: `list_files` is not granted",
-        f"count.pym{unheard}",
-    ]
+    assert owned["warnings"] == ["count.pym:13: `list_files` is not granted", f"count.pym{unheard}"]
     assert poor("tools", "check", "free.pym", cwd=own).code == 0
 
 

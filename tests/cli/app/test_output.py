@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.app.output import (
-    diff_lines,
-    print_error,
-    table,
-    wrap_text,
-)
+from remora.cli.app.output import diff_lines, print_error, table, wrap_text
 from remora.text import count, escape_line
 
 

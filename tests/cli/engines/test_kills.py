@@ -218,11 +218,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def rounds(
-    engine: str,
-    patch: str,
-    tmp_path: Path,
-    server: PostgresServer,
-    request: pytest.FixtureRequest,
+    engine: str, patch: str, tmp_path: Path, server: PostgresServer, request: pytest.FixtureRequest
 ) -> Iterator[Rounds]:
     """Rounds of an engine, whose workers run `patch` first."""
     with ExitStack() as stack:

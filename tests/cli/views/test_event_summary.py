@@ -52,8 +52,7 @@ def test_a_request_to_another_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "expected"),
-    [(1, "say(x=1)"), (2, "first of 2 calls: say(x=1)"), (0, "say(x=1)")],
+    ("calls", "expected"), [(1, "say(x=1)"), (2, "first of 2 calls: say(x=1)"), (0, "say(x=1)")]
 )
 def test_only_the_first_call_of_an_answer_counts(calls: int, expected: str) -> None:
     listed: list[dict[str, Any]] = [{"function": {}}] * calls

@@ -114,11 +114,7 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
 
 
 @command(
-    "new",
-    examples=(
-        "remora agents new uncomment",
-        "remora agents new tidy --operation tidy-up",
-    ),
+    "new", examples=("remora agents new uncomment", "remora agents new tidy --operation tidy-up")
 )
 @click.argument("name")
 @click.option("--operation", metavar="OP", help="Operation name for `analyze -o`. [default: NAME]")

@@ -9,29 +9,14 @@ from remora.cli.agents.eval_restore import restore
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
-from remora.cli.app.output import (
-    emit,
-    note,
-    table,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.evals.eval_report import Arm, EvalReport, ToolCounts
 
-_HEAD = (
-    "TOOL",
-    "CALLS",
-    "TOKENS",
-    "MOST",
-    "COVERED",
-    "BY MEMORY",
-    "DROPPED",
-    "OVER",
-)
+_HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "OVER")
 """OVER is shown only if a request would have exceeded its limit."""
 
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    "init",
-    examples=("remora database init", "remora database init --worker remora_worker --json"),
+    "init", examples=("remora database init", "remora database init --worker remora_worker --json")
 )
 @click.option("--worker", metavar="ROLE", help="Let this role read streams and append to them.")
 def init(options: Options, *, worker: str | None) -> int:

@@ -9,10 +9,7 @@ import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    emit,
-    note,
-)
+from remora.cli.app.output import emit, note
 from remora.cli.hub.hub_options import note_root_above, target_options
 from remora.errors import ConfigError
 from remora.text import count, escape_line
@@ -36,11 +33,7 @@ if TYPE_CHECKING:
 @click.option("--foreground", is_flag=True, help="Run in the foreground and log to stderr.")
 @click.option("--detached", is_flag=True, hidden=True)
 def start(
-    options: Options,
-    target: "HubTarget",
-    http: str | None,
-    foreground: bool,
-    detached: bool,
+    options: Options, target: "HubTarget", http: str | None, foreground: bool, detached: bool
 ) -> int:
     """Start the project's daemon in the background and wait until it is ready.
 

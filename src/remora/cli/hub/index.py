@@ -10,10 +10,7 @@ import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    emit,
-    fit_line,
-)
+from remora.cli.app.output import emit, fit_line
 from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 

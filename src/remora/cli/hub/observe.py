@@ -8,10 +8,7 @@ import click
 from remora.cli.app.colors import colors_at
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    note,
-    print_json,
-)
+from remora.cli.app.output import note, print_json
 from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
@@ -65,11 +62,7 @@ def observe(
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     stdout = 2 if options.json else 1
     request = ObserveOptions(
-        hub=target,
-        words=words,
-        seconds=max_time,
-        stdout=stdout,
-        colors=colors_at(stdout),
+        hub=target, words=words, seconds=max_time, stdout=stdout, colors=colors_at(stdout)
     )
     prepared = PreparedTests(invocation_of(options, flags), request)
     note(options, f"the tests are {describe_level(prepared.level)}")

@@ -7,13 +7,7 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from remora.cli.app.output import (
-    color_word,
-    diff_lines,
-    fit_line,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import color_word, diff_lines, fit_line, terminal_width, wrap_text
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name

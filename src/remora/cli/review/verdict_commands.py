@@ -148,21 +148,13 @@ def accept(
     return verdicts.accept(options, run, nodes, git_branch, chosen)
 
 
-@command(
-    "reject",
-    examples=("remora reject last load_orders --feedback 'keep the name'",),
-)
+@command("reject", examples=("remora reject last load_orders --feedback 'keep the name'",))
 @click.argument("run", type=RUN)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @choosing
 @click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
 def reject(
-    options: Options,
-    chosen: "Chosen",
-    *,
-    run: str,
-    nodes: tuple[str, ...],
-    feedback: str | None,
+    options: Options, chosen: "Chosen", *, run: str, nodes: tuple[str, ...], feedback: str | None
 ) -> int:
     """Reject changes. Your files stay unchanged, and the record is kept."""
     from remora.cli.review import verdicts
@@ -187,12 +179,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
 
 
 @command(
-    "review",
-    examples=(
-        "remora review",
-        "remora review last --by rule",
-        "remora review --watched",
-    ),
+    "review", examples=("remora review", "remora review last --by rule", "remora review --watched")
 )
 @click.argument("run", type=RUN, default=LAST)
 @by_option

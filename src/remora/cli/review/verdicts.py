@@ -10,13 +10,7 @@ import click
 import msgspec
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import (
-    emit,
-    note,
-    print_error,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import emit, note, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
@@ -176,12 +170,7 @@ def _exit_code(done: Verdicts | Reverted) -> int:
 
 
 def _agreed(
-    options: Options,
-    project: Project,
-    run: str,
-    nodes: tuple[str, ...],
-    verb: str,
-    chosen: Chosen,
+    options: Options, project: Project, run: str, nodes: tuple[str, ...], verb: str, chosen: Chosen
 ) -> str | RunView | None:
     """Print which other nodes the change sets of `nodes` cover, and ask about them at a terminal.
 

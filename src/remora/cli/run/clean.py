@@ -9,13 +9,7 @@ import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    emit,
-    note,
-    size_text,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import emit, note, size_text, terminal_width, wrap_text
 from remora.cli.app.project_context import complete_journals_of
 from remora.errors import UsageError
 from remora.text import count, escape_line

@@ -36,14 +36,7 @@ if TYPE_CHECKING:
     help="With --format github: only lines that differ from REV (HEAD if omitted).",
 )  # fmt: skip
 @click.option("--raw", is_flag=True, help="Do not redact secrets.")
-def report(
-    options: Options,
-    run: str,
-    form: str | None,
-    *,
-    changed: str | None,
-    raw: bool,
-) -> int:
+def report(options: Options, run: str, form: str | None, *, changed: str | None, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
     The HTML page is self-contained, and draws when jobs worked and, if the Hub has an index, what

@@ -10,10 +10,7 @@ _PORT = 8787
 _FREE = 0
 
 
-@command(
-    "ui",
-    examples=("remora ui", "remora ui --open", "remora ui --port 9000"),
-)
+@command("ui", examples=("remora ui", "remora ui --open", "remora ui --port 9000"))
 @click.option(
     "--port", type=click.IntRange(0, 65535), metavar="PORT",
     help=f"Port on 127.0.0.1; 0 picks a free one. [default: {_PORT}, or a free one]",

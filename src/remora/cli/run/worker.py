@@ -10,8 +10,7 @@ from remora.cli.app.output import note
 
 
 @command(
-    "worker",
-    examples=("remora worker", "remora worker --concurrency 4", "remora worker --drain"),
+    "worker", examples=("remora worker", "remora worker --concurrency 4", "remora worker --drain")
 )
 @click.option(
     "--concurrency", type=click.IntRange(min=1, max=256), metavar="N",

@@ -21,37 +21,20 @@ from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
 from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep, read_sweep
-from remora.usecases.sweep.sweep_verdicts import (
-    SweepPart,
-    accept_sweep,
-    reject_sweep,
-    revert_sweep,
-)
+from remora.usecases.sweep.sweep_verdicts import SweepPart, accept_sweep, reject_sweep, revert_sweep
 
 _NOTES = 3
 """Maximum number of messages per repository, without -v."""
 
 
-def accept(
-    options: Options,
-    file: Path,
-    run: str,
-    git_branch: str | None,
-    chosen: Chosen,
-) -> int:
+def accept(options: Options, file: Path, run: str, git_branch: str | None, chosen: Chosen) -> int:
     """Accept change sets in all repositories. Return 1 if some could not be accepted."""
     _require_choice(chosen)
     parts = accept_sweep(invocation_of(options), _sweep(options, file, run), chosen, git_branch)
     return _print(options, parts, "accepted", lambda part: {"branch": part.branch})
 
 
-def reject(
-    options: Options,
-    file: Path,
-    run: str,
-    feedback: str | None,
-    chosen: Chosen,
-) -> int:
+def reject(options: Options, file: Path, run: str, feedback: str | None, chosen: Chosen) -> int:
     """Reject change sets in all repositories. Return 1 if a repository failed."""
     _require_choice(chosen)
     parts = reject_sweep(invocation_of(options), _sweep(options, file, run), chosen, feedback)
@@ -66,13 +49,7 @@ def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
 
 
 def review(
-    options: Options,
-    file: Path,
-    run: str,
-    by: GroupBy,
-    owners: Collection[str],
-    *,
-    trust_run: bool,
+    options: Options, file: Path, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
 ) -> int:
     """Review the pending changes of a sweep, one repository after the other. Return the exit code."""
     sweep = _sweep(options, file, run)

@@ -16,12 +16,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.run_options import RunOptions
 from remora.cli.sweep.show_sweep import refuse_root
-from remora.cli.sweep.sweep_plan_view import (
-    plan_lines,
-    plan_note,
-    plan_notes,
-    sweep_plan_document,
-)
+from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, plan_notes, sweep_plan_document
 from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
 from remora.cli.sweep.sweep_view import sweep_lines
 from remora.config.repository_list import ListedRepository, read_repository_list

@@ -134,8 +134,7 @@ def review(
 
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "review requires a terminal",
-            hint="use `remora sweep diff`, then `remora sweep accept`",
+            "review requires a terminal", hint="use `remora sweep diff`, then `remora sweep accept`"
         )
     return review_sweep.review(options, file, run, by, owners, trust_run=trust_run)
 

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    emit,
-    size_text,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import emit, size_text, terminal_width, wrap_text
 from remora.cli.app.project_context import project_of
 from remora.text import count, escape_line
 

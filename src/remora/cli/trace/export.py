@@ -40,13 +40,7 @@ _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
 @click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(_FORMATS),
-    required=True,
-    help="Output format.",
-)
+@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="Output format.")
 @click.option(
     "-o",
     "--output",

@@ -67,10 +67,7 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
     project = open_with_consent(options, invocation)
     complete_journals_of(options, project)
     request = ForkRequest(
-        agent_id=stream_named(project.trace, agent),
-        turn=turn,
-        files=files,
-        trusted=trust_run,
+        agent_id=stream_named(project.trace, agent), turn=turn, files=files, trusted=trust_run
     )
     configured = bool(model)
     if go_on:

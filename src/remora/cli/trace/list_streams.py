@@ -8,12 +8,7 @@ import click
 
 from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    clip_start,
-    emit,
-    table,
-    terminal_width,
-)
+from remora.cli.app.output import clip_start, emit, table, terminal_width
 from remora.cli.app.project_context import records_of
 from remora.ids import display_name
 from remora.text import clip, count
@@ -44,11 +39,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 @click.option("--run", type=RUN, metavar="RUN", help="Show only streams of this run.")
 @click.option("--node", metavar="GLOB", help="Show only streams of matching nodes.")
 @click.option(
-    "-o",
-    "--operation",
-    type=OPERATION,
-    metavar="NAME",
-    help="Show only streams of this operation.",
+    "-o", "--operation", type=OPERATION, metavar="NAME", help="Show only streams of this operation."
 )
 @click.option(
     "--status",

@@ -8,12 +8,7 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import (
-    emit,
-    print_error,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import emit, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
 from remora.errors import UsageError
 from remora.text import count, escape_line

@@ -39,8 +39,7 @@ def get(options: Options, key: str) -> int:
 
 
 @command(
-    "import",
-    examples=("remora trace import run.jsonl", "remora trace import ../other/.agentfs"),
+    "import", examples=("remora trace import run.jsonl", "remora trace import ../other/.agentfs")
 )
 @click.argument("sources", type=PATH, nargs=-1, required=True, metavar="SOURCE...")
 def import_(options: Options, sources: tuple[Path, ...]) -> int:

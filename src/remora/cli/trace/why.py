@@ -9,11 +9,7 @@ from remora.cli.app.project_context import next_command, records_of
 
 
 @command(
-    "why",
-    examples=(
-        "remora trace why lint-3f2a",
-        "remora trace why src/shop/cart.py:total --json",
-    ),
+    "why", examples=("remora trace why lint-3f2a", "remora trace why src/shop/cart.py:total --json")
 )
 @click.argument("agent", type=STREAM)
 def why(options: Options, agent: str) -> int:

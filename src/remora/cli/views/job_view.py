@@ -5,10 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from remora.cli.app.output import (
-    color_word,
-    wrap_text,
-)
+from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
 from remora.operations.base import Codes
 from remora.runs.records.findings import (

@@ -6,10 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from remora.cli.app.output import (
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import skipped_lines, unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key

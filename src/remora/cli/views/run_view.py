@@ -8,10 +8,7 @@ from typing import Any
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import (
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
 from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import Document, job_lines, review_counts

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from remora.cli.app.output import (
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import terminal_width, wrap_text
 from remora.text import clip, count, escape_line
 from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
 

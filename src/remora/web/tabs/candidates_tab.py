@@ -44,12 +44,7 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
         {"number": number + 1, "candidate": candidate, "is_chosen": number == choice}
         for number, candidate in enumerate(offered)
     ]
-    return {
-        "call": call,
-        "rows": rows,
-        "problem": problem,
-        "tools": _tools(turn.agent.start),
-    }
+    return {"call": call, "rows": rows, "problem": problem, "tools": _tools(turn.agent.start)}
 
 
 def _tools(start: dict[str, Any]) -> list[dict[str, Any]]:
