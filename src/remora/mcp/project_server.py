@@ -5,11 +5,13 @@ from contextlib import closing
 from dataclasses import replace
 
 from remora.bootstrap.invocation import Invocation
-from remora.mcp.client_settings import project_token
+from remora.mcp.client_settings import PATH, project_token
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.server import Handlers, create_server
+
+_TOKEN_HINT = "`remora mcp --print-config CLIENT --http PORT` prints it"  # noqa: S105 (a message)
 
 
 def serve(
@@ -22,7 +24,7 @@ def serve(
     """Serve the project of an invocation until the client is gone or the process is interrupted.
 
     `address` is a loopback address and a port, or None for standard input and output. `note` gets
-    messages for people.
+    messages for people. Raises OutsideError if the address cannot be used.
     """
     root = invocation.find_root()
     invocation = replace(invocation, root=root)
@@ -37,8 +39,12 @@ def serve(
 
             serve_stdio(server)
             return
-        from remora.mcp.http_transport import serve_http
+        from remora.local_server.request_guard import BearerToken, LocalOnly
+        from remora.local_server.serving import listen, url_of
+        from remora.local_server.serving import serve as serve_app
 
-        serve_http(
-            server, address, project_token(invocation), lambda url: note(f"serving MCP on {url}")
-        )
+        app = server.streamable_http_app(streamable_http_path=PATH)
+        guarded = LocalOnly(BearerToken(app, project_token(invocation), _TOKEN_HINT))
+        listener = listen(*address)
+        note(f"serving MCP on {url_of(listener)}{PATH}")
+        serve_app(guarded, listener)

@@ -11,8 +11,8 @@ from remora.trace.read.reader import RUNNING
 from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
 from remora.web.short_numbers import query_number
-from remora.web.tabs.prompt_tab import sent_bytes
-from remora.web.tabs.tab_values import tab_values
+from remora.web.tabs.recorded_tabs import sent_bytes
+from remora.web.tabs.tab_list import tab_values
 from remora.web.turn_bars import turn_bars
 
 

@@ -14,8 +14,7 @@ from remora.runs.project import Project
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
 from remora.web.share.redacted_records import SharedAgent
-from remora.web.tabs.tab_list import TABS
-from remora.web.tabs.tab_values import tab_values
+from remora.web.tabs.tab_list import TABS, tab_values
 from remora.web.turn_bars import turn_bars
 from remora.web.turn_rows import TurnRow
 

@@ -1,14 +1,13 @@
-"""The tabs of a turn, in the order in which they are shown."""
+"""The tabs of a turn in the order in which they are shown, and what their templates need."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from remora.web.agent_records import TurnRecord
+from remora.errors import RemoraError
+from remora.web.agent_records import AgentRecord, TurnRecord
 from remora.web.tabs.candidates_tab import candidates
-from remora.web.tabs.events_tab import events
-from remora.web.tabs.files_tab import files
 from remora.web.tabs.packet_tab import outputs, packet
-from remora.web.tabs.prompt_tab import prompt
+from remora.web.tabs.recorded_tabs import events, files, prompt
 
 
 class Tab(NamedTuple):
@@ -45,3 +44,26 @@ TABS = {
         Tab("events", "Events", events),
     )
 }
+
+
+def tab_values(
+    agent: AgentRecord, turn: int, tab: str, against: int | None, *, in_parts: bool = False
+) -> dict[str, Any]:
+    """Return what the templates need to show a tab. An error is shown in the tab's place.
+
+    With `in_parts`, a tab for which the whole of a large stream has to be read shows what the turn
+    itself has, and `whole` is the query for all of it.
+    """
+    chosen = TABS.get(tab, TABS["packet"])
+    found: dict[str, Any] = {"tabs": TABS.values(), "tab": chosen, "problem": None, "values": {}}
+    is_part = in_parts and agent.is_large and chosen.first_values is not None
+    found["whole"] = f"tab={chosen.name}&whole=1" if is_part else ""
+    try:
+        record = agent.turn(turn)
+        if is_part and chosen.first_values is not None:
+            found["values"] = chosen.first_values(record)
+        else:
+            found["values"] = chosen.values(record, against)
+    except RemoraError as error:
+        found["problem"] = error
+    return found

@@ -1,0 +1,107 @@
+"""The tabs *Prompt*, *Files* and *Events*: what was sent, what changed, and the recorded lines."""
+
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.ids import unescape_path
+from remora.memory.events import ModelRequest, ModelResponse, ToolResulted
+from remora.runs.records.event_summary import summarize_event
+from remora.text import clip
+from remora.web.agent_records import TurnRecord
+from remora.web.diff_markup import DiffLine, diff_lines
+from remora.web.turn_rows import RecordedLine
+from remora.workspaces.copy.changes import diff
+
+_SHOWN = 20_000
+"""Characters of a line that are shown."""
+
+
+def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+    """Return the requests of the turn, each with its answer."""
+    pairs: list[dict[str, Any]] = []
+    for line in turn.lines:
+        if line.event is None:
+            continue
+        if line.event.type == ModelRequest.type:
+            data = turn.whole(line.event)
+            pairs.append(_request(data, is_exact=turn.is_exact(line.event)))
+        elif line.event.type == ModelResponse.type and pairs:
+            answer = turn.whole(line.event)
+            usage = {key: n for key, n in (answer.get("usage") or {}).items() if n is not None}
+            pairs[-1] |= {"answer": answer, "usage": usage}
+    return {"pairs": pairs}
+
+
+def _request(request: dict[str, Any], *, is_exact: bool) -> dict[str, Any]:
+    sent = sent_bytes(request)
+    tools = (request.get("decoding") or {}).get("tools")
+    return {
+        "request": request,
+        "sha256": sha256(sent).hexdigest() if is_exact else "",
+        "size": len(sent),
+        "tools_size": len(msgspec.json.encode(tools)) if tools else 0,
+        "answer": None,
+        "usage": {},
+    }
+
+
+def sent_bytes(request: dict[str, Any]) -> bytes:
+    """Return a prompt as it was sent: the text, or the messages as JSON."""
+    if request.get("prompt") is not None:
+        return str(request["prompt"]).encode("utf-8", "surrogatepass")
+    return msgspec.json.encode(request.get("messages"))
+
+
+def files(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+    """Return the files that the turn changed, each with its diff or what prevents it."""
+    changes = [
+        change for result in turn.data(ToolResulted.type) for change in result.get("changes", [])
+    ]
+    return {"files": [_file(turn, change) for change in changes]}
+
+
+def _file(turn: TurnRecord, change: dict[str, Any]) -> dict[str, Any]:
+    lines: list[DiffLine] = []
+    problem = ""
+    try:
+        before, after = (_content(turn, change.get(key)) for key in ("before", "after"))
+        path = unescape_path(str(change.get("path")))
+        lines = diff_lines(diff(path, before, after, mode=change.get("mode")))
+    except RemoraError as error:
+        problem = error.with_hint
+    return {"path": change.get("path"), "lines": lines, "problem": problem}
+
+
+def _content(turn: TurnRecord, digest: str | None) -> bytes | None:
+    return None if digest is None else turn.content(digest)
+
+
+def events(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+    """Return the lines of the turn."""
+    return {"lines": [_line(line) for line in turn.lines]}
+
+
+def _line(line: RecordedLine) -> dict[str, Any]:
+    event = line.event
+    return {
+        "number": line.number,
+        "seq": event.seq if event is not None else None,
+        "size": len(line.raw),
+        "type": event.type if event is not None else "",
+        "time": event.timestamp if event is not None else "",
+        "hash": event.hash if event is not None else "",
+        "summary": summarize_event(event) if event is not None else "",
+        "text": _formatted(line.raw),
+    }
+
+
+def _formatted(raw: bytes) -> str:
+    """Return a line as indented JSON, or as it is if it is not JSON or is long."""
+    if len(raw) <= _SHOWN:
+        with suppress(ValueError, RecursionError):
+            raw = msgspec.json.format(raw)
+    return clip(raw.decode("utf-8", "backslashreplace"), _SHOWN)
