@@ -80,15 +80,10 @@ def test_both_versions_of_a_conflict_are_shown_and_it_is_not_accepted(
     address = f"/runs/{planted.run_id}/review"
     text = pages.get(address).text
     assert "You changed line 5 of src/price.py after the run started." in text
-    assert [text.count(f">    {line}") for line in ("unused = ", "coupon = order.voucher")] == [
-        1,
-        1,
-    ]
+    for line in ("unused = ", "coupon = order.voucher"):
+        assert text.count(f">    {line}") == 1
     assert 'value="accept"' not in text
     assert 'value="reject"' in text
-    edit = pages.get(f"{address}/{planted.agent_id}/edit")
-    assert edit.status_code == 409
-    assert f'href="{address}"' in edit.text
 
     file = planted.root / "src/price.py"
     file.write_text(file.read_text().replace("coupon = order.voucher", "unused = order.coupon"))
