@@ -39,17 +39,15 @@ class FunctionPlan(NamedTuple):
 
 
 class ProjectTexts(NamedTuple):
-    """The examples and the test files of a project, which the plans of several functions share."""
+    """The examples of a project, and those that run as tests, for the plans of several functions."""
 
     examples: ProjectExamples
-    tests: dict[str, str]
     doctests: RunDoctests
 
 
 def project_texts(place: ToolTree) -> ProjectTexts:
     """Return the texts of a project, as they are now."""
-    tests = test_files(place)
-    return ProjectTexts(ProjectExamples(place), tests, RunDoctests(place, tests))
+    return ProjectTexts(ProjectExamples(place), RunDoctests(place, test_files(place)))
 
 
 def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:

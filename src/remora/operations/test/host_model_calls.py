@@ -64,9 +64,9 @@ def write_calls(
 
     The result contains the `path` and the `ids` of the new tests, their `calls`, and `first`, which
     is true if no other test enters the function. `mutants` is the number of mutants that other
-    tests do not detect; the new tests `killed` some of them, and others are `left`. `lines` and
-    `all_lines` are counted like in `test_plan`. If nothing is written, the result contains only the
-    reason, in `problem`.
+    tests do not detect; the new tests `killed` some of them, and others are `left`. `lines` of
+    `all_lines` were executed. If nothing is written, the result contains only the reason, in
+    `problem`.
     """
     try:
         return _written(place, path, node, code, strengthen)

@@ -173,3 +173,25 @@ def test_a_variable_with_the_name_of_the_function_that_makes_it_is_no_example(
     doc = '"""\n    >>> cart = cart()\n    >>> f(cart)\n    """'
     source = f"def cart(): ...\n\n\ndef f(one):\n    {doc}\n    return one\n"
     assert candidate_calls(subject(source), ProjectExamples(ToolTree(tmp_path))) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "calls"),
+    [
+        ("from shop import text\ntext.load('a')", ["text.load('a')"]),
+        ("import shop\nshop.load('a')", ["shop.load('a')"]),
+        ("from shop import load\nload('a')", ["load('a')"]),
+        ("from shop import files\nfiles.load('a')", []),
+        ("from shop.files import load\nload('a')", []),
+        ("files = open('a')\nfiles.load('a')", []),
+    ],
+)
+def test_a_function_of_another_module_is_a_namesake(
+    tmp_path: Path, code: str, calls: list[str]
+) -> None:
+    (tmp_path / "README.md").write_text(f"```python\n{code}\n```\n")
+    exists = {"shop/__init__.py"}.__contains__
+    target = find_target("shop/text.py", b"def load(text):\n    return text[0]\n", "load", exists)
+    assert isinstance(target, TargetFunction)
+    found = candidate_calls(target, ProjectExamples(ToolTree(tmp_path)))
+    assert [each.call for each in found] == calls
