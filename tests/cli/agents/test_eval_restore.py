@@ -113,20 +113,6 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     assert arm(done)["against_first"] is None, "the first arm has no results"
 
 
-@pytest.mark.slow
-def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, loaders: Path) -> None:
-    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0"})
-    with openai_server(FAULTS["resets"]) as server:
-        words = (*LINT, "--arm", server.address)
-        first, again = (quick(*words, cwd=loaders) for _ in range(2))
-    for done in (first, again):
-        assert done.code == 3, done.err
-        found = arm(done, server.address)
-        assert found["equivalent"] == 2, "rules finished the jobs"
-        assert "cannot reach the model server" in " ".join(found["job_errors"])
-        assert "using the result of an earlier command" not in done.err
-
-
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -216,3 +202,18 @@ def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_pa
     assert written["by_source"] == {"model": {"written": 2, "right": 2}}
     assert written["requests"] == 18, "three samples each"
     assert written["against_first"]["restored"] == 1.0
+
+
+@pytest.mark.slow
+def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Path) -> None:
+    root = write(tmp_path / "project", {"a.py": DOCUMENTED, "b.py": DOCUMENTED})
+    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0"})
+    with openai_server(FAULTS["resets"]) as server:
+        words = ("eval", "restore", "-o", "docstring", "--json", "--arm", server.address)
+        first, again = (quick(*words, cwd=root) for _ in range(2))
+    for done in (first, again):
+        assert done.code == 3, done.err
+        found = arm(done, server.address)
+        assert found["left"] == 2
+        assert "cannot reach the model server" in " ".join(found["job_errors"])
+        assert "using the result of an earlier command" not in done.err
