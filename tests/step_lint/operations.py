@@ -12,10 +12,5 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.operations.base import Operations
 from remora.operations.lint.operation import LINT
 
-STEP_LINT = replace(
-    LINT,
-    folder=Path(__file__).parent,
-    # nothing to compare with, so the choices of a model count
-    load=lambda: replace(LINT.load(), restorer=None),
-)
+STEP_LINT = replace(LINT, folder=Path(__file__).parent)
 OPERATIONS = Operations(STEP_LINT if each is LINT else each for each in BUILT_IN.all)

@@ -17,8 +17,7 @@ from remora.tools.host.text_files import (
     read_text,
     write_new_file,
 )
-from remora.tools.node_findings import node_findings, ruff_check
-from remora.tools.ruff_fixes import apply_ruff_fixes
+from remora.tools.ruff_fixes import apply_ruff_fixes, ruff_check
 from remora.tools.tree import ToolTree
 
 
@@ -48,7 +47,6 @@ GENERIC = (
     HostFunction(function=apply_ruff_fixes, seconds=60.0),
     HostFunction(function=edit_text),
     HostFunction(function=list_files),
-    HostFunction(function=node_findings, seconds=60.0),
     HostFunction(function=parse_python),
     HostFunction(function=read_text),
     HostFunction(function=ruff_check, seconds=60.0),

@@ -1,4 +1,4 @@
-"""Application of ruff's fixes, together or one by one."""
+"""Host functions that check files with ruff, and apply its fixes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,13 +11,32 @@ from remora.code.syntax.source import parse_error
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings
-from remora.tools.node_findings import fix_within
 from remora.tools.tree import ToolTree
 
 _SOURCES = (".py", ".pyi")
 _FindingKey = tuple[str, int, int | None]
 _FixEdits = tuple[Finding, tuple[Edit, ...]]
 _Skipped = list[tuple[Finding, str]]
+
+
+def ruff_check(
+    place: ToolTree,
+    paths: list[str],
+    select: list[str] | None = None,
+    unsafe: bool = False,
+    preview: bool = False,
+) -> list[Finding]:
+    """Return the ruff findings in files and folders, sorted by path, line, column and code.
+
+    Each finding has `code, message, path, line, column, end_line, end_column, fix`. Lines and
+    columns start at 1, and columns are counted in characters. A syntax error has the code
+    `invalid-syntax`. `fix` is null or has `applicability` (`safe`, `unsafe`, `display`), `message`
+    and `edits`. Each edit has `line, column, end_line, end_column, content`. Unsafe fixes are
+    included only if `unsafe` is True. `select` replaces the configured rules. If `preview` is True,
+    rules and fixes are those of ruff's preview mode. Files that the configuration excludes have no
+    findings.
+    """
+    return place.ruff.check(paths, select, unsafe=unsafe, preview=preview)
 
 
 def apply_ruff_fixes(
@@ -165,6 +184,20 @@ def _lasting_new_finding(
     own = own_lines(module, key) if find_node(module, key) is not None else frozenset()
     for finding in extra:
         fix = finding["fix"]
-        if fix is None or fix["applicability"] != "safe" or not fix_within(fix, own):
+        if fix is None or fix["applicability"] != "safe" or not _fix_within(fix, own):
             return f"it would add {finding['code']} in line {finding['line']}"
     return ""
+
+
+def _fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
+    """Return True if a fix changes only the given lines."""
+    return all(_edit_within(edit, own) for edit in fix["edits"])
+
+
+def _edit_within(edit: dict[str, Any], own: frozenset[int]) -> bool:
+    first, last = edit["line"], edit["end_line"]
+    if edit["end_column"] == 1 and last > first:
+        last -= 1  # it ends before that line's first character
+    elif edit["column"] == 1 and (first, 1) == (last, edit["end_column"]):
+        return first in own or first - 1 in own  # whole lines inserted between two lines
+    return all(line in own for line in range(first, last + 1))

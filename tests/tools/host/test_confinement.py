@@ -12,7 +12,7 @@ WITH_A_PATH: dict[str, list[Any]] = {
     "edit_text": [1, "root", "x"],
     "write_new_file": ["text"],
     "parse_python": [],
-    "node_findings": ["__module__"],
+    "file_findings": [["__module__"]],
     "apply_ruff_fixes": [[["F401", 1, None]]],
 }
 

@@ -7,7 +7,7 @@ import pytest
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.tools.host.text_files import list_files
-from remora.tools.node_findings import ruff_check
+from remora.tools.ruff_fixes import ruff_check
 from remora.tools.tree import ToolTree
 
 

@@ -13,7 +13,7 @@ from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.conventions import conventions_of
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
-from remora.operations.lint.host_findings import findings_on_nodes
+from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import (
     RECIPES,
@@ -35,7 +35,6 @@ from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
-from remora.tools.node_findings import describe_findings
 from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 

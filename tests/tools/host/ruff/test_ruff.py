@@ -170,33 +170,20 @@ def test_all_safe_fixes_give_what_ruff_itself_gives(tree: Path, call: Call, tmp_
     assert (tree / "a.py").read_text() == (tmp_path / "b.py").read_text()
 
 
-def test_the_findings_of_a_node_and_what_can_be_done(
+def test_the_findings_of_nodes_and_what_can_be_done(
     tree: Path, call: Call, refusal: Callable[..., str]
 ) -> None:
     source = "import sys\nimport os\n\n\ndef f(a=[]):\n    def g():\n        return f''\n"
-    write(tree, {"a.py": source + "    return a == None\n"})
-    module, outer, inner = (call("node_findings", "a.py", n) for n in ("__module__", "f", "f.g"))
+    write(tree, {"a.py": source + "    return a == None\n", "b.py": "def f(:\n    pass\n"})
+    module, outer, inner = (call("file_findings", "a.py", [n]) for n in ("__module__", "f", "f.g"))
     assert module["counts"] == {"F401": 2, "I001": 1}
     assert {f["fix_kind"] for f in module["findings"]} == {"overlap"}
     kinds = [[(f["code"], f["fix_kind"]) for f in each["findings"]] for each in (outer, inner)]
     assert kinds == [[("B006", "unsafe"), ("E711", "unsafe")], [("F541", "safe")]]
     assert inner["texts"] == ["F541 line 7: f-string without any placeholders"]
     assert inner["summary"] == "1 finding: F541; 1 with a safe fix"
-    assert "there is no h" in refusal("node_findings", "a.py", "h")
-
-
-def test_a_fix_that_reaches_beyond_the_node_is_none(tree: Path, call: Call) -> None:
-    settings = 'target-version = "py39"\n[lint]\nselect = ["UP035", "FA"]\n'
-    source = "from typing import Optional\n\n\ndef f(x: Optional[int]) -> None:\n    print(x)\n"
-    write(tree, {"ruff.toml": settings, "a.py": source})
-    found = call("node_findings", "a.py", "f")["findings"]
-    assert [(f["code"], f["fix_kind"]) for f in found] == [("FA100", "none")]
-
-
-def test_a_file_that_does_not_parse_has_its_findings_at_the_module(tree: Path, call: Call) -> None:
-    write(tree, {"a.py": "def f(:\n    pass\n"})
-    assert call("node_findings", "a.py", "__module__")["findings"]
-    assert call("node_findings", "a.py", "f")["findings"] == []
+    assert {f["fix_kind"] for f in call("file_findings", "b.py", [])["findings"]} == {"none"}
+    assert "b.py" in refusal("file_findings", "b.py", ["f"])
 
 
 def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(tree: Path, call: Call) -> None:

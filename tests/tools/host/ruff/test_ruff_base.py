@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.ids import MODULE
 from remora.tools.host.ruff import processes
 from remora.tools.host.ruff.processes import start_process
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
-from remora.tools.node_findings import node_findings
 from remora.tools.tree import ToolTree
 
 IMPORT = b"import os\n"
@@ -65,8 +63,8 @@ def test_a_file_of_a_copy_is_checked_in_the_process_of_the_base(
     copy = _copy(tmp_path, shared, is_like_base=True)
     (copy.tree / "a.py").write_text("import sys\n")
     monkeypatch.setattr("remora.tools.host.ruff.ruff.run_command", None)
-    found = node_findings(copy, "a.py", MODULE)
-    assert [each["message"] for each in found["findings"]] == ["`sys` imported but unused"]
+    found = copy.ruff.check_file("a.py")
+    assert [each["message"] for each in found] == ["`sys` imported but unused"]
 
 
 def test_a_module_is_not_named_after_the_folder_of_a_copy(tmp_path: Path, shared: RuffBase) -> None:
