@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.code.syntax.node_patterns import match_nodes, nearest
-from remora.errors import NotFound, RemoraError, StreamDamaged, UsageError
+from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.ids import NodeKey, is_id
 from remora.memory.events import Event
 from remora.trace.content.line_format import hashed_lines
@@ -39,15 +39,6 @@ class TraceIndex:
             return self._keys(parsed)
         entry: dict[str, Any] = msgspec.json.decode(self._line(parsed))
         return entry
-
-    def line(self, key: str) -> bytes:
-        """Return the recorded line of a `trace:` key, without its newline. Raises whatever `get`
-        raises."""
-        if isinstance(parsed := parse_key(key), IndexKey):
-            raise UsageError(
-                f"{key} matches more than one entry", hint="use the key of a single entry"
-            )
-        return self._line(parsed)
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:
         """Return the matching streams, sorted by agent ID.

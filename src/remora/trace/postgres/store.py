@@ -23,10 +23,9 @@ from remora.errors import (
 )
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
-from remora.trace.postgres.announcer import Announcer
 from remora.trace.postgres.database import Database
-from remora.trace.postgres.leases import LeaseRenewal
 from remora.trace.postgres.owner import Owner
+from remora.trace.postgres.store_threads import Announcer, LeaseRenewal
 from remora.trace.postgres.stream_lines import StreamKey, read_pages
 from remora.trace.read.reader import parse_event
 from remora.trace.stream.trace_store import Claim
