@@ -5,30 +5,24 @@ import os
 import re
 import time
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.errors import HostError, ScriptError
-from remora.pym import Limits, Script, load_source, one_line
 from remora.workspaces.rooted_files import RootedFiles
+
+if TYPE_CHECKING:
+    from remora.pym import Limits, Script
 
 FOLDER = ".remora/hub"
 MAX_SCRIPTS = 10
 VALUE_BYTES = 4096
 """Maximum bytes of one value, as JSON."""
 _SOURCE_BYTES = 64 * 1024
-_LIMITS = Limits(
-    duration_s=0.1,
-    wall_s=0.5,
-    memory_mb=32,
-    recursion=200,
-    host_calls=1,  # allows one call, so that it is reported as denied, not as over the limit
-    print_bytes=1024,
-    result_bytes=VALUE_BYTES,
-)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_KEPT = 2000
@@ -125,7 +119,7 @@ class _UserScript:
         began = time.monotonic()
         takes = [spec.name for spec in self._script.inputs]
         inputs = {"node": facts} if "node" in takes else {}
-        run = self._script.run(inputs, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
+        run = self._script.run(inputs, {}, limits=_limits(), clock=_EPOCH, seed=0)
         self._runs += 1
         self._seconds += time.monotonic() - began
         self._exhausted += run.error is not None and run.error.kind in ("limit", "crashed")
@@ -146,9 +140,26 @@ class _UserScript:
         return None
 
 
-def _load_script(name: str, source: bytes | HostError) -> Script | str:
+@cache
+def _limits() -> "Limits":
+    from remora.pym import Limits
+
+    return Limits(
+        duration_s=0.1,
+        wall_s=0.5,
+        memory_mb=32,
+        recursion=200,
+        host_calls=1,  # allows one call, so that it is reported as denied, not as over the limit
+        print_bytes=1024,
+        result_bytes=VALUE_BYTES,
+    )
+
+
+def _load_script(name: str, source: bytes | HostError) -> "Script | str":
     if isinstance(source, HostError):
         return source.message
+    from remora.pym import load_source  # imports the interpreter, which takes 11 MB
+
     try:
         return load_source(source.decode(), name=name)
     except UnicodeDecodeError:
@@ -158,4 +169,6 @@ def _load_script(name: str, source: bytes | HostError) -> Script | str:
 
 
 def _error_value(message: str) -> dict[str, str]:
+    from remora.pym import one_line
+
     return {"error": one_line(message)}
