@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.cli.conftest import Ran, Remora
+from tests.openai_server import Server
 
 
 def test_model_status(remora: Remora, tmp_path: Path) -> None:
@@ -20,14 +21,15 @@ def test_model_status(remora: Remora, tmp_path: Path) -> None:
     assert document["reachable"] is True
 
 
-def test_model_status_says_what_is_not_measured(remora: Remora, tmp_path: Path) -> None:
-    configured = replace(remora, environ={"REMORA_MODEL__PROVIDER": "embedded"})
-    shown = configured("model", "status", cwd=tmp_path).out
-    assert "lint      not measured; run `remora eval restore -o lint" in shown
-    assert "docstring not measured" not in shown, "it writes nothing"
-    assert "not measured" not in remora("model", "status", cwd=tmp_path).out, (
-        "it is not started for choices"
-    )
+def test_model_status_says_what_is_not_measured(
+    remora: Remora, listener: Server, tmp_path: Path
+) -> None:
+    asked = replace(remora, environ={"REMORA_MODEL": listener.address})
+    shown = asked("model", "status", cwd=tmp_path).out
+    assert "docstring not measured; run `remora eval restore -o docstring" in shown
+    embedded = replace(remora, environ={"REMORA_MODEL__PROVIDER": "embedded"})
+    shown = embedded("model", "status", cwd=tmp_path).out
+    assert "not measured" not in shown, "it writes nothing"
 
 
 def test_model_pull_is_quick_and_quiet_where_the_weights_are(
