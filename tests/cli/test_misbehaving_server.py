@@ -78,7 +78,7 @@ ENDS = {
     "replaced": End(3, "failed", "answers with the model 'other', and answered with 'm' before"),
     "truncates": End(3, "failed", "its context is smaller than it reports"),
 }
-FAST = {("docstring", "nothing"), ("docstring", "truncates"), ("types", "prose")}
+FAST = {("docstring", "wrong key"), ("docstring", "truncates"), ("types", "prose")}
 CASES = [
     pytest.param(*case, marks=() if case in FAST else pytest.mark.slow)
     for case in ((operation, fault) for operation in ADDED for fault in FAULTS)
