@@ -29,7 +29,7 @@ from remora.operations.test.function_plan import plan_further, plan_missing, pro
 from remora.operations.test.host_write import write_test
 from remora.operations.test.missing_tests import TestNeed
 from remora.operations.test.mutants import mutants
-from remora.operations.test.runner.surviving_mutants import surviving_mutants
+from remora.operations.test.runner.mutation_check import surviving_mutants
 from remora.operations.test.target_function import TargetFunction
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree

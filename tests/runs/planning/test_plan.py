@@ -11,7 +11,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
-from remora.operations.test.planning import has_tests
+from remora.operations.test.planning import tested_names
 from remora.rmtree import remove_tree
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
 from remora.runs.planning.run_request import RunRequest
@@ -309,7 +309,7 @@ class TestUnreadable:
         os.close(file)
         os.close(place)
         try:
-            known = has_tests.NodesWithTests(tmp_path)
+            known = tested_names.NodesWithTests(tmp_path)
             assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
         finally:
             remove_tree(tmp_path / "d")  # pytest could not

@@ -10,9 +10,9 @@ from remora.operations.test.chosen_cases import chosen_cases, detected_by
 from remora.operations.test.function_context import target_at, test_files
 from remora.operations.test.inputs.project_examples import ProjectExamples, candidate_calls
 from remora.operations.test.mutants import CALL, CONDITION, Mutant, mutants
-from remora.operations.test.planning.has_tests import NodesWithTests
 from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.runner.surviving_mutants import Survivors, surviving_mutants
+from remora.operations.test.planning.tested_names import NodesWithTests
+from remora.operations.test.runner.mutation_check import Survivors, surviving_mutants
 from remora.operations.test.runner.trials import NotImported, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, why_trivial

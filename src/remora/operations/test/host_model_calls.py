@@ -15,8 +15,8 @@ from remora.operations.test.host_write import write_test
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.project_examples import ProjectExamples, why_unfit
 from remora.operations.test.mutants import Mutant, mutants
-from remora.operations.test.planning.has_tests import NodesWithTests
-from remora.operations.test.runner.surviving_mutants import surviving_mutants
+from remora.operations.test.planning.tested_names import NodesWithTests
+from remora.operations.test.runner.mutation_check import surviving_mutants
 from remora.operations.test.runner.trials import try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree

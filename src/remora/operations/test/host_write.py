@@ -1,13 +1,14 @@
 """Host functions with which the test agent writes tests and runs them."""
 
 import ast
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported, imported_names
-from remora.code.edit.text_lines import Text, decode
+from remora.code.edit.text_lines import Text, decode, split_lines
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.cases.assertions import names_in
@@ -15,7 +16,6 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft, case_drafts
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
-from remora.operations.test.insert.draft_format import formatted_draft, formatted_file
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import InsertLocation
@@ -25,10 +25,12 @@ from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
 from remora.tools.host.ruff.finding import new_findings
-from remora.tools.host.style_config import width_of
+from remora.tools.host.style_config import black_options, width_of
 from remora.tools.tree import ToolTree
 
 MOST_IDS = 50
+_USUAL_INDENT = 4
+_UNFORMATTED = b"a  =  1\n"
 
 
 def write_test(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _written(
         raise HostError(written)
     content = text._replace(body=written.text).bytes()
     if not home.exists:
-        content = formatted_file(place, home, content)
+        content = _formatted_file(place, home, content)
     content = _liked(place, home, content)
     (place.write if home.exists else place.create)(home.path, content)
     ids = [f"{home.path}::{each.replace('.', '::')}" for each in written.names]
@@ -173,6 +175,44 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if home.form == "unittest" and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content
+
+
+def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draft:
+    """Return the draft with its body formatted by ruff, with the project's settings.
+
+    Single quotes of the neighbouring tests are kept if Black is not configured.
+    """
+    levels = 2 if home.owner else 1
+    text = "".join(f"{' ' * 4 * level}if 1:\n" for level in range(levels))
+    text += textwrap.indent("\n".join(draft.body), " " * 4 * levels) + "\n"
+    done = _formatted_file(place, home, text.encode()).decode()
+    body = textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
+    return replace(draft, body=split_lines(body)) if body else draft
+
+
+def _formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
+    """Return the content of a test file formatted like a draft.
+
+    In a file that the project excludes from formatting, only the width of the lines is the
+    project's.
+    """
+    own = ["--line-length", str(width_of(place, home.path))]
+    if home.indent != _USUAL_INDENT:
+        own += ["--config", f"indent-width={home.indent}"]
+    options = black_options(place, home.path)
+    if options is None and home.quote == "'":
+        options = [*own, "--config", 'format.quote-style="single"']
+    if options is None and home.indent != _USUAL_INDENT:
+        options = own
+    try:
+        if (
+            options is None
+            and place.ruff.format_text(home.path, _UNFORMATTED, None) == _UNFORMATTED
+        ):
+            options = own
+        return place.ruff.format_text(home.path, content, options)
+    except HostError:  # it does not parse, which the checks report
+        return content
 
 
 def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:

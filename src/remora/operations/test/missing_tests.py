@@ -14,8 +14,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.inputs.project_examples import ProjectExamples, candidate_calls
-from remora.operations.test.planning.has_tests import NodesWithTests
-from remora.operations.test.planning.tested_names import TestedNames
+from remora.operations.test.planning.tested_names import NodesWithTests, TestedNames
 from remora.operations.test.target_function import is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import CONSTANT, why_trivial

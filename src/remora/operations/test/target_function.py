@@ -41,6 +41,12 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
         return self.function.args
 
     @property
+    def header(self) -> list[int]:
+        """Return the lines of the first decorator and of the `def`."""
+        decorators = (one.lineno for one in self.function.decorator_list)
+        return [min([self.function.lineno, *decorators]), self.function.lineno]
+
+    @property
     def implied(self) -> int:
         """Number of leading parameters that calls omit, which are `self` or `cls`."""
         return int("." in self.qualname and "staticmethod" not in _decorator_names(self.function))

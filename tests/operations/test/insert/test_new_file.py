@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.function_context import home_of, target_at
-from remora.operations.test.host_write import write_test
+from remora.operations.test.host_write import formatted_draft, write_test
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
+from remora.operations.test.insert_location import InsertLocation
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 
@@ -85,3 +87,12 @@ def test_tests_are_formatted_in_folders_that_the_formatter_leaves_out(tmp_path: 
     write_test(ToolTree(tmp_path), "shop.py", "double", [long])
     (path,) = tmp_path.glob("**/test_shop.py")
     assert "    assert (\n" in path.read_text()
+
+
+def test_letters_of_several_bytes_do_not_make_a_line_too_long(tmp_path: Path) -> None:
+    body = [f"assert f('{'é' * 60}') == 1"]
+    home = InsertLocation(
+        path="test_mod.py", exists=False, imports_from="mod", quote="'", typed=False
+    )
+    made = formatted_draft(ToolTree(tmp_path), home, Draft(name="test_f", body=body))
+    assert made.body == body

@@ -200,21 +200,12 @@ def _order(
         "module": subject.module,
         "path": str(place.seen / subject.path),
         "qualname": subject.qualname,
-        "header": header_of(subject),
+        "header": subject.header,
         "calls": [_call(one) for one in calls],
         "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
     }
-
-
-def header_of(subject: TargetFunction) -> list[int]:
-    """Return the lines of the first decorator and of the `def`."""
-    function = subject.function
-    return [
-        min([function.lineno, *(one.lineno for one in function.decorator_list)]),
-        function.lineno,
-    ]
 
 
 def _call(given: CallInput) -> dict[str, Any]:
