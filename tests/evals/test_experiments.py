@@ -90,9 +90,13 @@ class TestSummarizers:
     def test_an_agents_own_script_speaks_as_it_is_today(self, theatre: Theatre) -> None:
         agent = theatre.agent(self.YAML, act=ORDERS, says=self.SAYS % 20)
         played = theatre.play(Play(agent=agent, answers=LOOKS))
+        specific = EvalSetting(summarizers="tool_specific")
+        agents = select_agents(played.folder, ())
+        without = compare_settings(played.folder, root_of(played), BUILT_IN, agents, [specific])
+        gone = "the agent own no longer exists; using the default summarizer for act"
+        assert without.notes == (gone,)
         home = root_of(played) / ".remora" / "agents" / "own"
         shutil.copytree(agent.folder, home)
-        specific = EvalSetting(summarizers="tool_specific")
         arms = evaluated(played, specific)
         assert arms["tool_specific"] == arms["recorded"]
         (home / "says.pym").write_text((home / "says.pym").read_text().replace(":20]", ":400]"))
@@ -103,19 +107,6 @@ class TestSummarizers:
         (home / "says.pym").write_text("this is no script")
         with pytest.raises(ConfigError):
             evaluated(played, specific)
-
-    def test_a_missing_agent_uses_the_default_summarizer_and_is_reported(
-        self, theatre: Theatre
-    ) -> None:
-        agent = theatre.agent(self.YAML, act=ORDERS, says=self.SAYS % 20)
-        played = theatre.play(Play(agent=agent, answers=LOOKS))
-        specific = EvalSetting(summarizers="tool_specific")
-        report = compare_settings(
-            played.folder, root_of(played), BUILT_IN, select_agents(played.folder, ()), [specific]
-        )
-        assert report.notes == (
-            "the agent own no longer exists; using the default summarizer for act",
-        )
 
     def test_names_in_its_recorded_definition_hold(self, theatre: Theatre) -> None:
         agent = theatre.agent(self.YAML.replace("says.pym", "linter"), act=ORDERS)

@@ -210,16 +210,6 @@ class TestAForkThatGoesOn:
             assert (job.turns, job.change_set) == (parent.turns, parent.change_set)
         assert desk.problems() == []
 
-    def test_its_change_set_takes_the_place_of_its_parents(self, desk: Desk) -> None:
-        parent = parent_of(desk)
-        made = fork(desk, parent, 1).job.agent_id
-        desk.resume(first, only=frozenset({made}))
-        job = desk.job(RUN, "guarded")
-        assert (job.agent_id, job.review) == (made, "pending")
-        accept(desk.project, RUN, ["guarded"])
-        accepted = desk.payloads(RUN, Review)
-        assert [review.agent_id for review in accepted] == [made]
-
     @pytest.mark.parametrize("turn", [0, 10])
     def test_what_it_fixed_is_counted_from_where_its_parent_began(
         self, desk: Desk, turn: int
@@ -354,12 +344,14 @@ class TestWhichAttemptCounts:
         assert stream_named(desk.project.trace, "guarded") == made
         (line,) = list_run_lines(desk.project.trace)
         assert line.pending == waiting
-
-    def test_a_retry_does_at_once(self, desk: Desk) -> None:
+        assert desk.job(RUN, "guarded").review == "pending"
+        accept(desk.project, RUN, ["guarded"])
+        assert [review.agent_id for review in desk.payloads(RUN, Review)] == [made]
+        # a retry does at once
         wanted = retry_jobs(desk.caller(), desk.project, own_run(desk.project, RUN), "guarded")
-        (made,) = wanted.only or frozenset()
+        (again,) = wanted.only or frozenset()
         job = desk.job(RUN, "guarded")
-        assert (job.agent_id, job.status) == (made, "interrupted")
+        assert (job.agent_id, job.status) == (again, "interrupted")
 
 
 def test_a_compressed_stream_can_be_forked(desk: Desk) -> None:

@@ -35,22 +35,19 @@ def test_the_feedback_on_rejected_change_sets_is_that_of_earlier_runs(ran: Desk)
     assert read_older_runs(ran.project.trace, (view.started, view.run_id)).feedback == {}
 
 
-def test_a_run_that_cannot_be_read_to_its_end_is_damaged(ran: Desk) -> None:
+def test_a_run_that_cannot_be_read_to_its_end_is_damaged_and_what_began_as_none_is_skipped(
+    ran: Desk,
+) -> None:
     sound, broken = ran.newest, ran.analyze()
     path = ran.project.trace.run_stream(broken)
-    first, _, *rest = path.read_bytes().splitlines(keepends=True)
+    first, second, *rest = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([first, b"{}\n", *rest]))
     listed = {run.run_id: run for run in list_run_lines(ran.project.trace)}
     assert listed[sound].status == "ended"
     assert (listed[broken].status, listed[broken].jobs) == ("damaged", 3)
     assert (listed[broken].pending, listed[broken].accepted) == (0, 0)
-
-
-def test_a_stream_that_never_began_as_a_run_is_skipped(ran: Desk) -> None:
-    run_id = ran.newest
-    path = ran.project.trace.run_stream(run_id)
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
-    assert list_run_lines(ran.project.trace) == []
+    path.write_bytes(b"".join([second, *rest]))
+    assert [run.run_id for run in list_run_lines(ran.project.trace)] == [sound]
 
 
 def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(

@@ -115,8 +115,6 @@ class TestRecord:
             assert form(after)
 
     def test_the_json_form_is_the_record(self, shop: Desk) -> None:
-        import msgspec
-
         report = told(shop)
         document = msgspec.json.decode(FORMATS["json"](report))
         assert {"worth", "worth_text"} <= document["jobs"][0].keys()
@@ -168,14 +166,17 @@ class TestAllAgents:
         shown.feed(html_page(report))
         assert "1 / 1missing test added" in shown.text
         assert "added tests for 1 function, 5 of 6 planted faults detected" in shown.text
-
-    def test_what_is_to_be_read_at_once_stands_before_what_is_folded(self, shop: Desk) -> None:
-        text = markdown(of_all_agents(told(shop)))
+        # what is to be read at once stands before what is folded
         first = text.partition("<details>")[0]
         assert "docstring written" in first
         assert "### Remaining" in first
         assert "| node |" not in first
         assert text.count("<details>") == text.count("</details>")
+        # what is missing without a place is one result of SARIF
+        log = json.loads(FORMATS["sarif"](report))
+        jsonschema.validate(log, LOG)
+        results = [(each["ruleId"], each["message"]["text"]) for each in log["runs"][0]["results"]]
+        assert ("remora/docstring", "2 missing docstrings") in results
 
     def test_much_that_is_left_is_folded(self, shop: Desk) -> None:
         report = told(shop)
@@ -184,12 +185,6 @@ class TestAllAgents:
         head, _, folded = text.partition("### Remaining\n\n<details><summary>30 findings")
         assert "E501 too long" not in head
         assert folded.partition("</details>")[0].count("E501 too long") == 30
-
-    def test_what_is_missing_without_a_place_is_one_result_of_sarif(self, shop: Desk) -> None:
-        log = json.loads(FORMATS["sarif"](of_all_agents(told(shop))))
-        jsonschema.validate(log, LOG)
-        results = [(each["ruleId"], each["message"]["text"]) for each in log["runs"][0]["results"]]
-        assert ("remora/docstring", "2 missing docstrings") in results
 
 
 class TestSarif:

@@ -82,11 +82,6 @@ class TestHunks:
         assert accept_hunks(desk.project, desk.newest, NODE, [3]).conflicts == []
         assert text_of(desk) == with_edits(7)
 
-    def test_all_hunks_are_the_whole_change_set(self, desk: Desk) -> None:
-        accept_hunks(desk.project, desk.newest, NODE, [1, 2, 3])
-        assert text_of(desk) == with_edits(*EDITS)
-        assert [review.written for review in reviews(desk)] == [None]
-
     def test_they_are_merged_with_edits_of_the_users(self, desk: Desk) -> None:
         desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
         accept_hunks(desk.project, desk.newest, NODE, [3])
@@ -124,13 +119,7 @@ def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
 
 
 class TestTakenBack:
-    def test_revert_removes_what_was_written(self, desk: Desk) -> None:
-        accept_hunks(desk.project, desk.newest, NODE, [1, 2])
-        desk.write({"mod.py": text_of(desk) + "# mine\n"})
-        assert revert(desk.project, desk.newest, []).conflicts == []
-        assert text_of(desk) == LOADER + "# mine\n"
-
-    def test_after_undo_everything_can_be_accepted(self, desk: Desk) -> None:
+    def test_after_undo_everything_can_be_accepted_and_reverted(self, desk: Desk) -> None:
         accept_hunks(desk.project, desk.newest, NODE, [3])
         assert undo(desk.project, desk.newest, [NODE]).conflicts == []
         assert text_of(desk) == LOADER
@@ -139,6 +128,12 @@ class TestTakenBack:
         assert "+import json" in job_diff(desk.project, job)
         accept_hunks(desk.project, desk.newest, NODE, [1, 2, 3])
         assert text_of(desk) == with_edits(*EDITS)
+        assert reviews(desk)[-1].written is None, "all hunks are the whole change set"
+        undo(desk.project, desk.newest, [NODE])
+        accept_hunks(desk.project, desk.newest, NODE, [1, 2])
+        desk.write({"mod.py": text_of(desk) + "# mine\n"})
+        assert revert(desk.project, desk.newest, []).conflicts == []
+        assert text_of(desk) == LOADER + "# mine\n"
 
     def test_an_accept_that_was_killed_is_completed(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
