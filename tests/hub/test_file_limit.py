@@ -1,8 +1,6 @@
 """A file above the size limit is skipped and reported; the rest of the project is answered."""
 
-import asyncio
 import json
-import os
 import subprocess
 import sys
 import time
@@ -12,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.index.indexer import Indexer
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
-from remora.hub.process.spawn import environment
 from remora.hub.store.hub_store import HubStore
 from tests.hub.client.conftest import FILES, RUNGS, TOTAL, House, ask, housed
 from tests.peak_memory import PeakMemory
@@ -109,24 +105,6 @@ def test_a_file_that_grows_and_shrinks_is_forgotten_and_known_again(tmp_path: Pa
             assert known == expected
             assert verify(root, members, store.view()).differences == ()
             assert indexer.look() == ((), ())  # a skipped file is not read again and again
-
-
-@pytest.mark.slow
-def test_the_child_that_parses_has_a_memory_limit() -> None:
-    """It reports the file as not analyzed, and analyses the next one."""
-
-    async def analyzed() -> None:
-        pool = AnalysisPool(environment(os.environ), memory=256 * _MIB)
-        try:
-            large = await pool.analyze("large.py", b"x = 1\n" * (_MIB // 6))
-            assert large.partial
-            assert "memory" in large.detail
-            small = await pool.analyze("small.py", b"def f(): ...\n")
-            assert [node.qualname for node in small.nodes] == ["__module__", "f"]
-        finally:
-            await pool.close()
-
-    asyncio.run(analyzed())
 
 
 @pytest.mark.slow

@@ -41,13 +41,6 @@ def generation(answers: NodeQueries) -> int:
     return answers.view.generation
 
 
-def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: Path) -> None:
-    async def asked(asking: QueryThreads) -> None:
-        assert await asking.ask(generation) == store.generation
-
-    with_threads(tmp_path / "hub.db", asked)
-
-
 MOVING = {"a.py": "def f(): ...\n", "b.py": "", "c.py": "from a import f\nf()\n"}
 
 

@@ -19,7 +19,7 @@ from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.members.members import Members
-from remora.hub.process.hub_paths import HubPaths, hub_paths
+from remora.hub.process.hub_paths import hub_paths
 from remora.hub.protocol import ChangedSince, GetContext, Refused, Request
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle
@@ -54,43 +54,19 @@ class House:
                 await asyncio.sleep(0.005)
 
 
-@asynccontextmanager
-async def kept_up(
-    places: HubPaths, store: HubStore, *, scanned: bool = True
-) -> AsyncIterator[tuple[DaemonStatus, Updater]]:
-    """The store of a folder, as its files are, or before they are read."""
-    members = Members(places.root)
-    known = DaemonStatus(store, places)
-
-    def tell(done: Refreshed) -> None:
-        known.generation = done.generation
-
-    indexer = Indexer(places.root, store, members)
-    watcher = open_watcher(places.root, members)
-    upkeep = Updater(places.root, indexer, watcher, AnalysisPool({}), report=tell)
-    working = asyncio.create_task(upkeep.work())
-    try:
-        async with asyncio.timeout(20):
-            while scanned and not upkeep.ready:  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-        yield known, upkeep
-    finally:
-        working.cancel()
-        await asyncio.wait({working})
-        await upkeep.close()
-
-
 def clock() -> datetime:
     return datetime.now(UTC)
 
 
 @asynccontextmanager
-async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
+async def open_house(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, scanned: bool = True
+) -> AsyncIterator[House]:
+    """Open a desk over a folder whose files are stored, or will be read soon."""
     root = folder / "root"
     root.mkdir()
     (root / "a.py").write_text("def f(): ...\n")
-    folders = UserFolders(folder, folder, folder, folder)
-    places = hub_paths(folders, root, db=folder / "db" / "hub.db")
+    places = hub_paths(UserFolders(*[folder] * 4), root, db=folder / "db" / "hub.db")
     made = handle
 
     def counted(request: Request, over: NodeQueries, **more: Any) -> Any:
@@ -98,33 +74,38 @@ async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
         assert house.go_on.wait(20)
         return made(request, over, **more)
 
+    def tell(done: Refreshed) -> None:
+        known.generation = done.generation
+
+    monkeypatch.setattr(request_handler, "handle", counted)
     with HubStore.open(places.db, root=root, clock=clock) as store:
-        async with kept_up(places, store) as (known, upkeep):
-            house = House(RequestHandler(places, known, upkeep, damaged=lambda: None), root)
-            monkeypatch.setattr(request_handler, "handle", counted)
-            try:
-                yield house
-            finally:
-                house.go_on.set()
-                house.desk.close()
+        members, known = Members(root), DaemonStatus(store, places)
+        indexer, watcher = Indexer(root, store, members), open_watcher(root, members)
+        upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=tell)
+        working = asyncio.create_task(upkeep.work())
+        house = House(RequestHandler(places, known, upkeep, damaged=lambda: None), root)
+        try:
+            async with asyncio.timeout(20):
+                while scanned and not upkeep.ready:  # noqa: ASYNC110
+                    await asyncio.sleep(0.005)
+            yield house
+        finally:
+            house.go_on.set()
+            house.desk.close()
+            working.cancel()
+            await asyncio.wait({working})
+            await upkeep.close()
 
 
-def test_a_question_during_the_initial_scan_waits_for_it(tmp_path: Path) -> None:
+def test_a_question_during_the_initial_scan_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def asked() -> None:
-        (tmp_path / "root").mkdir()
-        (tmp_path / "root/a.py").write_text("def f(): ...\n")
-        folders = UserFolders(tmp_path, tmp_path, tmp_path, tmp_path)
-        places = hub_paths(folders, tmp_path / "root", db=tmp_path / "db" / "hub.db")
-        with HubStore.open(places.db, root=places.root, clock=clock) as store:
-            async with kept_up(places, store, scanned=False) as (known, upkeep):
-                desk = RequestHandler(places, known, upkeep, damaged=lambda: None)
-                with pytest.raises(Refused, match="initial scan"):
-                    desk.answer(ChangedSince(generation=0))
-                later = desk.answer(GetContext(nodes=(F,)))
-                assert isinstance(later, Awaitable)
-                said = msgspec.json.decode(await later)
-                assert said["result"][F]["fresh"]
-                desk.close()
+        async with open_house(tmp_path, monkeypatch, scanned=False) as house:
+            with pytest.raises(Refused, match="initial scan"):
+                house.desk.answer(ChangedSince(generation=0))
+            house.go_on.set()
+            assert (await house.ask())["result"][F]["fresh"]
 
     asyncio.run(asked())
 

@@ -76,11 +76,3 @@ def test_of_many_nodes_that_are_alike_each_keeps_its_own_when_their_folder_moves
         assert {key: each.key for key, each in found.items()} == {
             key: key.replace("new/", "old/") for key in new
         }
-
-
-def test_a_body_under_another_name_is_followed_only_where_nobody_else_has_it() -> None:
-    old: Nodes = {"node:a.py:f": ("function", "x")}
-    new: Nodes = {"node:a.py:g": ("function", "x")}
-
-    assert follow(olds(old), news(new), nobody_else)["node:a.py:g"].key == "node:a.py:f"
-    assert follow(olds(old), news(new), everywhere) == {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remora.errors import OutsideError, RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
-from remora.hub.daemon.health import HealthCheck, release_memory
+from remora.hub.daemon.health import HealthCheck
 from remora.hub.daemon.link_scheduler import QUIET_S, LinkScheduler
 from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.daemon.request_handler import RequestHandler
@@ -76,7 +76,6 @@ class Daemon:
         self._damaged = False
         self._events: asyncio.Queue[Awaitable[None]] = asyncio.Queue()
         self._watched_at = time.monotonic()
-        self._released = False
 
     async def run(self, parts: DaemonParts, ready: Callable[[StatusResult], None]) -> Outcome:
         """Answer requests until the daemon has to stop or restart.
@@ -202,14 +201,7 @@ class Daemon:
             await self._repair()
             self._collect_observations()
             self._watch_again(now)
-            self._release_memory()
             self._check_health()
-
-    def _release_memory(self) -> None:
-        """Return memory to the system once the initial scan is complete. Runs only once."""
-        if self._updater.ready and not self._released:
-            self._released = True
-            release_memory()
 
     def _watch_again(self, now: float) -> None:
         """Replace a watcher that gave up.

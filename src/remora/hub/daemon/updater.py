@@ -12,6 +12,7 @@ from remora.code.file_facts import FileFacts
 from remora.errors import RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
+from remora.hub.daemon.health import release_memory
 from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.file_reader import Content, open_reader
 from remora.hub.index.indexer import Indexer, Refreshed
@@ -138,6 +139,7 @@ class Updater:
                     self._end_reading_ahead()
                     self._has_moved()
                     _log.info("all files have been read")
+                    release_memory()
                 self._many = False
                 self._wake.clear()
                 await self._wake.wait()

@@ -29,7 +29,7 @@ class WriterSession:
         """Generation when the database was opened or reset."""
         self._root = root
         self._clock = clock
-        self._lock = OwnerLock(self._lock_path)
+        self._lock = OwnerLock(lock_of(self.path))
         try:
             self.connection = self._connect()
         except BaseException:
@@ -49,7 +49,7 @@ class WriterSession:
         Raises HubLocked if another process holds the lock.
         """
         if self._lock.lost():
-            lock = OwnerLock(self._lock_path)
+            lock = OwnerLock(lock_of(self.path))
             self._lock.close()
             self._lock = lock
         self.connection.close()
@@ -72,10 +72,6 @@ class WriterSession:
         with suppress(sqlite3.Error):
             self.connection.close()
         self._lock.close()
-
-    @property
-    def _lock_path(self) -> Path:
-        return lock_of(self.path)
 
     def _connect(self) -> sqlite3.Connection:
         connection = open_writing(self.path, self._next_generation())

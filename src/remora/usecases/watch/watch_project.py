@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -80,14 +80,14 @@ class _Watch:
         self._observer = observer
         self._changes = changes
         self._root = root
-        self._lock = GitLock(root, observer.noted)
+        self._noted_lock: Path | None = None
         self._error = ""
         self._is_first = True
 
     def run(self) -> None:
         """Analyze until a run is interrupted."""
         files: frozenset[str] | None = None
-        while self._lock.is_held():
+        while self._is_git_busy():
             self._wait(self._settings.delay)
         again: frozenset[str] = frozenset()
         while True:
@@ -133,7 +133,7 @@ class _Watch:
             found = self._wait(_LOOK_S)
         while True:
             more = self._wait(self._settings.delay)
-            if more is not None and not more and not self._lock.is_held():
+            if more is not None and not more and not self._is_git_busy():
                 return found
             found = None if found is None or more is None else found | more
 
@@ -142,6 +142,21 @@ class _Watch:
         if found is None:
             self._observer.noted("the Hub was restarted")
         return found
+
+    def _is_git_busy(self) -> bool:
+        """Return True while git's index is locked. A lock that stays is noted once."""
+        lock = held_lock(self._root)
+        if lock is None:
+            self._noted_lock = None
+            return False
+        with suppress(OSError):  # it was removed meanwhile
+            if lock != self._noted_lock and time.time() - lock.stat().st_mtime > _LONG_S:
+                self._noted_lock = lock
+                self._observer.noted(
+                    f"waiting, because git has locked its index for {_LONG_S:.0f} s; if no git "
+                    f"command is running, remove {lock}"
+                )
+        return True
 
     def _check_root(self) -> None:
         if not self._root.is_dir():
@@ -176,40 +191,10 @@ def _only_watch(project: ProjectRecords) -> Iterator[None]:
         yield
 
 
-class GitLock:
-    """Tells whether git changes files, such as during a checkout or a step of a rebase.
-
-    `report` is called once for a lock that is held for a long time.
-    """
-
-    def __init__(
-        self, root: Path, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._root = root
-        self._report = report
-        self._clock = clock
-        self._since: float | None = None
-        self._is_reported = False
-
-    def is_held(self) -> bool:
-        """Return True if the lock exists."""
-        lock = self._path()
-        if lock is None or not lock.exists():
-            self._since, self._is_reported = None, False
-            return False
-        now = self._clock()
-        if self._since is None:
-            self._since = now
-        if now - self._since >= _LONG_S and not self._is_reported:
-            self._is_reported = True
-            self._report(
-                f"waiting, because git has locked its index for {_LONG_S:.0f} s; if no git command "
-                f"is running, remove {lock}"
-            )
-        return True
-
-    def _path(self) -> Path | None:
-        with suppress(OutsideError):
-            index = git_paths(self._root).index_file
-            return index.with_name(f"{index.name}.lock")
-        return None
+def held_lock(root: Path) -> Path | None:
+    """Return the lock of git's index if git changes files, such as during a checkout."""
+    with suppress(OutsideError):
+        index = git_paths(root).index_file
+        lock = index.with_name(f"{index.name}.lock")
+        return lock if lock.exists() else None
+    return None
