@@ -1,7 +1,7 @@
 """Writer that stores a batch in a transaction."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -79,30 +79,48 @@ class BatchWriter:
         many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
         (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
         files: list[tuple[Any, ...]] = []
-        facts = _IrRows(self._connection)
+        ids: dict[str, int] = {}
         less: list[tuple[str, int | None]] = []
         mentions: list[tuple[str, int]] = []
         new = False
         for each in self._changed:
             if each.update is None:
-                facts.remove(each.path, each.before.id, each.before.lowered)
                 less += [(name, each.before.id) for name in each.before.names]
                 continue
             if (id_ := each.before.id) is None:
                 last += 1
                 id_, new = last, True
             files.append(_file_values(id_, each))
-            facts.put(each.path, id_, each.update.lowered, each.before.lowered)
+            ids[each.path] = id_
             names, before = each.update.facts.lowered.names, each.before.names
             less += [(name, id_) for name in before.difference(names)] if before else []
             if added := [name for name in names if name not in before] if before else names:
                 mentions.append((msgspec.json.encode(added).decode(), id_))
         many(_PUT_FILE, files)
-        facts.write(generation)
+        self._write_ir(generation, ids)
         many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
         many(_PUT_MENTIONS, mentions)
         if new or removed:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
+
+    def _write_ir(self, generation: int, ids: Mapping[str, int]) -> None:
+        """Write the IR that changed, and the previous IR, which is used to find outdated links."""
+        changed = [
+            each
+            for each in self._changed
+            if each.update is None or each.update.lowered != each.before.lowered
+        ]
+        if not changed:
+            return
+        run, many = self._connection.execute, self._connection.executemany
+        removed = [(each.before.id,) for each in changed if each.update is None]
+        many("DELETE FROM file_facts WHERE file = ?", removed)
+        new = [(ids[each.path], each.update.lowered) for each in changed if each.update]
+        many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", new)
+        run("UPDATE meta SET value = ? WHERE name = 'lowered_since'", (generation,))
+        if run("SELECT 1 FROM meta WHERE name = 'links_base'").fetchone():
+            before = [(each.path, each.before.lowered) for each in changed]
+            many("INSERT OR IGNORE INTO unlinked VALUES (?, ?)", before)
 
     def _write_nodes(self) -> None:
         """Write the nodes of all changed files.
@@ -174,38 +192,3 @@ def _file_values(id_: int, changed: FileDifference) -> tuple[Any, ...]:
         facts.detail,
         changed.update.extras,
     )
-
-
-class _IrRows:
-    """Collects the IR rows of a transaction.
-
-    It also collects the previous IR of changed files, which is used to find outdated links.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._new: list[tuple[int, bytes]] = []
-        self._removed: list[tuple[int | None]] = []
-        self._before: list[tuple[str, bytes | None]] = []
-
-    def put(self, path: str, file: int, lowered: bytes, before: bytes | None) -> None:
-        """Add the new and the stored IR of a file, unless they are equal."""
-        if before != lowered:
-            self._new.append((file, lowered))
-            self._before.append((path, before))
-
-    def remove(self, path: str, file: int | None, before: bytes | None) -> None:
-        """Add a file that was removed."""
-        self._removed.append((file,))
-        self._before.append((path, before))
-
-    def write(self, generation: int) -> None:
-        """Write all rows. If no IR has changed, nothing is written."""
-        if not self._before:
-            return
-        run, many = self._connection.execute, self._connection.executemany
-        many("DELETE FROM file_facts WHERE file = ?", self._removed)
-        many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", self._new)
-        run("UPDATE meta SET value = ? WHERE name = 'lowered_since'", (generation,))
-        if run("SELECT 1 FROM meta WHERE name = 'links_base'").fetchone():
-            many("INSERT OR IGNORE INTO unlinked VALUES (?, ?)", self._before)
