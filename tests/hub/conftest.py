@@ -5,7 +5,9 @@ import json
 import shutil
 import socket
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,38 @@ class ADesk:
     def subscribe(self, tell: Callable[[bytes], None]) -> Callable[[], None]:
         self.told.append(tell)
         return lambda: self.told.remove(tell)
+
+
+class Served:
+    """A desk that a server in a thread of its own serves, until `close`."""
+
+    def __init__(self) -> None:
+        self.desk = ADesk()
+        self.loop = asyncio.new_event_loop()
+        self._ready, self._done = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        assert self._ready.wait(20)
+
+    def _run(self) -> None:
+        try:
+            self.loop.run_until_complete(self._serve())
+        finally:
+            self.loop.close()
+
+    async def _serve(self) -> None:
+        async with self.serving():
+            self._ready.set()
+            await self._done.wait()
+
+    def serving(self) -> AbstractAsyncContextManager[None]:
+        """Serve in the block."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self.loop.call_soon_threadsafe(self._done.set)
+            self._thread.join(20)
 
 
 @pytest.fixture

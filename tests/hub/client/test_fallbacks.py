@@ -54,67 +54,40 @@ def line(asked: dict[str, Any], **told: Any) -> bytes:
     return json.dumps({"id": asked.get("id"), **told}).encode() + b"\n"
 
 
-def well(result: Any) -> Say:
-    """A daemon that says what one should, and `result` to questions about nodes."""
+def daemon(result: Any = None, *, error: str = "", **told: Any) -> Say:
+    """One that answers questions about nodes by `result` or `error`, and types as `told` says."""
+    about = {
+        "health": {"status": "ok", "protocol": 1},
+        "status": {"running": True, "protocol": 1},
+        **told,
+    }
 
     def say(asked: dict[str, Any]) -> bytes | None:
-        told = {
-            "health": {"status": "ok", "protocol": 1},
-            "status": {"running": True, "protocol": 1},
-        }.get(asked["type"], result)
-        return line(asked, ok=True, generation=7, result=told)
-
-    return say
-
-
-def refusing(code: str) -> Say:
-    def say(asked: dict[str, Any]) -> bytes | None:
-        if asked["type"] in ("health", "status"):
-            return well(None)(asked)
-        return line(asked, ok=False, error={"code": code, "message": "no"})
-
-    return say
-
-
-def only_at(kind: str, said: bytes | None) -> Say:
-    def say(asked: dict[str, Any]) -> bytes | None:
-        return said if asked["type"] == kind else well({})(asked)
-
-    return say
-
-
-def speaks(protocol: int) -> Say:
-    def say(asked: dict[str, Any]) -> bytes | None:
-        told = {"status": "ok", "protocol": protocol}
-        return line(asked, ok=True, generation=1, result=told)
-
-    return say
-
-
-def of_root(root: str) -> Say:
-    def say(asked: dict[str, Any]) -> bytes | None:
-        if asked["type"] == "status":
-            return line(asked, ok=True, generation=1, result={"root": root, "protocol": 1})
-        return well({})(asked)
+        kind = asked["type"]
+        if error and kind not in about:
+            return line(asked, ok=False, error={"code": error, "message": "no"})
+        said = about.get(kind, result)
+        is_raw = kind in about and (said is None or isinstance(said, bytes))
+        return said if is_raw else line(asked, ok=True, generation=7, result=said)
 
     return say
 
 
 FALSE_DAEMONS: dict[str, Say] = {
-    "busy": refusing("busy"),
-    "broken": refusing("internal"),
-    "of another version": speaks(2),
-    "of another kind": speaks(0),
-    "of another root": of_root("/elsewhere"),
+    "busy": daemon(error="busy"),
+    "broken": daemon(error="internal"),
+    "of another version": daemon({}, health={"status": "ok", "protocol": 2}),
+    "of another kind": daemon({}, health={"status": "ok", "protocol": 0}),
+    "of another root": daemon({}, status={"root": "/elsewhere", "protocol": 1}),
     "hangs up": lambda asked: None,
-    "hangs up late": only_at("get_context", None),
+    "hangs up late": daemon(get_context=None),
     "garbage": lambda asked: b"\xff\0{]\n",
     "no object": lambda asked: b"[1]\n",
-    "half a line": only_at("get_context", b'{"id": null, "ok": tr'),
-    "an answer of another shape": well({TOTAL: {"key": TOTAL}}),
-    "nodes that are no object": well([1, 2]),
-    "too much": only_at("health", b"x" * (MAX_BYTES * 80) + b"\n"),
-    "deep": only_at("get_context", b"[" * 100_000 + b"\n"),
+    "half a line": daemon(get_context=b'{"id": null, "ok": tr'),
+    "an answer of another shape": daemon({TOTAL: {"key": TOTAL}}),
+    "nodes that are no object": daemon([1, 2]),
+    "too much": daemon(health=b"x" * (MAX_BYTES * 80) + b"\n"),
+    "deep": daemon(get_context=b"[" * 100_000 + b"\n"),
 }
 
 
@@ -132,12 +105,12 @@ def test_a_client_with_a_long_deadline_waits_for_a_busy_daemon(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.client._AGAIN_S", 0.01)
-    refused = refusing("busy")
+    refused = daemon(error="busy")
     left = [refused] * 3
 
     def says(asked: dict[str, Any]) -> bytes | None:
         is_question = asked["type"] == "callers"
-        say = left.pop() if is_question and left else well({"callers": []})
+        say = left.pop() if is_question and left else daemon({"callers": []})
         return say(asked)
 
     async def asked(deadline: float) -> Any:
@@ -160,9 +133,9 @@ def test_a_daemon_that_gave_up_is_not_asked_again(
 
     def says(asked: dict[str, Any]) -> bytes | None:
         if asked["type"] != "tests":
-            return well({})(asked)
+            return daemon({})(asked)
         asked_for.append(asked)
-        return refusing("busy")(asked)
+        return daemon(error="busy")(asked)
 
     async def asked() -> Any:
         async with served(house.places.socket, says):
@@ -183,7 +156,7 @@ def test_one_requests_time_out_does_not_affect_another_request(
     def says(asked: dict[str, Any]) -> bytes | None:
         if asked["type"] == "callers":
             return b""  # and goes on thinking
-        return refusing("busy")(asked)
+        return daemon(error="busy")(asked)
 
     async def asked() -> Any:
         async with served(house.places.socket, says):
@@ -238,7 +211,7 @@ def test_what_is_no_source_is_skipped(house: House, plant: Callable[[HubPaths], 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_another_users_socket(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     async def asked() -> Any:
-        async with served(house.places.socket, well({})):
+        async with served(house.places.socket, daemon({})):
             os.chown(house.places.socket, 12345, 12345)
             return await house.client().refresh_context([TOTAL])
 

@@ -16,25 +16,11 @@ from typing import Any
 
 import pytest
 
+from remora.hub.protocol import StatusResult
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
 
 SOURCE = "def f(x):\n    return g(x)\n\n\ndef g(x):\n    return x\n"
-STATUS = {
-    "running",
-    "pid",
-    "root",
-    "db",
-    "socket",
-    "files",
-    "nodes",
-    "generation",
-    "watcher",
-    "last_sweep",
-    "http",
-    "token_file",
-    "protocol",
-}
 
 
 @pytest.fixture
@@ -79,7 +65,7 @@ def context(client: Client, *keys: str) -> Any:
 def test_daemon_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert hub.status()["running"] is False
     started = hub.start()
-    assert set(started) == STATUS
+    assert set(started) == set(StatusResult.__struct_fields__)
     assert started["protocol"] == 1
     assert hub.begun()["pid"] == started["pid"]
     status = hub.status()

@@ -1,13 +1,11 @@
 """Loopback HTTP: the same questions and answers, for who has the token."""
 
-import asyncio
 import json
 import select
 import socket
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -16,41 +14,21 @@ import pytest
 from remora.hub.protocol import MAX_BYTES
 from remora.hub.server.http_routes import HubHttp
 from remora.local_server import http_connection
-from tests.hub.conftest import ADesk
+from tests.hub.conftest import Served
 from tests.hub.daemon.hub_process import wait_until
 
 TOKEN = "t" * 43
 
 
-class Served:
-    """A server in a thread of its own."""
+class ServedHttp(Served):
+    port = 0
 
-    def __init__(self) -> None:
-        self.desk = ADesk()
-        self.loop = asyncio.new_event_loop()
-        self.port = 0
-        self._ready, self._done = threading.Event(), asyncio.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-        assert self._ready.wait(20)
-
-    def _run(self) -> None:
-        try:
-            self.loop.run_until_complete(self._serve())
-        finally:
-            self.loop.close()
-
-    async def _serve(self) -> None:
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
         server = HubHttp(self.desk, TOKEN, ("127.0.0.1", 0))
         self.port = int(server.url.rpartition(":")[2])
-        self._ready.set()
-        await self._done.wait()
+        yield
         await server.close()
-
-    def close(self) -> None:
-        if self._thread.is_alive():
-            self.loop.call_soon_threadsafe(self._done.set)
-            self._thread.join(20)
 
     def announce(self, *, size: int) -> None:
         """Send an event of some bytes to the first subscriber, in lines of 64 KB."""
@@ -60,14 +38,14 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    served = Served()
+def served() -> Iterator[ServedHttp]:
+    served = ServedHttp()
     yield served
     served.close()
 
 
 @pytest.fixture
-def http(served: Served) -> Iterator[httpx2.Client]:
+def http(served: ServedHttp) -> Iterator[httpx2.Client]:
     with httpx2.Client(
         base_url=f"http://127.0.0.1:{served.port}",
         headers={"Authorization": f"Bearer {TOKEN}"},
@@ -77,7 +55,7 @@ def http(served: Served) -> Iterator[httpx2.Client]:
         yield client
 
 
-def request_to(served: Served, kind: str, body: dict[str, Any]) -> bytes:
+def request_to(served: ServedHttp, kind: str, body: dict[str, Any]) -> bytes:
     said = json.dumps(body).encode()
     head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
     head += f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(said)}\r\n\r\n"
@@ -134,7 +112,7 @@ def test_a_megabyte_is_taken_and_more_is_413(http: httpx2.Client) -> None:
     assert http.post("/v1/health", content=b"a" * (MAX_BYTES + 1)).status_code == 413
 
 
-def test_a_silent_client_is_closed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_client_is_closed(served: ServedHttp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(b"POST /v1/hea")
@@ -143,7 +121,7 @@ def test_a_silent_client_is_closed(served: Served, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_client_that_sends_a_request_slowly_is_closed(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: ServedHttp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
     head = request_to(served, "health", {"id": "x" * 10_000})[:-9_000]
@@ -157,7 +135,7 @@ def test_a_client_that_sends_a_request_slowly_is_closed(
 
 
 def test_idle_connections_do_not_block_new_clients(
-    served: Served, http: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+    served: ServedHttp, http: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_connection, "MAX_CONNECTIONS", 8)
     idle = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(12)]
@@ -173,7 +151,9 @@ def test_idle_connections_do_not_block_new_clients(
             one.close()
 
 
-def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: httpx2.Client) -> None:
+def test_subscribe_streams_lines_until_the_client_goes(
+    served: ServedHttp, http: httpx2.Client
+) -> None:
     with http.stream("POST", "/v1/subscribe", json={"id": 3}) as stream:
         lines = stream.iter_lines()
         assert json.loads(next(lines))["id"] == 3
@@ -184,7 +164,7 @@ def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: htt
 
 
 def test_a_subscriber_that_does_not_read_is_dropped(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: ServedHttp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(request_to(served, "subscribe", {}))
@@ -195,7 +175,7 @@ def test_a_subscriber_that_does_not_read_is_dropped(
 
 
 def test_stopping_ends_subscriptions_and_waits_for_no_client() -> None:
-    served = Served()
+    served = ServedHttp()
     with ExitStack() as stack:
         stack.callback(served.close)
         silent, unread, subscriber, asker = (

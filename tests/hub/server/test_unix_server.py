@@ -5,8 +5,8 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,35 +15,22 @@ from remora.errors import OutsideError
 from remora.hub.protocol import MAX_BYTES
 from remora.hub.server.socket_listener import Listener
 from remora.hub.server.unix_server import UnixConnections
-from tests.hub.conftest import ADesk, Client
+from tests.hub.conftest import Client, Served
 
 
-class Served:
-    """A server in a thread of its own."""
-
+class ServedSocket(Served):
     def __init__(self, path: Path, most: int) -> None:
         self.path = path
-        self.desk = ADesk()
-        self.loop = asyncio.new_event_loop()
-        self.connections: UnixConnections
-        self._ready, self._done = threading.Event(), asyncio.Event()
         self._most = most
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-        assert self._ready.wait(20)
+        self.connections: UnixConnections
+        super().__init__()
 
-    def _run(self) -> None:
-        try:
-            self.loop.run_until_complete(self._serve())
-        finally:
-            self.loop.close()
-
-    async def _serve(self) -> None:
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
         listener = Listener(self.path)
         self.connections = UnixConnections(self.desk, most=self._most)
         server = await self.connections.listen(listener)
-        self._ready.set()
-        await self._done.wait()
+        yield
         server.close()
         self.connections.close()
         await asyncio.sleep(0)
@@ -59,25 +46,21 @@ class Served:
         while not select.select([client.socket], [], [], 0.01)[0] and time.monotonic() < until:
             self.call(self.connections.reap, self.loop.time() + 3600)
 
-    def close(self) -> None:
-        self.call(self._done.set)
-        self._thread.join(20)
-
 
 @pytest.fixture(params=[64])
-def served(request: pytest.FixtureRequest, short: Path) -> Iterator[Served]:
-    served = Served(short / "run" / "hub.sock", request.param)
+def served(request: pytest.FixtureRequest, short: Path) -> Iterator[ServedSocket]:
+    served = ServedSocket(short / "run" / "hub.sock", request.param)
     yield served
     served.close()
 
 
 @pytest.fixture
-def client(served: Served) -> Iterator[Client]:
+def client(served: ServedSocket) -> Iterator[Client]:
     with Client(served.path) as client:
         yield client
 
 
-def test_the_folder_and_the_socket_are_for_one_user(served: Served) -> None:
+def test_the_folder_and_the_socket_are_for_one_user(served: ServedSocket) -> None:
     assert served.path.parent.stat().st_mode & 0o777 == 0o700
     assert served.path.stat().st_mode & 0o777 == 0o600
 
@@ -147,7 +130,7 @@ def test_a_half_closed_connection_is_answered(client: Client) -> None:
 
 @pytest.mark.slow
 def test_a_client_that_does_not_read_delays_nobody_and_is_asked_nothing_more(
-    served: Served, client: Client
+    served: ServedSocket, client: Client
 ) -> None:
     with Client(served.path) as deaf:
         deaf.socket.setblocking(False)
@@ -161,7 +144,9 @@ def test_a_client_that_does_not_read_delays_nobody_and_is_asked_nothing_more(
         assert sent < 40_000_000
 
 
-def test_a_client_that_sends_half_a_line_delays_nobody(served: Served, client: Client) -> None:
+def test_a_client_that_sends_half_a_line_delays_nobody(
+    served: ServedSocket, client: Client
+) -> None:
     with Client(served.path) as half:
         half.send(b'{"type": "hea')
         assert client.ask("health")["ok"] is True
@@ -170,7 +155,7 @@ def test_a_client_that_sends_half_a_line_delays_nobody(served: Served, client: C
         assert client.ask("health")["ok"] is True
 
 
-def test_a_subscriber_gets_the_answer_then_the_events(served: Served, client: Client) -> None:
+def test_a_subscriber_gets_the_answer_then_the_events(served: ServedSocket, client: Client) -> None:
     said = client.ask("subscribe", id=4)
     assert said == {"id": 4, "ok": True, "generation": 1, "result": None}
     served.call(served.desk.told[0], b'{"event":"changed","generation":2,"changed":[]}\n')
@@ -178,7 +163,7 @@ def test_a_subscriber_gets_the_answer_then_the_events(served: Served, client: Cl
     assert client.ask("health")["ok"] is True
 
 
-def test_a_subscriber_that_does_not_read_is_dropped(served: Served, client: Client) -> None:
+def test_a_subscriber_that_does_not_read_is_dropped(served: ServedSocket, client: Client) -> None:
     with Client(served.path) as slow:
         slow.ask("subscribe")
         line = b'{"event":"' + b"x" * 100_000 + b'"}\n'
@@ -195,7 +180,7 @@ def test_a_subscriber_that_does_not_read_is_dropped(served: Served, client: Clie
         assert client.ask("health")["ok"] is True
 
 
-def test_a_missing_subscriber_is_forgotten(served: Served, client: Client) -> None:
+def test_a_missing_subscriber_is_forgotten(served: ServedSocket, client: Client) -> None:
     with Client(served.path) as gone:
         gone.ask("subscribe")
     deadline = threading.Event()
@@ -209,7 +194,7 @@ def test_a_missing_subscriber_is_forgotten(served: Served, client: Client) -> No
 
 
 @pytest.mark.parametrize("served", [8], indirect=True)
-def test_the_idlest_connection_is_closed_if_all_are_taken(served: Served) -> None:
+def test_the_idlest_connection_is_closed_if_all_are_taken(served: ServedSocket) -> None:
     clients = [Client(served.path) for _ in range(30)]
     try:
         assert clients[-1].ask("health")["ok"] is True
@@ -220,7 +205,7 @@ def test_the_idlest_connection_is_closed_if_all_are_taken(served: Served) -> Non
             client.close()
 
 
-def test_a_thousand_connections_that_come_and_go_leave_nothing(served: Served) -> None:
+def test_a_thousand_connections_that_come_and_go_leave_nothing(served: ServedSocket) -> None:
     for number in range(1000):
         with Client(served.path) as client:
             if number % 3:
@@ -233,7 +218,7 @@ def test_a_thousand_connections_that_come_and_go_leave_nothing(served: Served) -
     pytest.fail(f"{len(served.connections)} are still open")
 
 
-def test_a_path_that_another_serves_is_not_taken(served: Served) -> None:
+def test_a_path_that_another_serves_is_not_taken(served: ServedSocket) -> None:
     with pytest.raises(OutsideError, match="another process is listening"):
         Listener(served.path)
     with Client(served.path) as client:
