@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -26,7 +27,7 @@ def main() -> None:
     texts = package_texts(_PACKAGE)
     bare = stripped(texts, true_types(texts).__contains__)
     before, started = _seconds(), time.perf_counter()
-    with TypeChecker(bare, {}, minor=_MINOR) as checker:
+    with closing(TypeChecker(bare, {}, minor=_MINOR)) as checker:
         inference = Inference(bare, checker, weights(), Settings(minor=_MINOR))
         slots = inference.slots(bare)
         inference.run(slots)

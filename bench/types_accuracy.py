@@ -4,6 +4,7 @@ import random
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,7 +64,7 @@ def score(
     truth = true_types(texts)
     bare = stripped(texts, removed.__contains__) | stripped(tests_of(package), lambda _: True)
     settings = Settings(minor=_MINOR, threshold=threshold, observed=observed_of(package))
-    with TypeChecker(bare, {}, minor=_MINOR) as checker:
+    with closing(TypeChecker(bare, {}, minor=_MINOR)) as checker:
         inference = Inference(bare, checker, model or weights(), settings)
         slots = [
             (path, slot)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -87,7 +88,7 @@ def measure(tool: str, package: str) -> Score:
 
 def _added(bare: dict[str, str], after: dict[str, str]) -> int:
     """Return how many diagnostics of ty are new."""
-    with TypeChecker(bare, {}, minor=10) as checker:
+    with closing(TypeChecker(bare, {}, minor=10)) as checker:
         before = checker.check({}).diagnostics
         found = checker.check(after).diagnostics
     lines = {path: line_map(bare[path], text) for path, text in after.items()}

@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,7 +170,7 @@ def rows_of(
         bare |= stripped(tests_of(package), lambda _: True)
         observed = observed_of(package) if setting.observed else {}
     index = ProjectIndex(bare)
-    with TypeChecker(bare, {}) as checker:
+    with closing(TypeChecker(bare, {})) as checker:
         evidence = collect(index, checker, observed)
     siblings = Siblings(index, priors)
     for path, file in index.files.items():

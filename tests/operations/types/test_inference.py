@@ -1,5 +1,7 @@
 """Which missing annotations are worth planning, as far as a type checker's answers tell."""
 
+from contextlib import closing
+
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.type_candidates import weights
@@ -13,7 +15,7 @@ FILES = {
 
 def test_a_file_is_planned_if_annotations_of_another_file_say_its_types() -> None:
     """Only once `brand` has a result, its callers say what `keep` gets."""
-    with TypeChecker(FILES, {}, minor=11) as ty:
+    with closing(TypeChecker(FILES, {}, minor=11)) as ty:
         inference = Inference(FILES, ty, weights(), Settings(minor=11))
         planned = inference.promising(inference.slots(FILES))
     found = {(path, slot.name): term for (path, slot), term in planned.items()}
@@ -27,7 +29,7 @@ def test_a_file_is_planned_if_annotations_of_another_file_say_its_types() -> Non
 
 def _annotations_of(text: str) -> set[tuple[str, str]]:
     files = {"report.py": text}
-    with TypeChecker(files, {}, minor=11) as ty:
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
         inference = Inference(files, ty, weights(), Settings(minor=11))
         inference.run(inference.slots(files))
     return {(f"{slot.function}.{slot.name}", t) for (_, slot), t in inference.annotations.items()}

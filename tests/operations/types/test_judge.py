@@ -3,14 +3,13 @@
 from remora.operations.types.checker.judge import Terms, settle
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import find_slots
 
 TEXT = "".join(f"def f{n}(a):\n    return a\n" for n in range(32))
 
 
 def test_bad_annotations_are_left_out_with_few_runs() -> None:
     index = ProjectIndex({"a.py": TEXT})
-    slots = [("a.py", each) for each in find_slots(index.files["a.py"].source)]
+    slots = [("a.py", each) for each in index.files["a.py"].source.slots]
     terms: Terms = {key: "int" for key in slots if key[1].name == "a"}
     bad = {key for key in terms if key[1].function in ("f3", "f20")}
     runs = []
@@ -28,7 +27,7 @@ def test_bad_annotations_are_left_out_with_few_runs() -> None:
 
 def test_a_cause_that_no_diagnostic_names_is_found_by_halving() -> None:
     index = ProjectIndex({"a.py": TEXT})
-    slots = [("a.py", each) for each in find_slots(index.files["a.py"].source)]
+    slots = [("a.py", each) for each in index.files["a.py"].source.slots]
     terms: Terms = {key: "int" for key in slots if key[1].name == "a"}
     bad = next(key for key in terms if key[1].function == "f7")
     runs = []
@@ -46,7 +45,7 @@ def test_a_function_that_was_not_checked_before_is_left_out_as_a_whole() -> None
     text = "def outer(a, b):\n    def inner(c):\n        return c\n    return a\n"
     text += "def known(a, b: int):\n    return a\n"
     index = ProjectIndex({"a.py": text})
-    terms: Terms = {("a.py", each): "int" for each in find_slots(index.files["a.py"].source)}
+    terms: Terms = {("a.py", each): "int" for each in index.files["a.py"].source.slots}
 
     def added_by(annotations: Terms) -> list[Diagnostic]:
         names = {(slot.function, slot.name) for _, slot in annotations}
@@ -64,7 +63,7 @@ def test_a_type_in_the_signature_of_a_nested_function_leaves_the_outer_one() -> 
     """The line is in the body of the outer function, but the diagnostic is not about that body."""
     text = "def outer(x):\n    def inner(\n        y,\n    ):\n        return y\n    return x\n"
     index = ProjectIndex({"a.py": text})
-    terms: Terms = {("a.py", each): "int" for each in find_slots(index.files["a.py"].source)}
+    terms: Terms = {("a.py", each): "int" for each in index.files["a.py"].source.slots}
     (bad,) = (key for key in terms if key[1].name == "y")
 
     def added_by(annotations: Terms) -> list[Diagnostic]:
@@ -77,7 +76,7 @@ def test_a_type_in_the_signature_of_a_nested_function_leaves_the_outer_one() -> 
 def test_a_type_that_the_signature_may_not_have_leaves_the_others() -> None:
     """The body was not read before, but the diagnostic is about a type and not about the body."""
     index = ProjectIndex({"a.py": "def f(a, b):\n    return a\n"})
-    every = {slot.name: ("a.py", slot) for slot in find_slots(index.files["a.py"].source)}
+    every = {slot.name: ("a.py", slot) for slot in index.files["a.py"].source.slots}
     terms: Terms = {every["a"]: "str", every["b"]: "int", every["return"]: "Handle[str]"}
 
     def added_by(annotations: Terms) -> list[Diagnostic]:

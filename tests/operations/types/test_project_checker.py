@@ -1,7 +1,7 @@
 """The type checker that a project is configured for has a say, too."""
 
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -92,7 +92,7 @@ def test_mypy_checks_files_whose_names_it_reads_as_options(tmp_path: Path) -> No
 
 
 def test_a_run_that_is_too_long_names_its_limit() -> None:
-    with TypeChecker(FILES, {}, minor=11) as ty:
+    with closing(TypeChecker(FILES, {}, minor=11)) as ty:
         ty.left = lambda: 0.002
         with pytest.raises(HostError, match=r"within 0\.002 seconds"):
             ty.check({})
@@ -139,7 +139,7 @@ def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
     python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
     checker = find_checker(DeclaredChecker("mypy"), settings, python, sorted(FILES))
     assert checker is not None
-    with TypeChecker(FILES, settings, minor=11) as ty:
+    with closing(TypeChecker(FILES, settings, minor=11)) as ty:
         inference = Inference(FILES, ty, weights(), Settings(minor=11))
         parameter, result = inference.slots(["shop.py"])
         inference.annotations = {parameter: "int", result: "float"}
@@ -157,7 +157,7 @@ def test_annotations_that_break_an_import_are_removed(tmp_path: Path) -> None:
     python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
     check = find_import_check(sorted(files), python)
     assert check is not None
-    with TypeChecker(files, {}, minor=11) as ty:
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
         inference = Inference(files, ty, weights(), Settings(minor=11))
         named = {slot.name: (path, slot) for path, slot in inference.slots(["shop.py"])}
         (other, _) = inference.slots(["src/cart.py"])
@@ -189,7 +189,7 @@ def test_annotations_that_break_a_test_are_removed(
     files = {"shop.py": shop, "tests/test_shop.py": tests, "tests/test_other.py": "1 / 0\n"}
     files["-d/test_option.py"] = option
     python = msgspec.structs.replace(plain_python, root=tmp_path)
-    with TypeChecker(files, {}, minor=11) as ty:
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
         inference = Inference(files, ty, weights(), Settings(minor=11))
         slots = {slot.name: (path, slot) for path, slot in inference.slots(["shop.py"])}
         check = find_project_tests(["shop.py"], inference.original, python)
@@ -224,7 +224,7 @@ def test_a_module_cannot_lead_later_writes_out_of_the_folder(tmp_path: Path) -> 
     python = ProjectPython(python=Path(sys.executable), root=tmp_path)
     check = find_import_check(sorted(files), python)
     assert check is not None
-    with TypeChecker(files, {}, minor=11) as ty:
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
         assert ty.check_with(check.check, {}) == []
         assert ty.check_with(check.check, {"shop.py": "n = 2\n"}) == []
         assert not (ty.folder / "shop.py").is_symlink()
@@ -251,7 +251,7 @@ def test_a_link_that_a_module_leaves_behind_is_not_followed(
     imports, mypy = find_import_check(["zero.py"], python), find_checker(None, {}, None, ["."])
     assert imports is not None
     assert mypy is not None
-    with TypeChecker(files, {}, minor=11) as ty:
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
         ty.check_with(imports.check, {})
         assert (ty.folder / link).is_symlink()
         with pytest.raises(HostError, match=r"already exists|symbolic link"):

@@ -6,7 +6,6 @@ import pytest
 
 from remora.operations.types.annotated_project import AnnotatedFile
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import find_slots
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.operations.types.writing.clean_file import wrap_signatures
 
@@ -17,7 +16,7 @@ def written(text: str, terms: dict[str, str], minor: int = 12) -> str:
     """Write types, by the name of their parameter or `return`, into a module of a package."""
     index = ProjectIndex({"shop/cart.py": dedent(text), "shop/models.py": MODELS})
     file = index.files["shop/cart.py"]
-    chosen = {slot: terms[slot.name] for slot in find_slots(file.source) if slot.name in terms}
+    chosen = {slot: terms[slot.name] for slot in file.source.slots if slot.name in terms}
     return AnnotatedFile(file, FileNames(file, ProjectNames(index, minor)), chosen).text
 
 
@@ -169,7 +168,7 @@ def test_first_import_from_the_package_looks_like_those_of_other_files(module: s
     others = {"shop/models.py": MODELS, "shop/till.py": f"from {module} import Order\n"}
     index = ProjectIndex({"shop/cart.py": f"{lazy}def f(a): ...\n", **others})
     file = index.files["shop/cart.py"]
-    (slot, _) = find_slots(file.source)
+    (slot, _) = file.source.slots
     text = AnnotatedFile(file, FileNames(file, ProjectNames(index, 12)), {slot: "Order"}).text
     assert f"    from {module} import Order\n" in text
 
@@ -179,7 +178,7 @@ def test_original_lines_are_known() -> None:
     index = ProjectIndex({"shop/cart.py": text, "shop/models.py": MODELS})
     file = index.files["shop/cart.py"]
     names = FileNames(file, ProjectNames(index, 12))
-    changed = AnnotatedFile(file, names, {find_slots(file.source)[0]: "Order | Iterator[int]"})
+    changed = AnnotatedFile(file, names, {file.source.slots[0]: "Order | Iterator[int]"})
     after = changed.text.splitlines()
     before = text.splitlines()
     for number, line in enumerate(after, 1):
@@ -225,7 +224,7 @@ def test_self_of_a_package_is_imported_for_type_checkers_only() -> None:
         }
     )
     file = index.files["a.py"]
-    chosen = {slot: "Self" for slot in find_slots(file.source) if slot.name == "return"}
+    chosen = {slot: "Self" for slot in file.source.slots if slot.name == "return"}
     found = AnnotatedFile(file, FileNames(file, ProjectNames(index, 10)), chosen).text
     assert "if TYPE_CHECKING:\n    from typing_extensions import Self\n" in found
     assert 'def copy(self) -> "Self": ...' in found

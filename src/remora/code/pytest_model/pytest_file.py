@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from remora.code.ir import model as ir
-from remora.code.ir.model import Call, LoweredFile, Scope, estimated_records, unqualified_name
+from remora.code.ir.model import Call, LoweredFile, Scope, unqualified_name
 from remora.ids import unescape_path
 
 PytestRole = Literal["test", "fixture", "setup"]
@@ -57,7 +57,6 @@ class PytestFile:
 
     def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
-        self.estimated_records = estimated_records(lowered)
         self._lowered = lowered
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}

@@ -1,7 +1,7 @@
 """Test files of a project, and the classes in which pytest runs their tests."""
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
@@ -12,8 +12,7 @@ from remora.ids import node_key, split_node_key
 
 _MAX_CLASSES = 200
 _MAX_BASE_DEPTH = 4  # maximum number of classes between a test class and `TestCase`
-_MAX_RECORDS = 30_000  # maximum number of records in cached files
-_MAX_CALL_FILES = 64  # maximum number of files with cached attribute calls
+_MAX_FILES = 96  # maximum number of cached files; each takes about 0.3 MB
 
 
 class PytestProject:
@@ -22,23 +21,12 @@ class PytestProject:
     def __init__(self, linker: Linker, program: Program) -> None:
         self._linker = linker
         self._program = program
-        self._files: dict[str, PytestFile | None] = {}
-        self._records = 0
-        self._classes: dict[str, frozenset[str]] = {}
-        self._attribute_calls: dict[str, dict[str, dict[str, None]]] = {}
-        self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
-
-    def file(self, path: str) -> PytestFile | None:
-        """Return the tests and fixtures of a file, or None if the file cannot contain any."""
-        if path in self._files:
-            known = self._files.pop(path)  # most recently used goes last
-        else:
-            known = self._find(path)
-            self._records += _records(known)
-        self._files[path] = known
-        while self._records > _MAX_RECORDS and len(self._files) > 1:
-            self._records -= _records(self._files.pop(next(iter(self._files))))
-        return known
+        self.file = lru_cache(maxsize=_MAX_FILES)(self._find)
+        """Returns the tests and fixtures of a file, or None if the file cannot contain any."""
+        self.classes_in = lru_cache(maxsize=None)(self._find_classes)
+        """Returns the qualnames of the classes in a file."""
+        self._decorated = lru_cache(maxsize=None)(self._find_decorated)
+        self._attribute_calls = lru_cache(maxsize=_MAX_FILES)(self._find_attribute_calls)
 
     def _find(self, path: str) -> PytestFile | None:
         if (lowered := self._program.lowered(path)) is None:
@@ -63,19 +51,15 @@ class PytestProject:
                 found.setdefault(name, []).append(path)
         return found
 
-    def classes_in(self, path: str) -> frozenset[str]:
-        if path not in self._classes:
-            lowered = self._program.lowered(path)
-            scopes = lowered.scopes if lowered is not None else ()
-            self._classes[path] = frozenset(s.qualname for s in scopes if s.kind == CLASS_SCOPE)
-        return self._classes[path]
+    def _find_classes(self, path: str) -> frozenset[str]:
+        lowered = self._program.lowered(path)
+        scopes = lowered.scopes if lowered is not None else ()
+        return frozenset(scope.qualname for scope in scopes if scope.kind == CLASS_SCOPE)
 
     def decorated_at(self, edge: Edge) -> list[str]:
         """Return the keys of the nodes whose decorators are called on the lines of an edge."""
         path, qualname = split_node_key(edge.key)
-        if path not in self._decorated:
-            self._decorated[path] = self._find_decorated(path)
-        places = self._decorated[path]
+        places = self._decorated(path)
         return [key for line in edge.lines for key in places.get((qualname, line), ())]
 
     def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
@@ -99,11 +83,7 @@ class PytestProject:
 
     def nodes_calling(self, path: str, name: str) -> Iterable[str]:
         """Return the keys of the nodes in a file that call an attribute named `name`."""
-        if path not in self._attribute_calls:
-            if len(self._attribute_calls) >= _MAX_CALL_FILES:
-                self._attribute_calls.clear()
-            self._attribute_calls[path] = self._find_attribute_calls(path)
-        return self._attribute_calls[path].get(name, ())
+        return self._attribute_calls(path).get(name, ())
 
     def _find_attribute_calls(self, path: str) -> dict[str, dict[str, None]]:
         found: dict[str, dict[str, None]] = {}
@@ -186,7 +166,3 @@ class PytestProject:
     def _defining(self, name: str) -> list[str]:
         files = self._program.mentioning(f"def {name}") if name else ()
         return sorted(files) if len(files) <= 3 else []
-
-
-def _records(pytest_file: PytestFile | None) -> int:
-    return 0 if pytest_file is None else pytest_file.estimated_records

@@ -15,7 +15,7 @@ from remora.operations.types.checker.type_checker import (
     new_diagnostics,
 )
 from remora.operations.types.source.project_index import File, ProjectIndex
-from remora.operations.types.source.slots import AnnotationEdits, Slot
+from remora.operations.types.source.slots import Slot, annotation_edits
 from remora.operations.types.writing.annotation_names import FileNames, Import, ProjectNames
 from remora.tools.host.style_config import habitual_width
 
@@ -35,7 +35,7 @@ class AnnotatedFile:
             if annotation is not None:
                 self.written[slot] = annotation.text
                 imports |= annotation.imports
-        edits = AnnotationEdits(file.source).edits(self.written) + _import_edits(file, imports)
+        edits = annotation_edits(file.source, self.written) + _import_edits(file, imports)
         newline = newline_of(file.source.text)
         edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
         self.text = apply_edits(file.source.text, edits)

@@ -14,7 +14,7 @@ from remora.operations.types.checker.judge import Terms
 from remora.operations.types.ranking.type_candidates import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature, says_something, types_in
-from remora.operations.types.source.slots import RETURN, Slot, SourceText, find_slots
+from remora.operations.types.source.slots import RETURN, Slot, SourceText
 from remora.operations.types.source.terms import without_none
 from remora.operations.types.writing.clean_file import partly_annotated_and_longer, without_findings
 from remora.tools.tree import ToolTree
@@ -134,7 +134,7 @@ class _Functions:
         self.source = SourceText(text)
         lines = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
         starts = [node.lineno for _, node, _ in self.source.functions]
-        self.slots = [each for each in find_slots(self.source) if starts[each.number] in lines]
+        self.slots = [each for each in self.source.slots if starts[each.number] in lines]
 
 
 class _Work:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
-from remora.code.callgraph.rules.call_rules import mro_classes
 from remora.code.callgraph.rules.declared_types import declared_values
 from remora.code.callgraph.rules.overloads import overload_result
 from remora.code.callgraph.rules.points_to import evaluate, instances_of
@@ -33,10 +32,9 @@ def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) 
 
 
 def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    inner = value[1]
-    if (declared := overload_result(ctx, inner, site, 1)) is not None:
-        return _bind_self_type(ctx, declared, value[2])
-    return _bind_self_type(ctx, ctx.read(("result", level, *inner[1:])), value[2])
+    if (declared := overload_result(ctx, value[1], site, 1)) is not None:
+        return declared
+    return ctx.read(("result", level, *value[1][1:]))
 
 
 def _of_class(_ctx: Context, _level: int, value: Value, _site: tuple[str, int]) -> Values:
@@ -62,24 +60,6 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
     kinds.PARTIAL: _of_partial,
     kinds.IDENTITY: lambda ctx, level, _, site: ctx.read(("argument", level, *site, 0)),
 }
-
-
-def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
-    """Replace a returned `self` with the receiver.
-
-    If `self` is returned, instances of the receiver's class and its bases are dropped.
-    """
-    order = mro_classes(ctx, receiver)
-    if not any(value[0] == kinds.SELF and value[1:] in order for value, _ in values):
-        return values
-    kind = kinds.SELF if receiver[0] in {kinds.SELF, kinds.OWN_CLASS} else kinds.INSTANCE
-    found: dict[Value, int] = {}
-    for value, tier in values:
-        if value[0] == kinds.SELF and value[1:] in order:
-            found[kind, receiver[1], receiver[2]] = tier
-        elif value[0] != kinds.INSTANCE or value[1:] not in order:
-            found[value] = tier
-    return tuple(found.items())
 
 
 def result(ctx: Context, level: int, path: str, scope: int) -> Values:

@@ -12,7 +12,6 @@ from difflib import SequenceMatcher
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import msgspec
@@ -124,17 +123,6 @@ class TypeChecker:
             self._write(path, text)
         for path, content in settings.items():
             RootedFiles(self.folder).put(path, content)
-
-    def __enter__(self) -> "TypeChecker":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def check(self, changed: Mapping[str, str]) -> Report:
         """Check the project with other texts of some files.

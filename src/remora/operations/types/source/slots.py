@@ -52,9 +52,25 @@ class SourceText(ParsedText):
         return [names[node] for _, node, _ in self.functions]
 
     @cached_property
-    def slots(self) -> "list[Slot]":
-        """The result of `find_slots`."""
-        return find_slots(self)
+    def slots(self) -> list[Slot]:
+        """The missing annotations of the file, in source order.
+
+        Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`,
+        or in regions that a build tool cuts out.
+        """
+        found = []
+        for number, (name, node, owner) in enumerate(self.functions):
+            if is_overload(node) or is_left_alone(self, node):
+                continue
+            missing = [
+                (a.arg, kind) for a, kind, _ in parameters_of(node, owner) if not a.annotation
+            ]
+            results: list[tuple[str, Kind]] = [(RETURN, "return")] if node.returns is None else []
+            found += [
+                Slot(function=name, number=number, name=slot, kind=kind)
+                for slot, kind in [*missing, *results]
+            ]
+        return found
 
     @cached_property
     def regions(self) -> list[range]:
@@ -65,15 +81,36 @@ class SourceText(ParsedText):
     def tokens(self) -> list[tokenize.TokenInfo]:
         return list(tokenize.generate_tokens(iter([*self.lines, ""]).__next__))
 
+    def at(self, position: tuple[int, int]) -> int:
+        """Return the offset of a token's position."""
+        return self.start_of_line(position[0]) + position[1]
+
     @cached_property
     def ends_of_parameters(self) -> dict[int, int]:
         """Map the line of each `def` to the offset after the parenthesis that ends its parameters."""
-        return _ends_of_parameters(self)
+        ends: dict[int, int] = {}
+        line, depth, in_header = 0, 0, False
+        for token in self.tokens:
+            if token.type == tokenize.NAME and token.string == "def":
+                line, depth, in_header = token.start[0], 0, True
+            if not in_header or token.type != tokenize.OP:
+                continue
+            depth += (token.string in "([{") - (token.string in ")]}")
+            if depth == 0 and token.string == ")":
+                ends[line] = self.at(token.end)
+                in_header = False
+        return ends
 
     @cached_property
     def starts_of_defaults(self) -> dict[int, int]:
         """Map the end of each name before an equals sign to the start of what follows the sign."""
-        return _starts_of_defaults(self)
+        skipped = (tokenize.NL, tokenize.COMMENT)
+        tokens = [each for each in self.tokens if each.type not in skipped]
+        return {
+            self.at(name.end): self.at(value.start)
+            for name, sign, value in zip(tokens, tokens[1:], tokens[2:], strict=False)
+            if sign.string == "=" and name.type == tokenize.NAME and sign.end[0] == value.start[0]
+        }
 
 
 def functions_of(tree: ast.Module) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
@@ -127,27 +164,6 @@ def parameters_of(
     return found + ([(given.kwarg, "kwargs", None)] if given.kwarg else [])
 
 
-def find_slots(source: SourceText) -> list[Slot]:
-    """Return the missing annotations of a file, in source order.
-
-    Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`, or
-    in regions that a build tool cuts out.
-    """
-    found = []
-    for number, (name, node, owner) in enumerate(source.functions):
-        if is_overload(node) or is_left_alone(source, node):
-            continue
-        missing = [
-            (arg.arg, kind) for arg, kind, _ in parameters_of(node, owner) if arg.annotation is None
-        ]
-        results: list[tuple[str, Kind]] = [(RETURN, "return")] if node.returns is None else []
-        found += [
-            Slot(function=name, number=number, name=slot, kind=kind)
-            for slot, kind in [*missing, *results]
-        ]
-    return found
-
-
 def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
     """Return True if a comment says that a function stays as it is."""
     if any(node.lineno in region for region in source.regions):
@@ -156,57 +172,21 @@ def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
     return any("#" in line and _LEFT_ALONE.search(line) for line in header)
 
 
-class AnnotationEdits:
-    """Makes the edits that write annotations into a file."""
-
-    def __init__(self, source: SourceText) -> None:
-        self._source = source
-
-    def edits(self, annotations: Mapping[Slot, str]) -> list[Edit]:
-        """Return the edits for annotations as source text. Slots that cannot be written are left."""
-        return [edit for slot, text in annotations.items() if (edit := self._edit(slot, text))]
-
-    def _edit(self, slot: Slot, text: str) -> Edit | None:
-        _, node, owner = self._source.functions[slot.number]
-        if slot.name == RETURN and slot.kind == "return":
-            end = self._source.ends_of_parameters.get(node.lineno)
-            return None if end is None else Edit(end, end, f" -> {text}")
-        for arg, _, default in parameters_of(node, owner):
-            if arg.arg == slot.name:
-                return self._parameter(arg, text, has_default=default is not None)
-        return None
-
-    def _parameter(self, arg: ast.arg, text: str, *, has_default: bool) -> Edit | None:
-        end = self._source.end(arg)
-        if not has_default:
-            return Edit(end, end, f": {text}")
-        after = self._source.starts_of_defaults.get(end)
-        if after is None:
-            return None
-        return Edit(end, after, f": {text} = ")
+def annotation_edits(source: SourceText, annotations: Mapping[Slot, str]) -> list[Edit]:
+    """Return the edits that write annotations, without those for slots that cannot be written."""
+    return [edit for slot, text in annotations.items() if (edit := _edit(source, slot, text))]
 
 
-def _starts_of_defaults(source: SourceText) -> dict[int, int]:
-    skipped = (tokenize.NL, tokenize.COMMENT)
-    tokens = [each for each in source.tokens if each.type not in skipped]
-    found = {}
-    for name, sign, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if sign.string == "=" and name.type == tokenize.NAME and sign.end[0] == value.start[0]:
-            end = source.start_of_line(name.end[0]) + name.end[1]
-            found[end] = source.start_of_line(value.start[0]) + value.start[1]
-    return found
-
-
-def _ends_of_parameters(source: SourceText) -> dict[int, int]:
-    ends: dict[int, int] = {}
-    line, depth, in_header = 0, 0, False
-    for token in source.tokens:
-        if token.type == tokenize.NAME and token.string == "def":
-            line, depth, in_header = token.start[0], 0, True
-        if not in_header or token.type != tokenize.OP:
-            continue
-        depth += (token.string in "([{") - (token.string in ")]}")
-        if depth == 0 and token.string == ")":
-            ends[line] = source.start_of_line(token.end[0]) + token.end[1]
-            in_header = False
-    return ends
+def _edit(source: SourceText, slot: Slot, text: str) -> Edit | None:
+    _, node, owner = source.functions[slot.number]
+    if slot.kind == RETURN:
+        end = source.ends_of_parameters.get(node.lineno)
+        return None if end is None else Edit(end, end, f" -> {text}")
+    for arg, _, default in parameters_of(node, owner):
+        if arg.arg == slot.name:
+            end = source.end(arg)
+            if default is None:
+                return Edit(end, end, f": {text}")
+            after = source.starts_of_defaults.get(end)
+            return None if after is None else Edit(end, after, f": {text} = ")
+    return None

@@ -198,11 +198,11 @@ def _wrapped(source: SourceText, node: FunctionNode) -> Iterator[Edit]:
     if end is None:
         return
     start = source.start(node)
-    tokens = [each for each in source.tokens if start <= _offset(source, each.start) < end]
+    tokens = [each for each in source.tokens if start <= source.at(each.start) < end]
     if any(each.type == tokenize.COMMENT or each.string == "lambda" for each in tokens):
         return
     first = next(index for index, each in enumerate(tokens) if each.string == "(")
-    opening = _offset(source, tokens[first].end)
+    opening = source.at(tokens[first].end)
     parts = [part.strip() for part in _parts(source, tokens[first + 1 :], opening, end - 1)]
     parts = [part for part in parts if part]
     if not parts or any("\n" in part for part in parts):
@@ -212,10 +212,6 @@ def _wrapped(source: SourceText, node: FunctionNode) -> Iterator[Edit]:
     indent = margin + ("\t" if "\t" in margin else " " * _INDENT)
     lines = "".join(f"{indent}{part},{newline}" for part in parts)
     yield Edit(opening, end - 1, f"{newline}{lines}{margin}")
-
-
-def _offset(source: SourceText, position: tuple[int, int]) -> int:
-    return source.start_of_line(position[0]) + position[1]
 
 
 def _parts(
@@ -228,8 +224,8 @@ def _parts(
             continue
         depth += (token.string in "([{") - (token.string in ")]}")
         if token.string == "," and depth == 0:
-            yield source.text[start : _offset(source, token.start)]
-            start = _offset(source, token.end)
+            yield source.text[start : source.at(token.start)]
+            start = source.at(token.end)
     yield source.text[start:end]
 
 
