@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from remora.errors import HostError
-from remora.operations.types.checker.declared_checker import (
+from remora.operations.types.checker.project_checker import (
     DeclaredChecker,
     declared_checker,
+    find_checker,
 )
-from remora.operations.types.checker.project_checker import find_checker
 from remora.operations.types.checker.project_runs import (
     copy_data_files,
     find_import_check,
@@ -43,7 +43,6 @@ FILES = {
         ("pyproject.toml", 'exclude = [".mypy_cache"]', None),
         ("tox.ini", "deps =\n  mypy==1.12\ncommands =\n  mypy . --strict", ("mypy", "1.12")),
         ("mypy.ini", "[mypy]\n# pyright is not used", ("mypy", "")),
-        ("pyproject.toml", "[tool.zuban]\nstrict_equality = true", ("zuban", "")),
         (".pre-commit-config.yaml", PRE_COMMIT, ("mypy", "1.18.2")),
         (".github/workflows/test.yml", "run: uvx basedpyright@1.31", ("pyright", "1.31")),
         ("tox.ini", "commands = ty check", ("ty", "")),
@@ -60,10 +59,10 @@ def test_the_checker_of_a_project_is_known(
 
 
 def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> None:
-    settings = {"pyproject.toml": b"[tool.zuban]\nstrict_equality = true\n"}
-    checker = find_checker(DeclaredChecker("zuban", "0.2"), settings, None, ["shop.py"])
+    settings = {"pyproject.toml": b"[tool.mypy]\nstrict_equality = true\n"}
+    checker = find_checker(DeclaredChecker("mypy", "1.2"), settings, None, ["shop.py"])
     assert checker is not None
-    assert checker.label.endswith("with the project's settings (the project uses zuban 0.2)")
+    assert checker.label.endswith("with the project's settings (the project uses mypy 1.2)")
     (tmp_path / "shop.py").write_text("def half(n: int) -> int:\n    return n / 2\n")
     (error,) = checker.check(tmp_path, 60)
     assert error[:3] == ("shop.py", "return-value", 2)

@@ -12,9 +12,13 @@ from remora.code.edit.text_lines import decode
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
-from remora.operations.types.checker.declared_checker import SETTINGS_FILES, declared_checker
 from remora.operations.types.checker.judge import Terms, independent_groups
-from remora.operations.types.checker.project_checker import ProjectChecker, find_checker
+from remora.operations.types.checker.project_checker import (
+    SETTINGS_FILES,
+    ProjectChecker,
+    declared_checker,
+    find_checker,
+)
 from remora.operations.types.checker.project_runs import (
     copy_data_files,
     find_import_check,

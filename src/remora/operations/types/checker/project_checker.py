@@ -1,18 +1,17 @@
-"""Runs of the type checker that a project uses, or of mypy in its place."""
+"""The type checker that a project names, and its runs, or those of mypy in its place."""
 
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.types.checker.declared_checker import DeclaredChecker
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
@@ -20,7 +19,85 @@ from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.mypy_settings import mypy_settings, tool_settings
+from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import RootedFiles
+
+Name = Literal["mypy", "pyright", "ty"]
+SETTINGS_FILES = ("pyproject.toml", "mypy.ini", ".mypy.ini", "setup.cfg", "pyrightconfig.json")
+_ALSO_NAMED_IN = (
+    "tox.ini",
+    ".pre-commit-config.yaml",
+    "noxfile.py",
+    "Makefile",
+    "justfile",
+    "requirements*.txt",
+    "*requirements.txt",
+    "requirements/*.txt",
+    ".github/workflows/*.yml",
+    ".github/workflows/*.yaml",
+    ".gitlab-ci.yml",
+)
+_NAMES: tuple[Name, ...] = ("mypy", "pyright", "ty")
+_COMMENT = re.compile(r"(?m)^\s*[#;].*$|\s#\s.*$")
+_COMMANDS = {
+    "mypy": r"(?:mirrors-|pytest-)?mypy",
+    "pyright": r"(?:based)?pyright",
+    "ty": r"ty(?= +check)",
+}
+_PIN = r"(?:[<>=~!]=?|@)\s*v?(\d[\w.]*)"
+_REVISION = r"/mirrors-mypy['\"]?\s+rev:\s*['\"]?v?(\d[\w.]*)"
+_FLAG = re.compile(
+    r"(?<=\s)--(?:strict|check-untyped-defs|ignore-missing-imports|disallow-[\w-]+|warn-[\w-]+)\b"
+)
+
+
+class DeclaredChecker(NamedTuple):
+    """The name of a type checker, its required version, and its options on command lines."""
+
+    name: Name
+    pin: str = ""
+    options: tuple[str, ...] = ()
+
+
+def declared_checker(place: ToolTree) -> DeclaredChecker | None:
+    """Return the type checker that a project uses, or None if it names none.
+
+    The result is never ty if another one is named, because ty judges in any case.
+    """
+    texts = {path: _COMMENT.sub("", text) for path, text in _texts(place)}
+    configured = _configured(texts)
+    for name in _NAMES:
+        word = re.compile(rf"(?<![\w.-]){_COMMANDS[name]}(?![\w.])")
+        named = [text for text in texts.values() if word.search(text)]
+        if name in configured or named:
+            joined = "\n".join(named)
+            pin = re.search(rf"(?<![\w-])(?:based)?{name}\s*{_PIN}", joined)
+            pin = pin or (re.search(_REVISION, joined) if name == "mypy" else None)
+            lines = [line for line in joined.splitlines() if name == "mypy" and word.search(line)]
+            options = dict.fromkeys(each for line in lines for each in _FLAG.findall(f" {line}"))
+            return DeclaredChecker(name, pin.group(1) if pin else "", tuple(options))
+    return None
+
+
+def _texts(place: ToolTree) -> Iterator[tuple[str, str]]:
+    for pattern in (*SETTINGS_FILES, *_ALSO_NAMED_IN):
+        for path in place.files.glob(pattern):
+            try:
+                yield path, place.read(path).decode("utf-8", "replace")
+            except HostError:
+                continue
+
+
+def _configured(texts: Mapping[str, str]) -> set[str]:
+    """Return the checkers that have settings."""
+    files = {path: text.encode() for path, text in texts.items()}
+    found = set(tool_settings(files)) & set(_NAMES)
+    if "pyrightconfig.json" in files or "basedpyright" in tool_settings(files):
+        found.add("pyright")
+    if mypy_settings(files) is not None:
+        found.add("mypy")
+    return found
+
 
 _INI_FILES = ("mypy.ini", ".mypy.ini", "setup.cfg")
 _PLUGINS = re.compile(r"(?m)^\s*plugins\s*=\s*(?:\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)$")
@@ -91,8 +168,8 @@ def find_checker(
 
     A project that names none is checked by mypy without options, as its users may do. The project's
     checker must be installed in its interpreter, and is only run if the project's code
-    may be run, because its plug-ins are such code. Otherwise, Remora's mypy takes the place of mypy
-    and zuban. `targets` are the folders and files to check if the configuration does not name any.
+    may be run, because its plug-ins are such code. Otherwise, Remora's mypy takes the place of mypy.
+    `targets` are the folders and files to check if the configuration does not name any.
     """
     python = python if python is not None and may_run_code(python) else None
     targets = [f"./{each}" for each in targets]  # mypy reads options from `-x.py` and `@x.py`
@@ -104,14 +181,9 @@ def find_checker(
         return _pyright(python) if python is not None else None
     named = any(key in (mypy_settings(settings) or {}) for key in ("files", "packages", "modules"))
     rest = (*_MYPY_OPTIONS, *declared.options, *([] if named else targets))
-    if python is not None:
-        beside = str(python.python.parent)
-        zuban = shutil.which("zuban", path=beside) if declared.name == "zuban" else None
-        if zuban is not None:
-            return ProjectChecker((zuban, "check"), _label(python, "zuban"), True, python)
-        if declared.name == "mypy" and _version(python.python, "mypy"):
-            words = (str(python.python), "-I", "-m", "mypy")  # Python 3.10 does not know -P
-            return ProjectChecker((*words, *rest), _label(python, "mypy"), True, python)
+    if python is not None and _version(python.python, "mypy"):
+        words = (str(python.python), "-I", "-m", "mypy")  # Python 3.10 does not know -P
+        return ProjectChecker((*words, *rest), _label(python, "mypy"), True, python)
     return _own_mypy(declared, settings, python, rest)
 
 
@@ -124,16 +196,15 @@ def _own_mypy(
     """Return Remora's mypy with the project's settings, without plug-ins, or None."""
     if find_spec("mypy") is None:
         return None
-    config = _config_of_zuban(settings) if declared.name == "zuban" else _config_of_mypy(settings)
+    config = _config_of_mypy(settings)
     packages = ("--no-site-packages",)
     if python is not None:
         packages = (f"--python-executable={python.python}",)
     words = (sys.executable, "-P", "-m", "mypy", f"--config-file={config[0]}", *packages)
-    uses = f"{declared.name} {declared.pin}".strip()
     label = f"mypy {metadata.version('mypy')}"
     label += " with the project's settings" if settings else ""
-    if uses != "mypy":
-        label += f" (the project uses {uses})"
+    if declared.pin:
+        label += f" (the project uses mypy {declared.pin})"
     return ProjectChecker((*words, *rest), label, True, python, config)
 
 
@@ -146,17 +217,6 @@ def _config_of_mypy(settings: Mapping[str, bytes]) -> tuple[str, str]:
         text = next((each for each in every if "[mypy]" in each), "[mypy]\n")
         name = "remora-mypy.ini"
     return name, _PLUGINS.sub("", text)
-
-
-def _config_of_zuban(settings: Mapping[str, bytes]) -> tuple[str, str]:
-    tool = tool_settings(settings).get("zuban")
-    lines = ["[mypy]"]
-    for key, value in tool.items() if isinstance(tool, dict) else ():
-        if isinstance(value, bool | str):
-            lines.append(f"{key} = {value}")
-        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
-            lines.append(f"{key} = {', '.join(value)}")
-    return "remora-mypy.ini", "\n".join([*lines, ""])
 
 
 def _pyright(python: ProjectPython) -> ProjectChecker | None:
