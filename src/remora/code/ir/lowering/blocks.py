@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import (
     assign_target,
@@ -11,17 +12,7 @@ from remora.code.ir.lowering.expressions import (
     record_implicit_call,
 )
 from remora.code.ir.lowering.literals import record_iteration
-from remora.code.ir.model import (
-    ELEMENT,
-    ENTERED,
-    IN_TRY,
-    INSTANCE,
-    LEAVES_FUNCTION,
-    LOOP,
-    NARROWED,
-    VALUE,
-    Block,
-)
+from remora.code.ir.model import Block
 
 _LEAVES = frozenset((ast.Return, ast.Raise))
 _MAY_NARROW = frozenset((ast.Call, ast.BoolOp))
@@ -69,7 +60,7 @@ def record_narrowing(builder: IRBuilder, test: Any, block: int) -> None:
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
             outside, builder.block = builder.block, block
             builder.start_statement(block)
-            builder.bind(name, NARROWED, (INSTANCE, lower_expression(builder, kind)))
+            builder.bind(name, ir.NARROWED, (ir.INSTANCE, lower_expression(builder, kind)))
             builder.block = outside
 
 
@@ -85,7 +76,7 @@ def lower_async_for(builder: IRBuilder, node: ast.AsyncFor) -> None:
 
 def lower_while(builder: IRBuilder, node: ast.While) -> None:
     builder.counted_scope.branches += 1 + bool(node.orelse)
-    block = _open_block(builder, node.body, builder.new_group(), 0, LOOP)
+    block = _open_block(builder, node.body, builder.new_group(), 0, ir.LOOP)
     outside, builder.block = builder.block, block
     builder.start_statement(block)
     lower_expression(builder, node.test)
@@ -111,16 +102,16 @@ def lower_try_star(builder: IRBuilder, node: Any) -> None:
     """Lower `try` with `except*`, whose handlers do not count as branches."""
     group = builder.new_group()
     arms = 1 + len(node.handlers)
-    block = _open_block(builder, node.orelse or node.body, group, arms, IN_TRY)
+    block = _open_block(builder, node.orelse or node.body, group, arms, ir.IN_TRY)
     lower_body(builder, node.body, block)
     lower_body(builder, node.orelse, block)
     for handler in node.handlers:
-        block = _open_block(builder, handler.body, group, arms, IN_TRY)
+        block = _open_block(builder, handler.body, group, arms, ir.IN_TRY)
         kind = None if handler.type is None else lower_expression(builder, handler.type)
         if handler.name is not None:
             outside, builder.block = builder.block, block
             builder.start_statement(block)
-            builder.bind(handler.name, VALUE, None if kind is None else (INSTANCE, kind))
+            builder.bind(handler.name, ir.VALUE, None if kind is None else (ir.INSTANCE, kind))
             builder.block = outside
         lower_body(builder, handler.body, block)
     lower_body(builder, node.finalbody, builder.block)
@@ -146,17 +137,17 @@ def _open_block(
     builder: IRBuilder, statements: Sequence[ast.stmt], group: int, arms: int, flags: int = 0
 ) -> int:
     if statements and statements[-1].__class__ in _LEAVES:
-        flags |= LEAVES_FUNCTION
+        flags |= ir.LEAVES_FUNCTION
     builder.blocks.append(Block(builder.block, group, arms, flags))
     return len(builder.blocks) - 1
 
 
 def _lower_loop_body(builder: IRBuilder, node: ast.For | ast.AsyncFor, source: Any) -> None:
     builder.counted_scope.branches += 1 + bool(node.orelse)
-    block = _open_block(builder, node.body, builder.new_group(), 0, LOOP)
+    block = _open_block(builder, node.body, builder.new_group(), 0, ir.LOOP)
     outside, builder.block = builder.block, block
     builder.start_statement(block)
-    assign_target(builder, node.target, None if source is None else (ELEMENT, source))
+    assign_target(builder, node.target, None if source is None else (ir.ELEMENT, source))
     builder.block = outside
     lower_body(builder, node.body, block)
     _lower_loop_else(builder, node.orelse)
@@ -176,7 +167,7 @@ def _lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith, enter: str, 
         if item.optional_vars is not None:
             is_async = node.__class__ is ast.AsyncWith
             assign_target(
-                builder, item.optional_vars, None if term is None else (ENTERED, term, is_async)
+                builder, item.optional_vars, None if term is None else (ir.ENTERED, term, is_async)
             )
     lower_body(builder, node.body, builder.block)
 
@@ -187,13 +178,13 @@ def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, 
             whole_term = term if getattr(pattern, "name", None) == name and kind is None else None
             builder.bind(
                 name,
-                VALUE,
-                whole_term if kind is None else (INSTANCE, lower_expression(builder, kind)),
+                ir.VALUE,
+                whole_term if kind is None else (ir.INSTANCE, lower_expression(builder, kind)),
             )
         elif kind is not None:
-            instance = (INSTANCE, lower_expression(builder, kind))
+            instance = (ir.INSTANCE, lower_expression(builder, kind))
             if isinstance(subject, ast.Name):
-                builder.bind(subject.id, NARROWED, instance)
+                builder.bind(subject.id, ir.NARROWED, instance)
 
 
 def _captures(pattern: ast.pattern) -> Iterator[tuple[str | None, ast.expr | None]]:

@@ -4,25 +4,17 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder
-from remora.code.ir.model import (
-    ATTRIBUTE,
-    CONSTANT,
-    ITEM,
-    TEXT,
-    VALUE,
-    AttributeWrite,
-    Call,
-    ContainerWrite,
-)
+from remora.code.ir.model import AttributeWrite, Call, ContainerWrite
 from remora.text import is_utf8
 
 DEEPEST = 120  # maximum nesting of expressions, because the stack is limited
 LONGEST_NAME = 60
 _NAME, _CONSTANT = ast.Name, ast.Constant
-_CONSTANT_TAGS = frozenset((CONSTANT, TEXT))
+_CONSTANT_TAGS = frozenset((ir.CONSTANT, ir.TEXT))
 CONSTANT_TERMS: dict[type[object], Any] = {
-    kind: (CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
+    kind: (ir.CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
 
 
@@ -63,7 +55,7 @@ def constant_term(value: Any) -> Any:
     """Return the term of a constant, or None for the constants None and `...`."""
     kind = value.__class__
     if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
-        return (TEXT, value)
+        return (ir.TEXT, value)
     return CONSTANT_TERMS.get(kind)
 
 
@@ -76,7 +68,9 @@ def record_implicit_call(
     builder.names.add(name)
     calls = builder.calls
     calls.append(
-        Call(builder.scope_index, builder.statement, line, (ATTRIBUTE, base, name), args, (), True)
+        Call(
+            builder.scope_index, builder.statement, line, (ir.ATTRIBUTE, base, name), args, (), True
+        )
     )
     return len(calls) - 1
 
@@ -95,7 +89,7 @@ def are_unknown_or_constant(terms: Iterable[Any]) -> bool:
 
 def is_text(term: Any) -> bool:
     """Return True if the term is a string constant that may be a name."""
-    return term.__class__ is tuple and term[0] == TEXT
+    return term.__class__ is tuple and term[0] == ir.TEXT
 
 
 _NAME, _CONSTANT = ast.Name, ast.Constant
@@ -104,7 +98,7 @@ _KEY_LIMIT = 2**31
 
 def assign_target(builder: IRBuilder, target: Any, term: Any) -> None:
     if (kind := target.__class__) is _NAME:
-        builder.bind(target.id, VALUE, term)
+        builder.bind(target.id, ir.VALUE, term)
     elif kind is ast.Attribute:
         write_attribute(builder, target.value, target.attr, term)
     elif kind is ast.Subscript:
@@ -146,7 +140,7 @@ def lower_named_expression(builder: IRBuilder, node: ast.NamedExpr) -> Any:
     term = lower_expression(builder, node.value)
     inside = builder.scope
     builder.enter(inside.enclosing_function)
-    builder.bind(node.target.id, VALUE, term)
+    builder.bind(node.target.id, ir.VALUE, term)
     builder.enter(inside)
     return term
 
@@ -156,7 +150,7 @@ def _unpack(builder: IRBuilder, targets: Sequence[ast.expr], term: Any) -> None:
     for index, target in enumerate(targets):
         if target.__class__ is ast.Starred:
             known = False
-        assign_target(builder, target, (ITEM, term, index) if known else None)
+        assign_target(builder, target, (ir.ITEM, term, index) if known else None)
 
 
 def _write_item(builder: IRBuilder, target: ast.Subscript, term: Any) -> None:

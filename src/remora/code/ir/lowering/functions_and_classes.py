@@ -3,20 +3,12 @@
 import ast
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder, OpenScope
 from remora.code.ir.lowering.calls import record_decorator_call
 from remora.code.ir.lowering.expressions import lower_expression, lower_expressions
 from remora.code.ir.lowering.parameters import lower_annotation, lower_parameters
 from remora.code.ir.lowering.statements import unqualified_name
-from remora.code.ir.model import (
-    ASYNC,
-    CLASS_SCOPE,
-    DEFINITION,
-    ELEMENT,
-    FUNCTION_SCOPE,
-    LAMBDA_SCOPE,
-    SCOPE,
-)
 from remora.code.syntax.definitions import DefinitionNode
 
 _ACCESSORS = frozenset(
@@ -29,9 +21,9 @@ _ACCESSORS = frozenset(
 
 def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     branches = builder.counted_scope.branches
-    scope = _open(builder, node, FUNCTION_SCOPE)
+    scope = _open(builder, node, ir.FUNCTION_SCOPE)
     if node.__class__ is ast.AsyncFunctionDef:
-        scope.flags = ASYNC
+        scope.flags = ir.ASYNC
     scope.params = lower_parameters(builder, node.args)
     if node.returns is not None:
         scope.annotation = lower_annotation(builder, node.returns)
@@ -41,7 +33,7 @@ def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunction
 
 def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
     branches = builder.counted_scope.branches
-    scope = _open(builder, node, CLASS_SCOPE)
+    scope = _open(builder, node, ir.CLASS_SCOPE)
     if node.bases:
         scope.bases = lower_expressions(builder, node.bases)
         builder.names.update([f"class ({unqualified_name(base)}" for base in node.bases])
@@ -53,12 +45,12 @@ def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
 
 def lower_lambda(builder: IRBuilder, node: ast.Lambda) -> Any:
     outside = builder.scope
-    inside = builder.open_scope(LAMBDA_SCOPE, "", node.lineno)
+    inside = builder.open_scope(ir.LAMBDA_SCOPE, "", node.lineno)
     inside.params = lower_parameters(builder, node.args)
     builder.enter(inside)
     inside.results.append((builder.statement, lower_expression(builder, node.body)))
     builder.enter(outside)
-    return (SCOPE, inside.index)
+    return (ir.SCOPE, inside.index)
 
 
 def lower_yield(builder: IRBuilder, node: ast.Yield) -> None:
@@ -68,7 +60,7 @@ def lower_yield(builder: IRBuilder, node: ast.Yield) -> None:
 
 def lower_yield_from(builder: IRBuilder, node: ast.YieldFrom) -> None:
     term = lower_expression(builder, node.value)
-    element = None if term is None else (ELEMENT, term)
+    element = None if term is None else (ir.ELEMENT, term)
     builder.scope.enclosing_function.yields.append((builder.statement, element))
 
 
@@ -77,20 +69,20 @@ def _open(builder: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
     scope = builder.open_scope(kind, name, node.lineno)
     builder.names.add(f"def {name}")
     builder.definitions.append((node, scope))
-    bodies = builder.class_bodies if kind == CLASS_SCOPE else builder.function_bodies
+    bodies = builder.class_bodies if kind == ir.CLASS_SCOPE else builder.function_bodies
     bodies.append((scope, node.body, builder.block))
     return scope
 
 
 def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
     if not node.decorator_list:
-        builder.bind(node.name, DEFINITION, scope.index)
+        builder.bind(node.name, ir.DEFINITION, scope.index)
         return
     decorators = [(each.lineno, lower_expression(builder, each)) for each in node.decorator_list]
-    term: Any = (SCOPE, scope.index)
+    term: Any = (ir.SCOPE, scope.index)
     if any(unqualified_name(each) in _ACCESSORS for each in node.decorator_list):
         builder.names.add(f"property {node.name}")
     for line, decorator in reversed(decorators):
         term = record_decorator_call(builder, decorator, line, term)
     scope.decorators = range(len(builder.calls) - len(decorators), len(builder.calls))
-    builder.bind(node.name, DEFINITION, scope.index, term)
+    builder.bind(node.name, ir.DEFINITION, scope.index, term)

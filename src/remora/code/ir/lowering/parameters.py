@@ -5,19 +5,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import lower_expression
-from remora.code.ir.model import (
-    ATTRIBUTE,
-    EITHER,
-    GENERIC,
-    KEYWORD,
-    KWARGS,
-    ORDINARY,
-    POSITIONAL,
-    VARARGS,
-    Parameter,
-)
+from remora.code.ir.model import Parameter
 from remora.python_text import parse
 
 _DEEPEST = 12
@@ -38,7 +29,7 @@ def _annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
 
 def _attribute(node: ast.Attribute, names: set[str], depth: int) -> Any:
     names.add(node.attr)
-    return (ATTRIBUTE, _annotation_term(node.value, names, depth), node.attr)
+    return (ir.ATTRIBUTE, _annotation_term(node.value, names, depth), node.attr)
 
 
 def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
@@ -48,9 +39,9 @@ def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
 def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
     base, inner = _annotation_term(node.value, names, depth), node.slice
     if inner.__class__ is not ast.Tuple:
-        return (GENERIC, base, _annotation_term(inner, names, depth))
+        return (ir.GENERIC, base, _annotation_term(inner, names, depth))
     return (
-        GENERIC,
+        ir.GENERIC,
         base,
         *[_annotation_term(part, names, depth) for part in inner.elts[:_MAX_PARTS]],
     )
@@ -62,8 +53,8 @@ def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:
     left = _annotation_term(node.left, names, depth)
     right = _annotation_term(node.right, names, depth)
     if left is None or right is None:
-        return (EITHER,) if left is right else (EITHER, right if left is None else left)
-    return (EITHER, left, right)
+        return (ir.EITHER,) if left is right else (ir.EITHER, right if left is None else left)
+    return (ir.EITHER, left, right)
 
 
 def _quoted_annotation(text: str, names: set[str], depth: int) -> Any:
@@ -97,18 +88,18 @@ def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]
     # defaults belong to the last parameters
     at = len(defaults) - len(positional_only) - len(ordinary)
     for arg in positional_only:
-        params.append(_parameter(builder, arg, POSITIONAL, defaults[at] if at >= 0 else None))
+        params.append(_parameter(builder, arg, ir.POSITIONAL, defaults[at] if at >= 0 else None))
         at += 1
     for arg in ordinary:
-        params.append(_parameter(builder, arg, ORDINARY, defaults[at] if at >= 0 else None))
+        params.append(_parameter(builder, arg, ir.ORDINARY, defaults[at] if at >= 0 else None))
         at += 1
     if args.vararg is not None:
-        params.append(_parameter(builder, args.vararg, VARARGS, None))
+        params.append(_parameter(builder, args.vararg, ir.VARARGS, None))
     if args.kwonlyargs:
         for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-            params.append(_parameter(builder, arg, KEYWORD, default))
+            params.append(_parameter(builder, arg, ir.KEYWORD, default))
     if args.kwarg is not None:
-        params.append(_parameter(builder, args.kwarg, KWARGS, None))
+        params.append(_parameter(builder, args.kwarg, ir.KWARGS, None))
     return params
 
 

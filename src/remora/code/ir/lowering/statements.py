@@ -3,6 +3,7 @@
 import ast
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.blocks import record_narrowing
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.calls import lower_call
@@ -13,17 +14,7 @@ from remora.code.ir.lowering.expressions import (
     write_attribute,
 )
 from remora.code.ir.lowering.parameters import lower_annotation
-from remora.code.ir.model import (
-    ANNOTATED,
-    DELETED,
-    ELEMENT,
-    IMPORT,
-    IMPORT_FROM,
-    MODULE_SCOPE,
-    VALUE,
-    ContainerWrite,
-    Export,
-)
+from remora.code.ir.model import ContainerWrite, Export
 from remora.text import is_utf8
 
 _Module = tuple[int, str]
@@ -53,7 +44,7 @@ def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
             assign_target(builder, target, term)
             continue
         name = target.id
-        builder.bind(name, VALUE, term)
+        builder.bind(name, ir.VALUE, term)
         if "property" in builder.names:
             _note_property(builder, name, value)
         if _is_dunder_all(builder, target):
@@ -68,7 +59,9 @@ def lower_augmented_assignment(builder: IRBuilder, node: ast.AugAssign) -> None:
     if isinstance(node.op, ast.Add) and term is not None:
         if (base := lower_expression(builder, target)) is not None:
             builder.fills.append(
-                ContainerWrite(builder.scope_index, builder.statement, base, None, (ELEMENT, term))
+                ContainerWrite(
+                    builder.scope_index, builder.statement, base, None, (ir.ELEMENT, term)
+                )
             )
     elif not isinstance(target, ast.Name):
         lower_expression(builder, target)
@@ -79,7 +72,7 @@ def lower_annotated_assignment(builder: IRBuilder, node: ast.AnnAssign) -> None:
     value = None if node.value is None else lower_expression(builder, node.value)
     target = node.target
     if isinstance(target, ast.Name):
-        builder.bind(target.id, ANNOTATED, annotation, value)
+        builder.bind(target.id, ir.ANNOTATED, annotation, value)
         if node.value is not None and _is_dunder_all(builder, target):
             _assign_exports(builder, node.value)
     elif isinstance(target, ast.Attribute):
@@ -96,10 +89,10 @@ def lower_import(builder: IRBuilder, node: ast.Import) -> None:
     for alias in node.names:
         builder.names.update(alias.name.split("."))
         if alias.asname is not None:
-            builder.bind(alias.asname, IMPORT, alias.name)
+            builder.bind(alias.asname, ir.IMPORT, alias.name)
         else:
             package = alias.name.partition(".")[0]
-            builder.bind(package, IMPORT, package, alias.name)
+            builder.bind(package, ir.IMPORT, package, alias.name)
 
 
 def lower_import_from(builder: IRBuilder, node: ast.ImportFrom) -> None:
@@ -112,7 +105,7 @@ def lower_import_from(builder: IRBuilder, node: ast.ImportFrom) -> None:
             builder.stars.append((node.level, module))
             continue
         builder.names.add(name)
-        builder.bind(alias.asname or name, IMPORT_FROM, source, name)
+        builder.bind(alias.asname or name, ir.IMPORT_FROM, source, name)
 
 
 def lower_global(builder: IRBuilder, node: ast.Global) -> None:
@@ -128,7 +121,7 @@ def lower_nonlocal(builder: IRBuilder, node: ast.Nonlocal) -> None:
 def lower_delete(builder: IRBuilder, node: ast.Delete) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
-            builder.bind(target.id, DELETED, None)
+            builder.bind(target.id, ir.DELETED, None)
         elif isinstance(target, ast.Subscript):
             record_implicit_call(
                 builder, lower_expression(builder, target.value), "__delitem__", target.lineno
@@ -172,7 +165,7 @@ def _note_property(builder: IRBuilder, name: str, value: ast.expr) -> None:
 def _is_dunder_all(builder: IRBuilder, target: ast.expr) -> bool:
     """Return True if `target` is the module's `__all__`."""
     named = isinstance(target, ast.Name) and target.id == _ALL
-    return named and builder.scope.kind == MODULE_SCOPE
+    return named and builder.scope.kind == ir.MODULE_SCOPE
 
 
 def _assign_exports(builder: IRBuilder, value: ast.expr) -> None:
@@ -269,9 +262,9 @@ def _imported_module(builder: IRBuilder, name: str, *, of: str = "") -> _Module 
     if not binds:  # submodules are attributes of their package
         return (1, name) if not of and builder.path.rpartition("/")[2] == "__init__.py" else None
     bind = binds[-1]
-    if bind.kind == IMPORT and not of:
+    if bind.kind == ir.IMPORT and not of:
         return 0, bind.term
-    if bind.kind != IMPORT_FROM or (of and bind.extra != of):
+    if bind.kind != ir.IMPORT_FROM or (of and bind.extra != of):
         return None
     level, module = bind.term
     return level, ".".join(part for part in (module, "" if of else bind.extra) if part)
