@@ -15,9 +15,7 @@ NodeType = Literal["function", "class", "module"]
 
 
 class NodeFacts(msgspec.Struct, frozen=True, gc=False):
-    """Facts about one node, derived from its file. The fields are described in
-    `hub.node.NodeState`.
-    """
+    """Facts about one node, from its file. `hub.node.NodeState` describes the fields."""
 
     key: NodeKey
     qualname: str

@@ -79,9 +79,7 @@ class Context(Solver):
         return self._files.file(path)
 
     def scope_file(self, path: str, scope: int) -> IndexedFile | None:
-        """Return the indexed file. The calling rule must read only one scope and its enclosing
-        scopes.
-        """
+        """Return the indexed file. The calling rule must read only a scope and those around it."""
         file = self._files.file(path)
         in_interface = file is not None and file.is_module_level(scope)
         self._depend(path, in_interface=in_interface)

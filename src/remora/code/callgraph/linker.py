@@ -184,9 +184,7 @@ class Linker:
         return _edges(found)
 
     def _is_caller_site(self, target: str, site: Site) -> bool:
-        """Return True if `callers` would consider the site when searching for callers of
-        `target`.
-        """
+        """Return True if `callers` would consider the site for callers of `target`."""
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True

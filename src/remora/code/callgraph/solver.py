@@ -114,9 +114,7 @@ class Solver:
         return known[0]
 
     def _intern(self, inputs: int) -> int:
-        """Return a shared object for equal sets, because thousands of answers have the same
-        inputs.
-        """
+        """Return one object for equal sets, because thousands of answers have the same inputs."""
         return self._interned.setdefault(inputs, inputs)
 
     def check_time(self) -> None:

@@ -17,9 +17,7 @@ from remora.ids import MODULE, node_key, split_node_key
 
 
 class KnownLinks(Protocol):
-    """Stored links of the program being searched. The methods return None if the links are not
-    stored.
-    """
+    """Stored links of the searched program. The methods return None for what is not stored."""
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
         """Return the stored result of `Linker.callers`."""
@@ -201,9 +199,7 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Queue the nodes decorated by `maker`, and return the classes whose bodies call
-        `maker`.
-        """
+        """Queue the nodes that `maker` decorates, and return the classes whose bodies call it."""
         found = []
         for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):

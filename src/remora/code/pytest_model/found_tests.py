@@ -31,9 +31,7 @@ class FoundTests:
             self._add_place(rank, depth, path, f"{runs}.{name}")
 
     def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
-        """Add all tests in the class, file or folder to which a setup function or fixture
-        applies.
-        """
+        """Add all tests in the class, file or folder that a setup function or fixture serves."""
         owner, _, name = qualname.rpartition(".")
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):

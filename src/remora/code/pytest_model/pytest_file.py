@@ -51,9 +51,7 @@ def pytest_id(path: str, qualname: str) -> str:
 
 
 class PytestFile:
-    """The tests and fixtures in one file. The path and qualnames have the same format as in node
-    keys.
-    """
+    """The tests and fixtures in one file. Paths and qualnames are those of node keys."""
 
     def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path

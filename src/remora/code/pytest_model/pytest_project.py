@@ -135,9 +135,7 @@ class PytestProject:
             pending += bases
 
     def _bases(self, path: str, qualname: str) -> list[tuple[str, str]]:
-        """Return (path, class) for each project class that has the same name as a base of the
-        class.
-        """
+        """Return (path, class) for each project class with the name of a base of the class."""
         pytest_file = self.file(path)
         scope = pytest_file.classes.get(qualname) if pytest_file is not None else None
         if pytest_file is None or scope is None:
@@ -152,9 +150,7 @@ class PytestProject:
         return found
 
     def _is_unittest_case(self, path: str, qualname: str, depth: int = 0) -> bool:
-        """Return True if a class seems to derive from `unittest.TestCase`, judging by the names of
-        its bases.
-        """
+        """Return True if a class derives from `TestCase`, judging by the names of its bases."""
         pytest_file = self.file(path)
         if pytest_file is None or depth > _MAX_BASE_DEPTH:
             return False

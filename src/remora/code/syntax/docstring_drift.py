@@ -173,9 +173,7 @@ def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stm
 def _exception_drift(
     found: DocumentedItems, code: Sequence[ast.stmt]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return documented exceptions that are never raised, and raised exceptions that are
-    undocumented.
-    """
+    """Return documented exceptions that are never raised, and raised ones not documented."""
     if found.raises is None:
         return frozenset(), frozenset()
     raised = raised_exceptions(code)

@@ -54,9 +54,7 @@ def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
 
 
 def may_propagate(body: Sequence[ast.stmt]) -> bool:
-    """Return True if the body contains a call, `await`, `with` or similar operation that
-    may raise.
-    """
+    """Return True if the body has a call, `await`, `with` or the like that may raise."""
     raised: set[int] = set()  # calls that only construct the exception of a `raise`
     for node in own_nodes(body):
         if isinstance(node, ast.Raise):

@@ -75,9 +75,7 @@ class _Recovery:
             yield _Piece(start, end)
 
     def _parse_rows(self, first: int, end: int, tail: str = "") -> list[ast.stmt] | str:
-        """Return the statements in a range of rows, at their original positions, or the syntax
-        error.
-        """
+        """Return the statements of some rows at their original positions, or the syntax error."""
         lines = self.rows.lines[first:end]
         nested = lines[0][:1].isspace()
         tree = parse_text("\n".join((*(("if 1:",) if nested else ()), *lines, tail)))
@@ -117,9 +115,7 @@ class _Recovery:
         return False
 
     def _definition_row(self, piece: _Piece) -> int | None:
-        """Return the row of the `def` or `class` keyword, or None if the piece is not a
-        definition.
-        """
+        """Return the row of the `def` or `class` keyword, or None for other pieces."""
         rows, first = self.rows, piece.first
         if rows.header(first):
             return first

@@ -17,9 +17,7 @@ _UNANNOTATED = ("self", "cls")
 
 
 def signature(node: DefinitionNode) -> str:
-    """Return a one-line signature such as `def foo(x: int) -> str` or `class A(B)`, without a
-    colon.
-    """
+    """Return a one-line signature such as `def foo(x: int) -> str`, without a colon."""
     try:
         return printable(
             _header(node) if getattr(node, "type_params", None) else unparse_header(node)

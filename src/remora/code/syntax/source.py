@@ -58,9 +58,7 @@ class Source(msgspec.Struct, frozen=True):
         return self.utf8[self.starts[number - 1] : self.starts[number]]
 
     def offset(self, line: int, column: int) -> int:
-        """Return the offset in `utf8` of a position in the tree. Lines count from 1, and columns
-        from 0.
-        """
+        """Return the offset in `utf8` of a position in the tree: line from 1, column from 0."""
         return self.starts[line - 1] + column
 
 

@@ -173,9 +173,7 @@ class AliasSearch:
         return self._steps_left >= 0
 
     def _called_instances(self, file: IndexedFile, name: Name) -> Iterator[Name]:
-        """If the name is `__call__`, yield the names of instances of all classes that define
-        `__call__`.
-        """
+        """For the name `__call__`, yield the names of instances of all classes that define it."""
         if not name.name.startswith("__call__"):
             return
         tail = name.name.removeprefix("__call__")
@@ -201,9 +199,7 @@ class AliasSearch:
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
     ) -> Iterator[tuple[str, str, Any]]:
-        """Yield (path, parameter, term) for each parameter that receives the value of `name` from
-        call `number`.
-        """
+        """Yield (path, parameter, term) for each parameter to which a call passes `name`."""
         call = file.lowered.calls[number]
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]

@@ -37,9 +37,7 @@ class TargetFilter:
         self._accepted = accepted
 
     def accepts(self, path: str, flow: NameFlow, depth: int) -> bool:
-        """Return True if the flow's term, or the result of calling it up to `depth` times, may be
-        an accepted value.
-        """
+        """Return True if a flow's term, or what calling it `depth` times gives, may be accepted."""
         if flow.term is None:
             return True
         question = ("term", CALLER_LEVELS, path, flow.scope, flow.at, hashable_term(flow.term))

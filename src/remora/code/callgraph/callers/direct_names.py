@@ -39,9 +39,7 @@ def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
 
 
 def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
-    """Yield the names of a special method for each file that mentions its class or a
-    related class.
-    """
+    """Yield the names of a special method in files that mention its class or a related one."""
     method = file.scopes[scope].name
     parent = file.scopes[scope].parent
     mro = ctx.solve(("mro", file.path, parent))  # a call on a base may run an override

@@ -48,9 +48,7 @@ class IndexedFile:
 
     @cached_property
     def nodes(self) -> dict[str, int]:
-        """Maps the qualnames of the module, its classes and its functions to their scope
-        numbers.
-        """
+        """Maps the qualname of the module and of each class and function to its scope number."""
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
@@ -62,9 +60,7 @@ class IndexedFile:
         return frozenset(self.lowered.names)
 
     def is_module_level(self, number: int) -> bool:
-        """Return True for the module, its parent (-1), and any class that is not inside a
-        function.
-        """
+        """Return True for the module, its parent (-1), and each class outside functions."""
         return number < 0 or number in self._module_level_scopes
 
     @cached_property
@@ -76,9 +72,7 @@ class IndexedFile:
         return frozenset(found)
 
     def is_local(self, number: int) -> bool:
-        """Return True if a definition is inside a function and its name is therefore visible only
-        in this file.
-        """
+        """Return True if a definition is inside a function, so only this file sees its name."""
         parent = self.scopes[number].parent
         return parent >= 0 and self.scopes[parent].kind not in {ir.MODULE_SCOPE, ir.CLASS_SCOPE}
 
@@ -213,9 +207,7 @@ class IndexedFile:
         return None
 
     def class_of_self(self, scope: int, base: Any) -> int | None:
-        """Return the class of the enclosing method if `base` is the method's first parameter, or
-        None.
-        """
+        """Return the enclosing method's class if `base` is its first parameter, or None."""
         if not isinstance(base, str):
             return None
         if (method := self.enclosing_method(scope)) is None:

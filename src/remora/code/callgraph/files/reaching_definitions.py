@@ -76,9 +76,7 @@ class ReachingDefinitions:
         return True
 
     def _binds_in_all_arms(self, block: int, arms_seen: dict[int, set[int]]) -> bool:
-        """Return True if every arm of the branch that contains `block` binds the name or leaves the
-        function.
-        """
+        """Return True if every arm of a branch binds the name or leaves the function."""
         found = self._blocks[block]
         if not found.arms:
             return False

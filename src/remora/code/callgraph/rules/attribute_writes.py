@@ -45,18 +45,14 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
 
 
 def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite) -> bool:
-    """Return True if no earlier class in `order` overrides the assignment made by the last
-    class.
-    """
+    """Return True if no earlier class in `order` overrides the assignment of the last one."""
     method = order[-1][0].enclosing_method(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
     return all(delegates_to_base(ctx, file, n, name, store.name) for file, n in order[:-1])
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Return the values that other code assigns to attribute `name` of the class or its
-    instances.
-    """
+    """Return the values that other code assigns to an attribute of the class or its instances."""
     owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
     return _external_stores(ctx, level, owners, name)
 

@@ -183,9 +183,7 @@ def _variadic_arguments(
 
 
 def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Return the confirmed calls to a function. The result is empty if there are too many
-    candidates.
-    """
+    """Return the confirmed calls to a function, or nothing if there are too many candidates."""
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     kind = kinds.CLASS if file.scopes[scope].kind == ir.CLASS_SCOPE else kinds.FUNCTION

@@ -231,9 +231,7 @@ def self_member(ctx: Context, level: int, value: Value, name: str, method: str) 
 
 
 def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return the values of `parameter.name` for an annotated parameter, including subclass
-    overrides.
-    """
+    """Return the values of `parameter.name` for an annotated parameter, also of subclasses."""
     found = ctx.read(("member", level, value, name))
     return (
         found if value[0] != kinds.INSTANCE else join((found, overrides(ctx, level, value, name)))

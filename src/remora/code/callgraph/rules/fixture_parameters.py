@@ -10,9 +10,7 @@ from remora.code.ir.model import DEFINITION, GENERATOR, TEXT, has_tag
 
 
 def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name: str) -> Values:
-    """Return the values that pytest passes for a parameter, if the function is a test or
-    fixture.
-    """
+    """Return the values that pytest passes for a parameter of a test or fixture."""
     function = file.scopes[scope]
     if not function.name.startswith("test") and not _is_fixture(file, scope):
         return EMPTY

@@ -33,9 +33,7 @@ _NO, _MAYBE, _YES = range(3)
 def overload_result(
     ctx: Context, value: Value, site: tuple[str, int], offset: int
 ) -> Values | None:
-    """Return the declared results of the overloads that match a call, or None if there are no
-    results.
-    """
+    """Return the declared results of the overloads that match a call, or None."""
     file, call = ctx.definition_file(value[1], value[2]), ctx.call(*site)
     numbers = _overloads(file, value[2]) if file is not None else []
     if file is None or call is None or not numbers:

@@ -59,9 +59,7 @@ _position = attrgetter("lineno", "col_offset")
 
 
 def _name_definitions(builder: IRBuilder) -> list[Definition]:
-    """Assign qualnames to all definitions. Repeated names get `#2`, `#3` and so on, in source
-    order.
-    """
+    """Assign qualnames to all definitions. Repeated names get `#2`, `#3` and so on."""
     module = builder.scopes[0]
     module.key, prefix = node_key(builder.path), node_key(builder.path, "")
     # reserve the module's own key: a definition may also be called __module__
