@@ -104,9 +104,7 @@ class AliasSearch:
         return False
 
     def names(self, file: IndexedFile, scope: int) -> dict[Name, None]:
-        """Return the names of a node, with direct names first. At most `_MAX_STEPS` flows are
-        followed.
-        """
+        """Return the names of a node, direct ones first, after at most `_MAX_STEPS` flows."""
         place = (file.path, scope)
         return self._ctx.memoize(self._names, place, lambda: self._all_names(file, scope))
 
