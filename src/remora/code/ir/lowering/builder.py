@@ -29,27 +29,6 @@ from remora.ids import MODULE, NodeKey
 class OpenScope:
     """A scope under construction. `qualname` is set after all definitions have been found."""
 
-    __slots__ = (
-        "annotation",
-        "at",
-        "bases",
-        "binds",
-        "branches",
-        "decorators",
-        "flags",
-        "index",
-        "key",
-        "kind",
-        "line",
-        "name",
-        "outer",
-        "params",
-        "parent",
-        "qualname",
-        "results",
-        "yields",
-    )
-
     def __init__(
         self, kind: int, name: str, index: int, parent: "OpenScope | None", at: int, line: int
     ) -> None:
@@ -124,35 +103,6 @@ PendingBody = tuple[OpenScope, Sequence[ast.stmt], int]
 
 class IRBuilder:
     """Builds the IR of one file and keeps track of the current position in the file."""
-
-    __slots__ = (
-        "block",
-        "blocks",
-        "calls",
-        "class_bodies",
-        "containers",
-        "counted_scope",
-        "definitions",
-        "depth",
-        "exports",
-        "expression_handlers",
-        "fills",
-        "function_bodies",
-        "groups",
-        "imports",
-        "names",
-        "outer_statements",
-        "path",
-        "reads",
-        "scope",
-        "scope_index",
-        "scopes",
-        "stars",
-        "statement",
-        "statement_handlers",
-        "statements",
-        "stores",
-    )
 
     def __init__(
         self,

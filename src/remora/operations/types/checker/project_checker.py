@@ -248,39 +248,18 @@ def _mypy_errors(output: str) -> list[Diagnostic]:
     return found
 
 
-class _PyrightPosition(msgspec.Struct):
-    line: int
-
-
-class _PyrightRange(msgspec.Struct):
-    start: _PyrightPosition
-
-
-class _PyrightItem(msgspec.Struct):
-    file: str
-    severity: str
-    message: str
-    range: _PyrightRange
-    rule: str = ""
-
-
-class _PyrightOutput(msgspec.Struct):
-    generalDiagnostics: list[_PyrightItem]  # noqa: N815 - the name in its output
-
-
 def _pyright_errors(output: str, folder: Path) -> list[Diagnostic]:
     try:
-        items = msgspec.json.decode(output, type=_PyrightOutput).generalDiagnostics
-    except msgspec.DecodeError:
+        return [
+            Diagnostic(
+                item["file"].removeprefix(f"{folder}/"),
+                item.get("rule", ""),
+                item["range"]["start"]["line"] + 1,
+                1,
+                item["message"],
+            )
+            for item in msgspec.json.decode(output)["generalDiagnostics"]
+            if item["severity"] == "error"
+        ]
+    except (msgspec.DecodeError, KeyError, TypeError):
         raise HostError("pyright's output is not valid JSON") from None
-    return [
-        Diagnostic(
-            item.file.removeprefix(f"{folder}/"),
-            item.rule,
-            item.range.start.line + 1,
-            1,
-            item.message,
-        )
-        for item in items
-        if item.severity == "error"
-    ]

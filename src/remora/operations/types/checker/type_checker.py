@@ -57,26 +57,6 @@ class Report(NamedTuple):
     revealed: dict[tuple[str, int, int], str]
 
 
-class _Position(msgspec.Struct):
-    line: int
-    column: int
-
-
-class _Positions(msgspec.Struct):
-    begin: _Position
-
-
-class _Location(msgspec.Struct):
-    path: str
-    positions: _Positions
-
-
-class _Item(msgspec.Struct):
-    check_name: str
-    description: str
-    location: _Location
-
-
 class _FailedError(HostError):
     """Raised if ty crashes or does not finish."""
 
@@ -305,17 +285,17 @@ def _binary() -> str:
 
 
 def _report(output: bytes) -> Report:
+    report = Report([], {})
     try:
-        items = msgspec.json.decode(output or b"[]", type=list[_Item])
-    except msgspec.DecodeError:
+        for item in msgspec.json.decode(output or b"[]"):
+            rule, path = item["check_name"], item["location"]["path"]
+            begin = item["location"]["positions"]["begin"]
+            message = item["description"].partition(": ")[2]
+            place = path, begin["line"], begin["column"]
+            if rule == _REVEALED:
+                report.revealed[place] = message.partition("`")[2].rpartition("`")[0]
+            elif rule != _UNDEFINED:
+                report.diagnostics.append(Diagnostic(path, rule, *place[1:], message))
+    except (msgspec.DecodeError, KeyError, TypeError):
         raise HostError("ty's output is not valid JSON") from None
-    diagnostics, revealed = [], {}
-    for item in items:
-        begin, path = item.location.positions.begin, item.location.path
-        message = item.description.partition(": ")[2]
-        if item.check_name == _REVEALED:
-            shown = message.partition("`")[2].rpartition("`")[0]
-            revealed[path, begin.line, begin.column] = shown
-        elif item.check_name != _UNDEFINED:
-            diagnostics.append(Diagnostic(path, item.check_name, begin.line, begin.column, message))
-    return Report(diagnostics, revealed)
+    return report
