@@ -9,7 +9,7 @@ import pathlib
 import types
 from collections.abc import Iterable
 
-from remora.operations.types.source.project_index import Class, ProjectIndex
+from remora.operations.types.source.project_index import Class, ProjectIndex, is_builtin
 from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
@@ -112,10 +112,6 @@ def is_foreign(name: str, index: ProjectIndex) -> bool:
     """Return True for a class of which nothing is known, such as one of another package."""
     known = name in index.classes or name in collections.abc.__all__
     return not known and _standard_class(name) is None
-
-
-def is_builtin(name: str) -> bool:
-    return name == "None" or isinstance(getattr(builtins, name, None), type)
 
 
 def _is_standard(name: str) -> bool:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from remora.code.syntax.effects import own_nodes
 from remora.operations.types.source.project_index import (
     Function,
     Parameter,
@@ -29,7 +30,7 @@ class FunctionBody:
 
     @cached_property
     def _own(self) -> list[ast.AST]:
-        return list(_own_nodes(self._node))
+        return list(own_nodes(self._node.body))
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -168,17 +169,6 @@ def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[st
     found = found or index.class_words.get(words)
     if found:
         yield "class_name", found
-
-
-def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
-    waiting: list[ast.AST] = list(node.body)
-    while waiting:
-        current = waiting.pop()
-        yield current
-        if not isinstance(
-            current, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-        ):
-            waiting += ast.iter_child_nodes(current)
 
 
 def _tested(node: ast.AST) -> Iterator[ast.expr]:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from remora.operations.types.facts.acceptance import (
     accepts,
     accepts_all,
-    is_builtin,
     is_foreign,
 )
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.signature_choice import GENERIC
-from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.project_index import ProjectIndex, is_builtin
 from remora.operations.types.source.slots import RETURN, Kind
 from remora.operations.types.source.terms import (
     UNKNOWN,

@@ -230,7 +230,7 @@ def _file(path: str, source: SourceText) -> File:
 
 def is_builtin(name: str) -> bool:
     """Return True for the name of a built-in type."""
-    return isinstance(getattr(builtins, name, None), type)
+    return name == "None" or isinstance(getattr(builtins, name, None), type)
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[str]:

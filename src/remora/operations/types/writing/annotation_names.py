@@ -93,7 +93,8 @@ class FileNames:
         """True if the file writes `List[int]` everywhere, whatever Python it needs."""
         can_join = self._lazy or project.minor >= _UNION_SINCE
         prefers_optional = "Optional[" in text and "| None" not in text
-        self._joins = can_join and not prefers_optional
+        self.joins = can_join and not prefers_optional
+        """True if unions are written with `|`."""
 
     def write(self, term: str, function: Function) -> Written | None:
         """Return the annotation for a type, or None if a name in it is not known or ambiguous."""
@@ -109,11 +110,6 @@ class FileNames:
     def _imports_relatively(self) -> bool:
         own = _imports_relatively(self._file)
         return self._project.imports_relatively if own is None else own
-
-    @property
-    def joins(self) -> bool:
-        """True if unions are written with `|`."""
-        return self._joins
 
     def local_name(self, name: str, function: Function) -> "_Local | None":
         """Return how the file refers to a type by its name. Names with dots stay as they are."""
