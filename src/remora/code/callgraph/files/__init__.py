@@ -1,1 +1,1 @@
-"""Indexed program files, with the dataflow, interfaces and cache that the rules use."""
+"""Indexed program files, with the dataflow and cache that the rules use."""
