@@ -1,6 +1,7 @@
 """project_files and find_root: git's view where there is one, a pruned walk elsewhere."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -26,15 +27,20 @@ def put(root: Path, *paths: str, text: str = "x = 1\n") -> None:
         (root / path).write_text(text)
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("committed")
     put(root, "a.py", "src/b.py", "src/gone.py")
     (root / ".gitignore").write_text("*.log\nout/\n")
-    git(root.parent, "init", "-q", "project")
+    git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-qm", "one")
     return root
+
+
+@pytest.fixture
+def repository(committed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(committed, tmp_path / "project"))
 
 
 class TestGit:

@@ -67,13 +67,17 @@ def commit_in(repository: Path, text: str) -> str:
     return commit
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "repository"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("committed")
     git(folder, "init", "-q")
     commit_in(folder, "one")
     return folder
+
+
+@pytest.fixture
+def repository(committed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(committed, tmp_path / "repository"))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A base is a frozen copy, and git with the stored objects alone gives it back to the byte."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,10 +23,10 @@ def git(root: Path, *words: str) -> str:
     return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
-    (root / "pkg").mkdir(parents=True)
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("committed")
+    (root / "pkg").mkdir()
     (root / "pkg/__init__.py").write_bytes(b"")
     (root / "pkg/a.py").write_bytes(b"a = 1\n")
     (root / "run.sh").write_bytes(b"#!/bin/sh\n")
@@ -35,6 +36,11 @@ def repository(tmp_path: Path) -> Path:
     git(root, "add", ".")
     git(root, "commit", "-qm", "one")
     return root
+
+
+@pytest.fixture
+def repository(committed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(committed, tmp_path / "project"))
 
 
 def take(root: Path, folder: Path) -> BaseSnapshot:
