@@ -168,12 +168,6 @@ def test_imports_are_absolute(statement: str, imports: tuple[str, ...]) -> None:
     assert node(statement.encode(), "__module__", "src/pkg/sub/a.py").imports == imports
 
 
-def test_paths_are_spelled() -> None:
-    facts = read_facts("odd%/\udcff.py", b"def f(): pass")
-    assert facts.path == facts.lowered.path == "odd%25/%FF.py"
-    assert facts.nodes[1].key == "node:odd%25/%FF.py:f"
-
-
 @pytest.mark.parametrize("path", library(step=60), ids=lambda path: path.name)
 def test_facts_and_nodes_agree(path: Path) -> None:
     source = path.read_bytes()
@@ -198,6 +192,8 @@ def test_no_bytes_raise_or_warn(source: bytes) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         facts = read_facts("a.py", source)
+        assert parse_module("a.py", source).path == "a.py"
+        parse_module("a.py", b"# remora: skip\n" + source)
     assert isinstance(facts, FileFacts)
     assert facts.nodes[0].qualname == "__module__"
     assert facts.partial == bool(facts.detail)

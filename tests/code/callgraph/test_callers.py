@@ -9,33 +9,11 @@ from remora.code.callgraph.linker import Linker
 from tests.code.callgraph.project import Project, backward, forward
 
 NAMES = ["a", "b", "c"]
-VALUES = st.sampled_from(
-    [
-        *NAMES,
-        "A",
-        "B",
-        "A()",
-        "B()",
-        "A().m",
-        "B().n",
-        "[a, b]",
-        "{'k': a}",
-        "lambda: b",
-        "a()",
-        "b(c)",
-        "c(x=a)",
-        "[a][0]",
-        "{'k': b}['k']",
-        "partial(a, b)",
-        "A(a)",
-        "B(x=b).x",
-        "a if c else b",
-        "a or b",
-        "[y for y in (a, b)]",
-        "list((a, c))",
-        "getattr(B(), 'n')",
-    ]
-)
+TERMS = """\
+A; B; A(); B(); A().m; B().n; [a, b]; {'k': a}; lambda: b; a(); b(c); c(x=a); [a][0]; \
+{'k': b}['k']; partial(a, b); A(a); B(x=b).x; a if c else b; a or b; [y for y in (a, b)]; \
+list((a, c)); getattr(B(), 'n')"""
+VALUES = st.sampled_from([*NAMES, *TERMS.split("; ")])
 STATEMENTS = st.one_of(
     st.builds("{} = {}".format, st.sampled_from(NAMES), VALUES),
     st.builds("{}()".format, st.sampled_from([*NAMES, "A", "A().m", "B().n", "B().x", "a()"])),

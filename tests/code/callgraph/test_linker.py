@@ -12,17 +12,27 @@ def main(text: str) -> dict[str, tuple[str, tuple[int, ...]]]:
     return edges({"m.py": text}, "m.py:__module__")
 
 
-def test_an_edge_has_the_lines_of_all_its_calls() -> None:
-    assert main("def f(): ...\nf()\n\nf(f())\n") == {"m.py:f": ("exact", (2, 4))}
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("f()\n\nf(f())\n", {"m.py:f": ("exact", (2, 4))}, id="lines of all calls"),
+        pytest.param("g = f\ng()\nf()\n", {"m.py:f": ("exact", (3, 4))}, id="best tier"),
+        pytest.param(
+            "def g(): ...\nx = f\nx()\nx = g\nx()\n",
+            {"m.py:f": ("inferred", (4,)), "m.py:g": ("inferred", (6,))},
+            id="last assignment",
+        ),
+    ],
+)
+def test_an_edge_has_the_lines_and_the_best_tier_of_its_calls(
+    text: str, expected: dict[str, tuple[str, tuple[int, ...]]]
+) -> None:
+    assert main(f"def f(): ...\n{text}") == expected
 
 
 def test_the_line_of_a_chained_call_is_that_of_the_method_name() -> None:
     text = "class A:\n    def b(self): return self\n\n(A()\n  .b()\n  .b())\n"
     assert main(text)["m.py:A.b"] == ("exact", (5, 6))
-
-
-def test_an_edge_has_the_best_tier_of_its_calls() -> None:
-    assert main("def f(): ...\ng = f\ng()\nf()\n") == {"m.py:f": ("exact", (3, 4))}
 
 
 def test_a_class_body_belongs_to_the_class_and_a_decorator_to_the_enclosing_scope() -> None:
@@ -101,11 +111,6 @@ def test_external_callees_have_their_dotted_name() -> None:
         "ext:json.dumps": ("exact", (3,)),
         "ext:builtins.len": ("exact", (3,)),
     }
-
-
-def test_straight_line_code_sees_the_last_assignment() -> None:
-    text = "def f(): ...\ndef g(): ...\nx = f\nx()\nx = g\nx()\n"
-    assert main(text) == {"m.py:f": ("inferred", (4,)), "m.py:g": ("inferred", (6,))}
 
 
 def test_a_branch_that_returns_does_not_reach_later_statements() -> None:

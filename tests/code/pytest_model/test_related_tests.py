@@ -415,20 +415,6 @@ def test_objects_made_in_a_class_body_are_used_by_instances() -> None:
     assert related("deco.py:Checked.__set__", files) == {"tests/test_x.py::test_thing": "inferred"}
 
 
-def test_parametrized_tests_have_no_parameters_in_their_id() -> None:
-    files = {
-        "tests/test_x.py": """
-        import pytest
-        from app import low, middle
-
-        @pytest.mark.parametrize("function", [low, middle])
-        def test_each(function):
-            assert function()
-        """
-    }
-    assert set(related("app.py:low", files)) == {"tests/test_x.py::test_each"}
-
-
 def test_by_method_name_if_the_receiver_is_unknown() -> None:
     files = {
         "shop.py": """
@@ -527,21 +513,6 @@ def test_what_pytest_collects() -> None:
     assert is_conftest("tests/conftest.py")
     assert pytest_id("a%25b/test_x.py", "TestA#2.test_b") == "a%b/test_x.py::TestA::test_b"
     assert pytest_id("%FF/test_x.py", "test_b") == "%FF/test_x.py::test_b"
-
-
-def test_many_queries_give_the_same_results_as_the_first() -> None:
-    chain = "def f0():\n    return 1\n"
-    chain += "".join(f"\n\ndef f{n}():\n    return f{n - 1}()\n" for n in range(1, 40))
-    files = {"chain.py": chain, "test_x.py": "import chain\n\n\ndef test_it():\n    chain.f39()\n"}
-    facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
-    view = MemorySnapshot(facts)
-    asked = RelatedTests(Linker(view), view)
-    for number in (39, 0, 20):  # few queries, then many, then all links are cached
-        (found,) = asked.of(f"node:chain.py:f{number}", depth=50)
-        assert found.id == "test_x.py::test_it"
-        assert found.tier == "exact"
-        fresh = RelatedTests(Linker(view), view).of(f"node:chain.py:f{number}", depth=50)
-        assert fresh == (found,)
 
 
 @pytest.mark.slow

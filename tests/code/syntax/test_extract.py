@@ -8,7 +8,6 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,10 +101,6 @@ def test_definitions_in_every_kind_of_block() -> None:
         *("f_if", "f_elif", "f_else", "f_try", "f_except", "f_try_else", "f_finally", "f_star"),
         *("f_with", "f_for", "f_for_else", "f_while", "f_case", "f_default", "f_default.C"),
     ]
-
-
-def test_a_definition_named_like_the_module() -> None:
-    assert names("def __module__(): pass") == ["__module__#2"]
 
 
 def test_a_path_is_spelled_only_in_the_key() -> None:
@@ -327,11 +322,6 @@ def test_skip_comments(text: str, skipped: set[str]) -> None:
     assert {found.qualname for found in module(text).nodes if found.skip} == skipped
 
 
-def test_records_survive_json() -> None:
-    parsed = module("def f(): pass")
-    assert msgspec.json.decode(msgspec.json.encode(parsed), type=Module) == parsed
-
-
 TREES = st.recursive(
     st.sampled_from(["pass", "x = 1", "'doc'", "x = '''\n\n'''", "# remora: skip\npass"]),
     lambda inner: st.builds(
@@ -367,17 +357,6 @@ def test_nested_nodes_partition_the_lines(text: str) -> None:
     for found in parsed.nodes:
         assert all(node_at_line(parsed, line) == found.key for line in own_lines(parsed, found.key))
         assert found.parent is None or split_node_key(found.parent)[0] == "a.py"
-
-
-@given(
-    st.binary()
-    | st.text("\n\r\x0c\t def():#'\"\\é\ud800{}", max_size=40).map(
-        lambda text: text.encode("utf-8", "surrogatepass")
-    )
-)
-def test_no_bytes_raise(source: bytes) -> None:
-    assert parse_module("a.py", source).path == "a.py"
-    parse_module("a.py", b"# remora: skip\n" + source)
 
 
 def test_recent_files_are_cached_unless_very_large() -> None:
