@@ -23,8 +23,7 @@ CONSTANT = 10  # name of its builtin type
 STAR = 11  # term: `*term` among arguments or items
 ENTERED = 12  # term, is asynchronous: the value bound by `with`
 INSTANCE = 13  # term: an instance of the class or one of the classes
-DECLARED = 14  # annotation: a value of that type
-GENERIC = 15  # base, arguments … (only in annotations)
+GENERIC = 14  # base, arguments … (only in annotations)
 
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = range(5)
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
@@ -189,11 +188,6 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     stars: tuple[tuple[int, str], ...] = ()
     exports: tuple[Export, ...] | None = None
     outer_statements: int = 0
-
-
-def estimated_records(lowered: LoweredFile) -> int:
-    """Estimate the number of records in the indexes of a file. Each record takes about 1 KB."""
-    return 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
 
 
 _COMPOUND = (list, tuple)

@@ -190,7 +190,7 @@ class NameFlows:
         if term[0] == ir.CONTAINER:
             for item in self._lowered.containers[term[1]].items:
                 yield from self._names(item, depth)
-        elif term[0] in {ir.INSTANCE, ir.DECLARED}:
+        elif term[0] == ir.INSTANCE:
             for name in self.names_in(term[1]):
                 yield name + RESULT
         elif term[0] == ir.SCOPE:

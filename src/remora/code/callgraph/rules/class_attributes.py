@@ -20,6 +20,10 @@ from remora.code.callgraph.rules.points_to import binding_values
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
+_CONTAINER_KINDS = (
+    *(kinds.CONTAINER, kinds.BUILT_CONTAINER, kinds.TYPED_CONTAINER),
+    *(kinds.VARIADIC, kinds.PAIR),
+)
 CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
 _MAX_INSTANCE_OVERRIDES = 4  # overrides of an abstract method; more are not informative
 _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of `join`
@@ -247,14 +251,6 @@ def _of_container(_ctx: Context, _level: int, value: Value, name: str) -> Values
     return exact_value(kinds.CONTAINER_METHOD, value, name)
 
 
-def _of_function(ctx: Context, level: int, value: Value, name: str) -> Values:
-    return ctx.read(("function_stores", level, value[1], value[2], name))
-
-
-def _of_bound(_ctx: Context, _level: int, value: Value, name: str) -> Values:
-    return exact_value(*value[1]) if name == "__func__" else EMPTY
-
-
 _MEMBERS: dict[str, Callable[[Context, int, Value, str], Values]] = {
     kinds.MODULE: lambda ctx, level, value, name: ctx.read(("export", level, value[1], name)),
     kinds.NAMESPACE: _of_namespace,
@@ -267,11 +263,8 @@ _MEMBERS: dict[str, Callable[[Context, int, Value, str], Values]] = {
     kinds.INSTANCE: instance_attribute,
     kinds.SELF: instance_attribute,
     kinds.SUPER: super_attribute,
-    kinds.CONTAINER: _of_container,
-    kinds.BUILT_CONTAINER: _of_container,
-    kinds.TYPED_CONTAINER: _of_container,
-    kinds.VARIADIC: _of_container,
-    kinds.PAIR: _of_container,
-    kinds.FUNCTION: _of_function,
-    kinds.BOUND: _of_bound,
+    kinds.FUNCTION: lambda ctx, level, value, name: ctx.read(
+        ("function_stores", level, value[1], value[2], name)
+    ),
+    **dict.fromkeys(_CONTAINER_KINDS, _of_container),
 }

@@ -11,7 +11,7 @@ from remora.code.ir.lowering.expressions import (
     lower_expression,
     record_implicit_call,
 )
-from remora.code.ir.lowering.literals import record_iteration
+from remora.code.ir.lowering.operators import record_iteration
 from remora.code.ir.model import Block
 
 _LEAVES = frozenset((ast.Return, ast.Raise))
