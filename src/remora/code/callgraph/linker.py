@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
 from remora.code.callgraph.analysis_context import Context
-from remora.code.callgraph.callers.aliases import CALL, STORE, AliasSearch, Site
+from remora.code.callgraph.callers.aliases import AliasSearch, Site
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.files.program_protocol import Program
@@ -210,21 +210,9 @@ class Linker:
         return _edges(found)
 
     def _site_targets(self, site: Site) -> Targets:
-        def find() -> Targets:
-            path, kind, number = site
-            if kind == CALL:
-                return call_targets(self._ctx, path, number)
-            if kind == STORE:
-                return store_targets(self._ctx, path, number)
-            return self._read_targets(path, number)
-
-        return self._ctx.memoize(self._targets, site, find)
-
-    def _read_targets(self, path: str, number: int) -> Targets:
-        if (file := self._ctx.file(path)) is None:
-            return {}
-        read = file.lowered.reads[number]
-        return read_targets(self._ctx, path, read.scope, read.at, read.term)
+        path, kind, number = site
+        find = (call_targets, read_targets, store_targets)[kind]
+        return self._ctx.memoize(self._targets, site, lambda: find(self._ctx, path, number))
 
     def _imports_of(self, path: str) -> frozenset[str]:
         return self._ctx.memoize(

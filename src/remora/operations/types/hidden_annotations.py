@@ -254,22 +254,14 @@ def _without_result(source: SourceText, returns: ast.expr) -> Edit:
 
 
 def _attribute_edits(source: SourceText) -> list[Edit]:
-    edits = []
-    for _, function, _ in functions_of(source.tree):
-        assigned = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
-        edits += [_without_attribute(source, node) for node in assigned if not node.simple]
+    every = [node for _, function, _ in functions_of(source.tree) for node in ast.walk(function)]
+    found = [node for node in every if isinstance(node, ast.AnnAssign) and not node.simple]
     for owner in ast.walk(source.tree):
-        if isinstance(owner, ast.ClassDef) and not _FIELDS.search(_head(owner)):
-            edits += _field_edits(source, owner.body)
-    return list(dict.fromkeys(edits))
-
-
-def _field_edits(source: SourceText, body: Iterable[ast.stmt]) -> list[Edit]:
-    return [_without_attribute(source, node) for node in body if isinstance(node, ast.AnnAssign)]
-
-
-def _head(owner: ast.ClassDef) -> str:
-    return " ".join(map(ast.unparse, [*owner.decorator_list, *owner.bases, *owner.keywords]))
+        if isinstance(owner, ast.ClassDef):
+            head = map(ast.unparse, [*owner.decorator_list, *owner.bases, *owner.keywords])
+            if not _FIELDS.search(" ".join(head)):
+                found += [node for node in owner.body if isinstance(node, ast.AnnAssign)]
+    return [_without_attribute(source, node) for node in dict.fromkeys(found)]
 
 
 def _without_attribute(source: SourceText, node: ast.AnnAssign) -> Edit:

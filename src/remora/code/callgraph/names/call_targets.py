@@ -223,13 +223,16 @@ def hashable_term(term: Any) -> Any:
 def _add_getters(ctx: Context, path: str, scope: int, at: int, term: Any, found: Targets) -> None:
     """Add the property getters that run when the callee `term` is evaluated."""
     if has_tag(term, ATTRIBUTE):
-        for key, tier in read_targets(ctx, path, scope, at, term).items():
+        for key, tier in _accessors(ctx, (path, scope, at), *term[1:], setting=False).items():
             _add(found, key, tier)
 
 
-def read_targets(ctx: Context, path: str, scope: int, at: int, term: Any) -> Targets:
+def read_targets(ctx: Context, path: str, number: int) -> Targets:
     """Return the property getters that run when an attribute is read."""
-    return _accessors(ctx, (path, scope, at), term[1], term[2], setting=False)
+    if (file := ctx.file(path)) is None:
+        return {}
+    read = file.lowered.reads[number]
+    return _accessors(ctx, (path, read.scope, read.at), *read.term[1:], setting=False)
 
 
 def store_targets(ctx: Context, path: str, number: int) -> Targets:
