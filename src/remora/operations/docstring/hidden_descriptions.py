@@ -23,7 +23,7 @@ from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
 from remora.operations.restorer import Restored, Slot, Texts
 
-SUMMARY, _RETURNS = "summary", "returns"
+SUMMARY = "summary"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "`'\"*")
 
@@ -38,7 +38,7 @@ class _Docstring(NamedTuple):
 
 
 def documented_parts(texts: Texts) -> list[Slot]:
-    """Return summaries, and descriptions of parameters, results and exceptions.
+    """Return summaries, and descriptions of parameters and exceptions.
 
     Tests and copied code have none. A hidden summary takes its docstring with it, so only those of
     public functions and classes count, whose docstring the operation would miss.
@@ -92,9 +92,10 @@ def _parts(text: str) -> dict[str, str]:
     """Return the described parts of a docstring with their words."""
     parsed = parse_docstring(text)
     found = {SUMMARY: _summary(parsed)}
-    for section, item in _items(parsed):
-        if item.text and (part := _part(section, item)):
-            found.setdefault(part, item.text)
+    for section in parsed.sections:
+        for item in section.items:
+            if item.text and (part := _part(section, item)):
+                found.setdefault(part, item.text)
     return {part: words for part, words in found.items() if words}
 
 
@@ -109,16 +110,8 @@ def _summary(parsed: ParsedDocstring) -> str:
     return " ".join(paragraph)
 
 
-def _items(parsed: ParsedDocstring) -> Iterator[tuple[Section, Item]]:
-    for section in parsed.sections:
-        for item in section.items:
-            yield section, item
-
-
 def _part(section: Section, item: Item) -> str:
     """Return the part that an item describes, such as `parameters.name`, or an empty string."""
-    if section.kind == _RETURNS:
-        return _RETURNS
     if section.kind in ("parameters", "raises") and len(item.names) == 1:
         return f"{section.kind}.{item.names[0]}"
     return ""
