@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.tools.host.ruff import processes
 from remora.tools.host.ruff.processes import start_process
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
@@ -75,9 +74,8 @@ def test_a_module_is_not_named_after_the_folder_of_a_copy(tmp_path: Path, shared
 
 
 def test_a_process_that_did_not_answer_in_time_is_not_used_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(processes, "_GRACE_SECONDS", 0.1)
     with start_process(tmp_path, 30.0) as session:
         with pytest.raises(HostError, match="in time"):
             session.run(["/bin/sleep", "1"], b"", 0.1)

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,6 @@ MEMORY = 1 << 30
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 SESSION_SECONDS = 300.0
-_GRACE_SECONDS = 1.0
 _MOST = 4
 _OLDEST = 900.0
 """Seconds after which a process is replaced, because its own time limit ends it later."""
@@ -124,10 +123,6 @@ def start_process(folder: Path, seconds: float) -> Iterator[RuffProcess]:
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
     with start_supervised(command, level, streams) as (child, _):
         yield RuffProcess(child, level)
-        assert child.stdin
-        child.stdin.close()
-        with suppress(subprocess.TimeoutExpired):  # then it is killed
-            child.wait(_GRACE_SECONDS)
 
 
 @functools.cache
