@@ -32,9 +32,8 @@ _log = logging.getLogger("remora.hub")
 class AnalysisPool:
     """Runs the analysis child, which is started on demand and stopped when idle."""
 
-    def __init__(self, environment: Mapping[str, str], *, memory: int = MEMORY_LIMIT) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._memory = memory
         self._child: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._end: asyncio.TimerHandle | None = None
@@ -89,7 +88,7 @@ class AnalysisPool:
         if self._child is None or self._child.returncode is not None:
             self._child = await start_child(
                 "remora.hub.daemon.analysis_child:main",
-                str(self._memory),
+                str(MEMORY_LIMIT),
                 self._environment,
                 stderr=asyncio.subprocess.DEVNULL,
             )
