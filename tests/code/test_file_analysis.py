@@ -168,18 +168,56 @@ def test_imports_are_absolute(statement: str, imports: tuple[str, ...]) -> None:
     assert node(statement.encode(), "__module__", "src/pkg/sub/a.py").imports == imports
 
 
-@pytest.mark.parametrize("path", library(step=60), ids=lambda path: path.name)
-def test_facts_and_nodes_agree(path: Path) -> None:
-    source = path.read_bytes()
+ARMS = b"""
+import first; import second
+try:
+    def f(): import inner
+    import a
+except OSError:
+    def f(): ...
+    class C:
+        def f(self): ...
+except ValueError:
+    def f(): ...
+else:
+    def f():
+        def f(): ...
+        def f(): import c
+    import b
+finally:
+    def f(): ...
+match x:
+    case 1:
+        def f(): ...
+    case _:
+        class C: ...
+def __module__(): ...
+"""
+
+
+def assert_same_nodes(source: bytes) -> None:
+    """Compare what the lowering and what the search for definitions find in a file."""
     facts, module = read_facts("a/b.py", source), parse_module("a/b.py", source)
     if tree_of(source) is None:
         assert facts.partial
         return
     assert isinstance(module, Module)
-    both = zip(facts.nodes, module.nodes, strict=True)
-    for ours, theirs in both:
+    for ours, theirs in zip(facts.nodes, module.nodes, strict=True):
         for field in set(NodeFacts.__struct_fields__) & set(type(theirs).__struct_fields__):
-            assert getattr(ours, field) == getattr(theirs, field), (path, ours.key, field)
+            assert getattr(ours, field) == getattr(theirs, field), (ours.key, field)
+
+
+def test_arms_of_a_try_are_numbered_in_source_order() -> None:
+    assert_same_nodes(ARMS)
+    names = [each.qualname for each in read_facts("a/b.py", ARMS).nodes[1:]]
+    assert names[:2] == ["f", "f#2"]
+    assert [name for name in names if name.startswith("f#4")] == ["f#4", "f#4.f", "f#4.f#2"]
+    assert names[-1] == "__module__#2"
+
+
+@pytest.mark.parametrize("path", library(step=60), ids=lambda path: path.name)
+def test_facts_and_nodes_agree(path: Path) -> None:
+    assert_same_nodes(path.read_bytes())
 
 
 @given(

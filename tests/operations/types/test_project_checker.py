@@ -59,13 +59,16 @@ def test_the_checker_of_a_project_is_known(
 
 
 def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> None:
+    """It also checks files whose names it would read as options."""
     settings = {"pyproject.toml": b"[tool.mypy]\nstrict_equality = true\n"}
-    checker = find_checker(DeclaredChecker("mypy", "1.2"), settings, None, ["shop.py"])
+    names = ["shop.py", "-x.py", "--strict.py", "@x.py"]
+    checker = find_checker(DeclaredChecker("mypy", "1.2"), settings, None, names)
     assert checker is not None
     assert checker.label.endswith("with the project's settings (the project uses mypy 1.2)")
-    (tmp_path / "shop.py").write_text("def half(n: int) -> int:\n    return n / 2\n")
-    (error,) = checker.check(tmp_path, 60)
-    assert error[:3] == ("shop.py", "return-value", 2)
+    for name in names:
+        (tmp_path / name).write_text("n: int = 'text'\n")
+    errors = {each[:3] for each in checker.check(tmp_path, 60)}
+    assert errors == {(name, "assignment", 1) for name in names}
     assert find_checker(DeclaredChecker("pyright"), {}, None, ["."]) is None
 
 
@@ -79,15 +82,6 @@ def test_mypy_without_options_judges_where_no_checker_is_named(tmp_path: Path) -
     assert checker.check(tmp_path, 60) == []
     (tmp_path / "shop.py").write_text(text.replace("(self)", "(self) -> None"))
     assert [each[:3] for each in checker.check(tmp_path, 60)] == [("shop.py", "var-annotated", 3)]
-
-
-def test_mypy_checks_files_whose_names_it_reads_as_options(tmp_path: Path) -> None:
-    names = ["-x.py", "--strict.py", "@x.py"]
-    checker = find_checker(None, {}, None, names)
-    assert checker is not None
-    for name in names:
-        (tmp_path / name).write_text("n: int = 'text'\n")
-    assert {each.path for each in checker.check(tmp_path, 60)} == {*names}
 
 
 def test_a_run_that_is_too_long_names_its_limit() -> None:
