@@ -9,14 +9,7 @@ from typing import Any
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
-from remora.operations.restorer import (
-    Choice,
-    Restored,
-    Restorer,
-    Slot,
-    SlotKey,
-    Texts,
-)
+from remora.operations.restorer import Choice, Restored, Restorer, Slot, SlotKey, Texts
 from remora.operations.types.source.needless_imports import import_names, without_needless_imports
 from remora.operations.types.source.slots import (
     RETURN,
@@ -26,13 +19,7 @@ from remora.operations.types.source.slots import (
     is_overload,
     parameters_of,
 )
-from remora.operations.types.source.terms import (
-    arguments_of,
-    canonical,
-    head_of,
-    members_of,
-    union,
-)
+from remora.operations.types.source.terms import arguments_of, canonical, head_of, members_of, union
 from remora.operations.types.types_need import why_left_out
 from remora.python_text import parse
 

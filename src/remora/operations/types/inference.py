@@ -8,9 +8,7 @@ import msgspec
 
 from remora.operations.types.annotated_project import AnnotatedProject, Run
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.checker.type_checker import (
-    TypeChecker,
-)
+from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
 from remora.operations.types.ranking.overrides import (

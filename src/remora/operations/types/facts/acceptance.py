@@ -10,13 +10,7 @@ import types
 from collections.abc import Iterable
 
 from remora.operations.types.source.project_index import Class, ProjectIndex, is_builtin
-from remora.operations.types.source.terms import (
-    UNKNOWN,
-    arguments_of,
-    head_of,
-    members_of,
-    split,
-)
+from remora.operations.types.source.terms import UNKNOWN, arguments_of, head_of, members_of, split
 from remora.operations.types.writing.stdlib_names import STDLIB_MODULES
 
 _ANYTHING = frozenset(("Any", "object", UNKNOWN, "Self", "Callable", "Protocol"))

@@ -3,11 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from remora.operations.types.facts.acceptance import (
-    accepts,
-    accepts_all,
-    is_foreign,
-)
+from remora.operations.types.facts.acceptance import accepts, accepts_all, is_foreign
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.signature_choice import GENERIC

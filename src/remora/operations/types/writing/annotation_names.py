@@ -6,12 +6,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.operations.types.source.project_index import (
-    File,
-    Function,
-    ProjectIndex,
-    is_builtin,
-)
+from remora.operations.types.source.project_index import File, Function, ProjectIndex, is_builtin
 from remora.operations.types.source.terms import arguments_of, head_of, members_of
 from remora.operations.types.writing.stdlib_names import (
     ADDED_IN,
