@@ -103,7 +103,7 @@ def assert_same(root: Path, db: Path, store: HubStore, seed: int) -> None:
     view.close()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_after_a_random_edit_script_the_stored_state_is_the_cold_one(seed: int) -> None:
     script(seed)
 

@@ -154,7 +154,7 @@ def beside(folder: Path, seed: int, rounds: int, *, with_git: bool) -> Follower:
 @pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
 @pytest.mark.parametrize("kind", ["inotify", "sweep"])
 def test_some_edits(kind: str, with_git: bool, tmp_path: Path) -> None:
-    fuzz(tmp_path, 1, 80, kind=kind, with_git=with_git)
+    fuzz(tmp_path, 1, 50, kind=kind, with_git=with_git)
 
 
 @pytest.mark.slow
