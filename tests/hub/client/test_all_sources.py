@@ -206,6 +206,7 @@ def test_a_change_that_ended_is_never_missing(house: House, rung: str, change: A
         assert TOTAL not in [edge.key for edge in callees]
 
 
+@pytest.mark.parametrize("rung", ["sqlite", "file"])
 def test_a_new_file_is_seen(house: House, rung: str) -> None:
     client = house.raised_to(rung).client()
     ask(client, [TOTAL])

@@ -68,6 +68,10 @@ def test_daemon_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert set(started) == set(StatusResult.__struct_fields__)
     assert started["protocol"] == 1
     assert hub.begun()["pid"] == started["pid"]
+    for path in (hub.home / "cache").rglob("*"):
+        wanted = 0o700 if path.is_dir() else 0o600
+        assert path.stat().st_mode & 0o777 == wanted, path
+    assert sorted(path.name for path in hub.root.iterdir()) == ["a.py"]
     status = hub.status()
     assert (status["running"], status["files"], status["nodes"]) == (True, 1, 3)
     assert status["root"] == str(hub.root)
@@ -79,14 +83,6 @@ def test_daemon_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert not list((hub.home / "run" / "remora" / "hub").iterdir())
     at_rest = hub.status()
     assert (at_rest["files"], at_rest["nodes"], at_rest["watcher"]) == (1, 3, "off")
-
-
-def test_files_in_the_cache_are_private(hub: Hub) -> None:
-    hub.start()
-    for path in (hub.home / "cache").rglob("*"):
-        wanted = 0o700 if path.is_dir() else 0o600
-        assert path.stat().st_mode & 0o777 == wanted, path
-    assert sorted(path.name for path in hub.root.iterdir()) == ["a.py"]
 
 
 def test_what_is_unknown_is_reported_or_left_out(client: Client) -> None:
@@ -115,15 +111,15 @@ def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: C
     assert client.ask("health")["generation"] == generation
 
 
-def test_a_change_without_changed_facts_invalidates_cached_answers(hub: Hub) -> None:
-    hub.write("a.py", SOURCE.rstrip())
-    hub.start()
-    with Client(hub.socket) as client:
-        before = client.ask("get_node", node="node:a.py:g")
+def test_a_change_without_changed_facts_invalidates_cached_answers(
+    shared: Hub, client: Client
+) -> None:
+    shared.write("a.py", SOURCE.rstrip())
+    before = client.ask("get_node", node="node:a.py:g")
 
-        hub.write("a.py", SOURCE)
+    shared.write("a.py", SOURCE)
 
-        after = client.ask("get_node", node="node:a.py:g")
+    after = client.ask("get_node", node="node:a.py:g")
     assert before["result"]["source_hash"] == after["result"]["source_hash"]
     assert after["result"]["file_hash"] == sha256(SOURCE.encode()).hexdigest()
     assert after["generation"] > before["generation"]

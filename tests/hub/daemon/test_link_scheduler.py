@@ -312,6 +312,7 @@ def test_failed_links_are_retried_after_an_edit(
     asyncio.run(edited())
 
 
+@pytest.mark.slow
 def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
     index_hub(hub.caller, HubTarget(), lambda _done, _all: None)
@@ -326,6 +327,7 @@ def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     assert callers(hub, ADD) == [TOTAL]
 
 
+@pytest.mark.slow
 def test_errors_of_a_child_that_cannot_start_are_logged(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
     index_hub(hub.caller, HubTarget(), lambda _done, _all: None, links=lambda _done, _all: None)

@@ -120,7 +120,7 @@ def test_a_configuration_that_includes_a_device_is_not_read(
 def test_rules_only_git_understands_are_read_once(
     tmp_path: Path, config: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 0.5)
+    monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 0.2)
     root = repository(tmp_path)
     (root / "a.py").touch()
     with (root / ".git/config").open("a") as file:
