@@ -86,8 +86,10 @@ def parse_docstring(text: str) -> ParsedDocstring:
 
 def _google(lines: Sequence[str]) -> Iterator[Section]:
     for number, line in enumerate(lines):
-        header = _GOOGLE_HEADER.fullmatch(line.expandtabs()) if ":" in line else None
-        kind = _SECTIONS.get(header[2].lower()) if header else None
+        if ":" not in line:
+            continue
+        kind = _SECTIONS.get(line.partition(":")[0].strip().lower())  # faster than the pattern
+        header = _GOOGLE_HEADER.fullmatch(line.expandtabs()) if kind else None
         if header is None or kind is None or (header[3] and kind in _NAMED):
             continue
         last = _deeper(lines, number, indent_of(line))
@@ -143,7 +145,7 @@ def _item(kind: Kind, lines: Sequence[str], first: int, last: int, item: re.Patt
 
 def _rest(lines: Sequence[str]) -> Iterator[Section]:
     for number, line in enumerate(lines):
-        field = _REST_FIELD.fullmatch(line.expandtabs()) if ":" in line else None
+        field = _REST_FIELD.fullmatch(line.expandtabs()) if line.lstrip()[:1] == ":" else None
         kind = _FIELDS.get(field[1]) if field else None
         if field is None or kind is None:
             continue
