@@ -1,6 +1,7 @@
 """What a function's own code says about its parameters and its result."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -18,6 +19,7 @@ _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
 _OF_OBJECTS = frozenset(dir(object)) | {"__dict__", "__name__"}
 _MIN_NAME = 3
+_TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
 
 
@@ -81,6 +83,8 @@ class FunctionBody:
             yield from self._members(name, index)
             yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
+            if any(_opens(each, name) for each in self._own):
+                yield "path_use", UNKNOWN
         if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
         elif _is_bool(parameter.default) and all(id(each) in self._conditions for each in uses):
@@ -272,3 +276,10 @@ def _in_loop(body: list[ast.stmt]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, ast.For | ast.While | ast.AsyncFor | FunctionNode | ast.ClassDef):
             waiting += ast.iter_child_nodes(node)
+
+
+def _opens(node: ast.AST, name: str) -> bool:
+    """Return True for calls that take any kind of path, such as `open(name)`."""
+    if not isinstance(node, ast.Call) or not any(_is_name(each, name) for each in node.args[:1]):
+        return False
+    return bool(_TAKES_PATHS.fullmatch(ast.unparse(node.func)))

@@ -31,6 +31,8 @@ _USUAL = 0.5
 _ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
 """Methods whose parameters have names that say nothing about their types."""
 
+_ONE_PATH = frozenset(("Path", "PurePath", "str"))
+
 
 class Refusals:
     """Refuses types that say nothing, types that are too narrow, and types known from tests alone.
@@ -76,6 +78,7 @@ class Refusals:
             or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES | {"compared"})
             or self._is_guess(term, agreeing)
             or self._is_one_subclass(term, agreeing)
+            or self._is_one_path(term, agreeing)
             or self._contradicts_code(term, agreeing)
         )
 
@@ -137,6 +140,14 @@ class Refusals:
             if each.source == "prior" and same(each.term, term)
         )
         return max(shares, default=0.0) < _USUAL
+
+    def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
+        """Return True if a type excludes paths that the code can probably work with."""
+        if not set(members_of(without_none(term))) <= _ONE_PATH:
+            return False
+        opens = "path_use" in self._sources
+        is_path = "str" not in members_of(term)
+        return (opens or is_path) and agreeing <= _RUN | _GUESSED
 
     def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
         """Return True if the code handles values that the type excludes."""
