@@ -17,11 +17,11 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentStart, ModelRequest, ToolCalled, ToolResulted, TurnStart
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
-from remora.trace.index.queries import TraceIndex
-from remora.trace.index.turn_filter import StreamQuery
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from remora.trace.read.turn_positions import last_turn, lines_of_turn
+from remora.trace.search.stream_search import StreamSearch
+from remora.trace.search.turn_filter import StreamQuery
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
@@ -44,7 +44,7 @@ def main() -> dict[str, float]:
         folder.create()
         writer = _write(folder)
         writer.close()
-        path, index = writer.path, TraceIndex(folder)
+        path, index = writer.path, StreamSearch(folder)
         size, last = path.stat().st_size, last_turn(path)
         turns = random.Random(1).sample(range(1, last + 1), SAMPLES)
         packet = _median(partial(packet_at, read_events(path), turn) for turn in turns)

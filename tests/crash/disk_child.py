@@ -27,8 +27,8 @@ from remora.errors import RemoraError
 from remora.runs.project import Project
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
+from remora.runs.review.accept_and_reject import accept
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.review import accept
 from remora.trace.verify.folder_check import verify_all
 from tests.step_lint.operations import OPERATIONS
 

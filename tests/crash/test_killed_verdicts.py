@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert
-from remora.runs.review.review import accept, reject
 from tests.crash.analyze_child import NODE
 from tests.crash.conftest import run, start
 from tests.runs.conftest import RULES, Desk, Kept

@@ -15,7 +15,7 @@ from remora.memory.projection import replay
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import Play, Played, Theatre

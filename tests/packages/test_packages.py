@@ -16,7 +16,7 @@ from remora.bootstrap.open_project import connect_model
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all

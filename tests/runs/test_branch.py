@@ -9,10 +9,10 @@ from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.review import branch as branching
 from remora.runs.review import branch_journal
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch, trailer
 from remora.runs.review.revert import revert
-from remora.runs.review.review import Verdicts
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 EVERY = ChangeSetChoice(every=True)

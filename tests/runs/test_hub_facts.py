@@ -9,7 +9,7 @@ from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.workspaces.apply.file_swap import FileSwapper
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 

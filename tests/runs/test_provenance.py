@@ -11,7 +11,7 @@ import pytest
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Head
 from remora.runs.provenance import install_key, remember_head
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk, Kept, analyzed
 from tests.trace.conftest import rechained
 

@@ -7,7 +7,7 @@ import pytest
 
 from remora.errors import ConfigError
 from remora.memory.events import JobEnd, Review, RunEnd, RunStart
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.head_hmac import Signer, load_signer
 from tests.runs.conftest import SHOP, Desk

@@ -32,12 +32,12 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.review import review
+from remora.runs.review import accept_and_reject
+from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.filters import ReviewFilter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
-from remora.runs.review.review import TrackProgress, Verdicts
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import (
     connect_own_models,
@@ -303,7 +303,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
         return accept_onto_branch(
             project, run_id, git_branch, choice, trusted=trust_run, progress=progress
         )
-    done = review.accept(
+    done = accept_and_reject.accept(
         project, wanted, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
     )
     kept = store_observed(invocation_for(project), project, done.observed)
@@ -326,7 +326,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     The arguments have the same meaning as in `accept`.
     """
     _, project = open_with(root)
-    return review.reject(
+    return accept_and_reject.reject(
         project,
         _named(project, run),
         nodes,

@@ -21,9 +21,9 @@ from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, own_run
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, grouping, pending_changes
-from remora.runs.review.review import Verdicts
 from remora.text import count
 from remora.trace.read.reader import typed_payload
 from remora.usecases import api

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.errors import RemoraError
-from remora.runs.diagnosis.diagnosis import why
+from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
 from remora.runs.records.current_attempt import CONFLICT, UNDECIDED
 from remora.runs.records.job_view import JobView

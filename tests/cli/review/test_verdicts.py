@@ -8,7 +8,7 @@ import pytest
 from remora.cli.app.options import Options
 from remora.cli.review import verdicts
 from remora.errors import DiskError
-from remora.runs.review.review import accept_one
+from remora.runs.review.accept_and_reject import accept_one
 from remora.usecases.api_arguments import Chosen
 from tests.cli.conftest import Done, Remora, tree, write
 from tests.cli.test_terminal import on_terminal
@@ -80,7 +80,7 @@ def test_what_was_accepted_before_an_error_is_printed(
         accepted.append(job.node_id)
         return accept_one(project, stream, job, *args)
 
-    monkeypatch.setattr("remora.runs.review.review.accept_one", fails_at_second)
+    monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", fails_at_second)
     options = Options(root=shop.root, json=True)
     code = verdicts.accept(options, "last", (), None, Chosen(every=True))
     printed = capsys.readouterr()

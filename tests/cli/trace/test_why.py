@@ -8,7 +8,7 @@ import pytest
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, decode_event
-from remora.runs.diagnosis.diagnosis import diagnose
+from remora.runs.diagnosis.why_line import diagnose
 from tests.cli.conftest import Ran
 
 

@@ -13,7 +13,7 @@ from remora.errors import DiskError
 from remora.hub.daemon import query_threads
 from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
 from remora.hub.protocol import Refused
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.store.hub_store import HubStore
 from tests.hub.store.conftest import put
 

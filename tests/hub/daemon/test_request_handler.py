@@ -21,7 +21,7 @@ from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.protocol import ChangedSince, GetContext, Refused, Request
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.store.hub_store import HubStore
@@ -170,9 +170,9 @@ def test_an_answer_without_its_tests_is_not_kept(
     async def asked() -> None:
         async with open_house(tmp_path, monkeypatch) as house:
             house.go_on.set()
-            monkeypatch.setattr("remora.hub.query.queries.TESTS_S", -1)
+            monkeypatch.setattr("remora.hub.query.node_queries.TESTS_S", -1)
             first = await house.ask()
-            monkeypatch.setattr("remora.hub.query.queries.TESTS_S", 20)
+            monkeypatch.setattr("remora.hub.query.node_queries.TESTS_S", 20)
             second, third = await house.ask(), await house.ask()
             told = [said["result"][F]["related_tests"] for said in (first, second, third)]
             assert told == [None, [], []]

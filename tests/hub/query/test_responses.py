@@ -9,7 +9,7 @@ from remora.errors import NotFound
 from remora.hub import protocol
 from remora.hub.protocol import Callees, Callers, GetContext, GetNode, Health, Request, Search
 from remora.hub.query import responses
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, nodes_of
 from remora.hub.query.snapshots import MemorySnapshot
 

@@ -17,7 +17,7 @@ from remora.errors import DiskError, HubDamaged
 from remora.hub.daemon import link_round
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.observed_links import Observation, ObservedCall
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import LinkRow, Portion

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.ids import escape_path
 from tests.hub.watch.test_fuzz import truth as files_of

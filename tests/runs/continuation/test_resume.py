@@ -35,7 +35,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.attempts import read_attempts
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.resume_run import prepare_resume
 from tests.offered_calls import offered

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from remora.runs.diagnosis.diagnosis import RULES
+from remora.runs.diagnosis.why_line import RULES
 
 PAGE = Path(__file__).parents[3] / "docs/reference/diagnosis.md"
 KINDS = {

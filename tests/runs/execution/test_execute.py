@@ -31,7 +31,7 @@ from remora.models.protocol import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan

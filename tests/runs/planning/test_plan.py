@@ -15,7 +15,7 @@ from remora.operations.test.planning import tested_names
 from remora.rmtree import remove_tree
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.usecases.analyze.prepare_run import prepare, too_many
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
 

@@ -10,7 +10,7 @@ from remora.errors import NotFound
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import run_document
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
 JOB = {

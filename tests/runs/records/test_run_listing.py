@@ -11,7 +11,7 @@ from remora.runs.records.run_listing import (
     list_run_lines_from_streams,
     read_older_runs,
 )
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from tests.runs.conftest import CHOICE, Desk
 from tests.trace.conftest import RUN, RunRecorder
 

@@ -20,7 +20,7 @@ from remora.runs.report.markdown import markdown
 from remora.runs.report.report_builder import make_report, redacted
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, Report
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.sarif_schema import LOG
 

@@ -18,7 +18,7 @@ from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import CleanResult, remove_all
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.clean_up import cleanable, is_hub_in_use
 from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal

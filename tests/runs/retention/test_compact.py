@@ -18,7 +18,7 @@ from remora.runs.records.run_stream import open_run
 from remora.runs.retention.compact import compact
 from remora.runs.retention.compact_report import Compaction
 from remora.runs.retention.inventory import DAMAGE
-from remora.runs.review.review import accept, reject
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired

@@ -13,10 +13,10 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import run_document
 from remora.runs.report.report_builder import make_report
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.accept_part import accept_edited, accept_hunks, proposed_files
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert
-from remora.runs.review.review import Verdicts
 from remora.runs.review.undo import undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from remora.memory.events import Change
 from remora.runs.records.job_view import JobView
+from remora.runs.review.accept_and_reject import accept
 from remora.runs.review.conflicts import conflicting_jobs
-from remora.runs.review.review import accept
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 BASE = b"one\ntwo\nthree\nfour\nfive\n"

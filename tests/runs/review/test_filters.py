@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from remora.errors import UsageError
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.filters import apply_filter, parse_filter
-from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 MIXED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return f"1"\n'

@@ -7,8 +7,8 @@ import pytest
 
 from remora.errors import OutsideError
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.review.accept_and_reject import accept
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
-from remora.runs.review.review import accept
 from remora.sandbox.interpreters import ProjectPython
 from tests.runs.conftest import Desk, Kept
 
@@ -154,7 +154,7 @@ def test_a_merge_that_fails_is_a_conflict(documents: Desk, mine: str, why: str) 
 
 
 def test_more_findings_are_a_conflict_for_agents_that_check_them(desk: Desk) -> None:
-    """The user no longer uses a module that the agent imports; of others, see test_review."""
+    """The user no longer uses a module that the agent imports; of others, see test_accept_and_reject."""
     desk.write({"mod.py": MODULE.replace("return 1", "return os.name")})
     agent(desk, "parses, no_new_findings", "mod.py", 1, "import os\n\n\ndef load(")
     run_id = analyzed(desk)

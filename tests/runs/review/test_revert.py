@@ -8,11 +8,11 @@ import pytest
 from remora.errors import DiskError, NotFound, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import reverse_patches
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.merges import merged_with_others, removed_from_others
 from remora.runs.review.revert import revert
-from remora.runs.review.review import accept, reject
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed

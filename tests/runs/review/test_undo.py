@@ -8,10 +8,10 @@ from remora.errors import DiskError, NotFound, UsageError
 from remora.exports.run_bundles import bundle_of_run
 from remora.memory.events import Review
 from remora.runs.records.run_listing import read_run_line
+from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.revert import revert, revert_change_set
-from remora.runs.review.review import accept, reject
 from remora.runs.review.undo import undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed

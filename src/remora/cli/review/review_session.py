@@ -25,8 +25,8 @@ from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
-from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
 from remora.usecases import api
 from remora.usecases.analyze.fork_and_retry import prepare_retry

@@ -20,10 +20,10 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
 from remora.runs.review.filters import apply_filter, parse_filter
 from remora.runs.review.revert import ACCEPTED, Reverted
-from remora.runs.review.review import Verdicts
 from remora.runs.review.selection import nodes_not_named
 from remora.text import count, escape_line
 from remora.usecases import api

@@ -16,8 +16,8 @@ from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.results import own_run
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.pending import GroupBy, grouping
-from remora.runs.review.review import Verdicts
 from remora.text import count, escape_line
 from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep, read_sweep

@@ -14,7 +14,7 @@ from remora.ids import display_name
 from remora.text import clip, count
 
 if TYPE_CHECKING:
-    from remora.trace.index.turn_filter import StreamMatch, StreamQuery
+    from remora.trace.search.turn_filter import StreamMatch, StreamQuery
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
@@ -86,8 +86,8 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
     list the matching turns instead.
     """
     from remora.runs.records.name_lookup import run_named
-    from remora.trace.index.queries import TraceIndex
-    from remora.trace.index.turn_filter import StreamQuery
+    from remora.trace.search.stream_search import StreamSearch
+    from remora.trace.search.turn_filter import StreamQuery
 
     folder = records_of(options)
     query = StreamQuery(
@@ -102,7 +102,7 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
         until=until,
         text=text,
     )
-    found = TraceIndex(folder).find(query)
+    found = StreamSearch(folder).find(query)
     of_turns = query.of_turns()
     document = {"streams": [_document(one, of_turns=of_turns) for one in found]}
     if of_turns:
@@ -141,7 +141,7 @@ def _streams(
     streams: list[dict[str, Any]], query: "StreamQuery", *, verbose: bool
 ) -> Iterator[str]:
     from remora.cli.views.job_view import status_word
-    from remora.trace.index.turn_filter import StreamQuery
+    from remora.trace.search.turn_filter import StreamQuery
 
     if not streams:
         fits = query == StreamQuery()

@@ -28,9 +28,9 @@ def get(options: Options, key: str) -> int:
     be abbreviated, and NODE has to start with node:. `remora trace list --tool NAME -v` prints
     keys.
     """
-    from remora.trace.index.queries import TraceIndex
+    from remora.trace.search.stream_search import StreamSearch
 
-    found = TraceIndex(records_of(options)).get(key)
+    found = StreamSearch(records_of(options)).get(key)
     if isinstance(found, list):
         emit(options, found, map(escape_line, found) if found else ["no entries"])
     else:

@@ -22,7 +22,7 @@ def why(options: Options, agent: str) -> int:
     import msgspec
 
     from remora.cli.views.diagnosis_view import diagnosis_lines
-    from remora.runs.diagnosis.diagnosis import why as why_of
+    from remora.runs.diagnosis.why_line import why as why_of
     from remora.runs.records.name_lookup import stream_named
 
     folder = records_of(options)

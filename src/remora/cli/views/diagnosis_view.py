@@ -8,7 +8,7 @@ import click
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.runs.diagnosis.diagnosis import MAX_EVIDENCE, Diagnosis, why
+from remora.runs.diagnosis.why_line import MAX_EVIDENCE, Diagnosis, why
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import FAILED
 from remora.text import count, escape_line

@@ -20,7 +20,8 @@ from rich.text import Text
 from remora.agents.job import AgentResult, Job
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
-from remora.runs.review.review import ReadyChange, TrackProgress
+from remora.runs.review.accept_and_reject import TrackProgress
+from remora.runs.review.damaged_changes import ReadyChange
 from remora.text import count, escape_line
 
 

@@ -15,7 +15,7 @@ from remora.ids import display_name
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.runs.review.review import TrackProgress
+    from remora.runs.review.accept_and_reject import TrackProgress
 
 
 class LineProgress(RunCounts):

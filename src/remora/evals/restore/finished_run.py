@@ -16,7 +16,7 @@ from remora.operations.restorer import Choice, Restored, Restorer, Slot, SlotKey
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.runs.review.review import accept
+from remora.runs.review.accept_and_reject import accept
 from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import read_events
 from remora.workspaces.rooted_files import RootedFiles

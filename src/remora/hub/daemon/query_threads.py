@@ -16,7 +16,7 @@ from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.protocol import Refused
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 

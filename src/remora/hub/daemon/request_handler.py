@@ -33,7 +33,7 @@ from remora.hub.protocol import (
     encoded,
     event_line,
 )
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, is_whole
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
 

@@ -15,7 +15,7 @@ from remora.hub.protocol import (
     Search,
     Tests,
 )
-from remora.hub.query.queries import NodeQueries, has_all_tests
+from remora.hub.query.node_queries import NodeQueries, has_all_tests
 
 _NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
     GetContext: lambda answers, asked: answers.context(asked.nodes),

@@ -11,7 +11,7 @@ from remora.hub.file_reader import Content, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle
 from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.hub.sources.file_source import SECONDS_PER_BYTE

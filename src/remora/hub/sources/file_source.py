@@ -7,7 +7,7 @@ from remora.code.file_facts import FileFacts
 from remora.hub.file_reader import Content, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, nodes_of
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.sources.source_answer import Budget, SourceAnswer

@@ -94,7 +94,7 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     faults = mutants(place.read(path), node)
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:
-        if _runs_examples(subject, texts.doctests):
+        if texts.doctests.are_tests_of(subject.function, subject.path):
             return FunctionPlan(reason=_RUN_EXAMPLES)
         return plan_missing(place, path, node, texts)
     return _plan_for_survivors(place, subject, texts, alive, direct)
@@ -113,7 +113,9 @@ def _plan_for_survivors(
         return detected
     calls = candidate_calls(subject, texts.examples)
     found = try_calls(place, subject, calls, faults=alive.mutants)
-    run = {"docstring"} if _runs_examples(subject, texts.doctests) else set[str]()
+    run = (
+        {"docstring"} if texts.doctests.are_tests_of(subject.function, subject.path) else set[str]()
+    )
     pairs = zip(found.cases, found.killed, strict=True)
     known = frozenset[int]().union(*(dead for case, dead in pairs if case.source in run))
     found = found._replace(killed=[dead - known for dead in found.killed])
@@ -130,12 +132,6 @@ def _plan_for_survivors(
         row = f"a row for {chosen[0].call} in the table of {table} would detect faults"
         return FunctionPlan(reason=f"{_NEEDS_WRITER}{row}")
     return _plan_of(subject, chosen, len(detected_by(chosen, found)), survive)
-
-
-def _runs_examples(subject: TargetFunction, doctests: RunDoctests) -> bool:
-    """Return True if the function has examples, and they run as tests."""
-    shown = ">>> " in (ast.get_docstring(subject.function) or "")
-    return shown and doctests.runs(subject.path)
 
 
 def _misses_behavior(

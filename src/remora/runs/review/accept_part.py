@@ -16,10 +16,10 @@ from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import open_run
+from remora.runs.review.accept_and_reject import SelectedChanges, Verdicts, accept_each, accept_one
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck
-from remora.runs.review.review import SelectedChanges, Verdicts, accept_each, accept_one
 from remora.runs.review.selection import choose_pending
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from remora.workspaces.hunks import ChangeHunk, hunks_of, with_hunks

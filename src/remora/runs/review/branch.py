@@ -20,6 +20,13 @@ from remora.runs.records.results import read_run
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.review.accept_and_reject import (
+    TrackProgress,
+    Verdicts,
+    accept_each,
+    record_conflict,
+    select_changes,
+)
 from remora.runs.review.apply_changes import objections, store_contents
 from remora.runs.review.branch_journal import (
     PendingCommit,
@@ -32,13 +39,6 @@ from remora.runs.review.filters import ALL, ReviewFilter
 from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck, Tree
-from remora.runs.review.review import (
-    TrackProgress,
-    Verdicts,
-    accept_each,
-    record_conflict,
-    select_changes,
-)
 from remora.workspaces.apply.git_branch import (
     Branch,
     is_unchanged,

@@ -15,10 +15,10 @@ from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import write_change_set
+from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import removed_from_others
 from remora.runs.review.recheck import broken_by_merge
-from remora.runs.review.review import split_damaged
 from remora.workspaces.apply.transaction import FilePatch
 
 ACCEPTED, REVERTED = "accepted", "reverted"

@@ -11,9 +11,10 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run, select_jobs
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import ACCEPTED, revert_change_set
-from remora.runs.review.review import Verdicts, split_damaged
 
 _UNDOABLE = (ACCEPTED, "rejected", "reverted")
 

@@ -11,7 +11,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
-from remora.runs.review.review import Verdicts
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.undo import undo as undo_verdicts
 from remora.usecases.api_arguments import open_with
 from remora.workspaces.apply.transaction import FilePatch

@@ -10,8 +10,8 @@ from remora.errors import RemoraError, StreamDamaged
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.results import RunView, own_run
+from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.revert import Reverted
-from remora.runs.review.review import Verdicts
 from remora.usecases import api
 from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep

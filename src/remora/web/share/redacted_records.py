@@ -15,7 +15,7 @@ import msgspec
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.runs.diagnosis.diagnosis import Diagnosis
+from remora.runs.diagnosis.why_line import Diagnosis
 from remora.runs.project import Project
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import DecisionState, each_decision

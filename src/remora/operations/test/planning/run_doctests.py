@@ -50,6 +50,10 @@ class RunDoctests:
         module = path.removesuffix(".py").rpartition("/")[2]
         return any(module in text for text in self._tests.values() if _SUITE.search(text))
 
+    def are_tests_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef, path: str) -> bool:
+        """Return True if the function's docstring has examples, and they run as tests."""
+        return ">>> " in (ast.get_docstring(function) or "") and self.runs(path)
+
     @cached_property
     def sources(self) -> dict[str, str]:
         """The examples of each module and document, as Python source, by path."""

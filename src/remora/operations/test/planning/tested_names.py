@@ -132,8 +132,11 @@ class TestedNames:
     def _runs_examples(self, node: Node, tree: ast.Module) -> bool:
         """Return True if the function's docstring has examples, and they run as tests."""
         found = (one for qualname, one in _definitions(tree) if qualname == node.qualname)
-        docstrings = (ast.get_docstring(one) for one in found if isinstance(one, _FUNCTION))
-        return any(">>> " in (text or "") for text in docstrings) and self._doctests.runs(node.path)
+        return any(
+            self._doctests.are_tests_of(one, node.path)
+            for one in found
+            if isinstance(one, _FUNCTION)
+        )
 
     @cached_property
     def _doctests(self) -> RunDoctests:

@@ -11,8 +11,8 @@ from remora.trace.blobs import blob_references, may_contain_reference
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import complete_lines
 from remora.trace.content.objects import ObjectStore
-from remora.trace.index.turn_rows import TurnMatch, TurnRow
 from remora.trace.read.reader import StreamInfo
+from remora.trace.search.turn_rows import TurnMatch, TurnRow
 from remora.trace.stream.line_builder import format_timestamp
 
 _PIECE = 1 << 16

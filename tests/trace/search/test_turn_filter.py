@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from remora.errors import UsageError
 from remora.trace.content.objects import ObjectStore
-from remora.trace.index import turn_filter
-from remora.trace.index.turn_filter import TextSearch, parse_time
-from remora.trace.index.turn_rows import TurnMatch, TurnRow
+from remora.trace.search import turn_filter
+from remora.trace.search.turn_filter import TextSearch, parse_time
+from remora.trace.search.turn_rows import TurnMatch, TurnRow
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROW = TurnRow(

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from remora.errors import NotFound, RemoraError, StreamDamaged, UsageError
 from remora.ids import is_id
-from remora.trace.index.keys import IndexKey, TraceKey, parse_key
-from remora.trace.index.queries import TraceIndex
-from remora.trace.index.turn_filter import StreamMatch, StreamQuery
 from remora.trace.read.reader import list_streams, read_events, read_lines
+from remora.trace.search.keys import IndexKey, TraceKey, parse_key
+from remora.trace.search.stream_search import StreamSearch
+from remora.trace.search.turn_filter import StreamMatch, StreamQuery
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import OF_AGENTS, laid_out
 from tests.trace.conftest import rechained
-from tests.trace.index.conftest import NODE, OTHER, RUN, Agent, World, parsed
+from tests.trace.search.conftest import NODE, OTHER, RUN, Agent, World, parsed
 
 NOW = datetime(2026, 1, 2, 3, 10, tzinfo=UTC)
 JOB = f"trace:{RUN}:lint:{NODE}"
@@ -37,21 +37,21 @@ def told(found: list[StreamMatch]) -> dict[str, list[tuple[int, int]]]:
     return {f.stream.agent_id: [(match.turn, match.call) for match in f.turns] for f in found}
 
 
-def entry(asked: TraceIndex, key: str) -> dict[str, Any]:
+def entry(asked: StreamSearch, key: str) -> dict[str, Any]:
     found = asked.get(key)
     assert isinstance(found, dict)
     return found
 
 
 @pytest.fixture
-def asked(world: World) -> TraceIndex:
-    return TraceIndex(world.folder, lambda: NOW)
+def asked(world: World) -> StreamSearch:
+    return StreamSearch(world.folder, lambda: NOW)
 
 
 # keys
 
 
-def test_every_result_is_had_as_recorded(world: World, asked: TraceIndex) -> None:
+def test_every_result_is_had_as_recorded(world: World, asked: StreamSearch) -> None:
     count = 0
     for agent in world.agents:
         calls: dict[int, int] = {}
@@ -68,7 +68,7 @@ def test_every_result_is_had_as_recorded(world: World, asked: TraceIndex) -> Non
     assert count == 8
 
 
-def test_the_plain_key_is_the_newest_agents(world: World, asked: TraceIndex) -> None:
+def test_the_plain_key_is_the_newest_agents(world: World, asked: StreamSearch) -> None:
     newest = entry(asked, f"{JOB}:1")
     assert (newest["agent_id"], newest["data"]["raw_output"]) == (world.second.name, "first")
     assert entry(asked, f"{JOB}:1#2")["data"]["raw_output"] == "second"
@@ -88,13 +88,13 @@ def test_the_plain_key_is_the_newest_agents(world: World, asked: TraceIndex) -> 
         ("index:node:node:a:3#2@b.py:f", 1),
     ],
 )
-def test_an_index_key_lists_each_entry_once(key: str, count: int, asked: TraceIndex) -> None:
+def test_an_index_key_lists_each_entry_once(key: str, count: int, asked: StreamSearch) -> None:
     keys = asked.get(key)
     assert isinstance(keys, list)
     assert len({msgspec.json.encode(asked.get(each)) for each in keys}) == len(keys) == count
 
 
-def test_keys_are_in_order_and_as_short_as_can_be(world: World, asked: TraceIndex) -> None:
+def test_keys_are_in_order_and_as_short_as_can_be(world: World, asked: StreamSearch) -> None:
     assert asked.get(f"index:node:{NODE}") == [
         f"trace:{RUN}:docstring:{NODE}:1",
         f"{JOB}:1",
@@ -117,7 +117,7 @@ def test_keys_are_in_order_and_as_short_as_can_be(world: World, asked: TraceInde
         ("index:operation:lnt", "nearest:\nindex:operation:lint"),
     ],
 )
-def test_an_unknown_key_names_the_nearest(key: str, hint: str, asked: TraceIndex) -> None:
+def test_an_unknown_key_names_the_nearest(key: str, hint: str, asked: StreamSearch) -> None:
     with pytest.raises(NotFound) as error:
         asked.get(key)
     assert key.partition("@")[0] in error.value.message
@@ -127,13 +127,13 @@ def test_an_unknown_key_names_the_nearest(key: str, hint: str, asked: TraceIndex
 @pytest.mark.parametrize(
     "key", ["", "trace", "trace:a:b:c", f"{JOB}:x", f"{JOB}:1#0", "index:tool:x", "index:node"]
 )
-def test_what_is_not_a_key(key: str, asked: TraceIndex) -> None:
+def test_what_is_not_a_key(key: str, asked: StreamSearch) -> None:
     with pytest.raises(UsageError):
         asked.get(key)
 
 
 def test_a_folder_without_streams(folder: TraceFolder) -> None:
-    asked = TraceIndex(folder)
+    asked = StreamSearch(folder)
     assert asked.find(StreamQuery()) == asked.find(StreamQuery(text="x")) == []
     with pytest.raises(NotFound):
         asked.get(f"{JOB}:1")
@@ -142,7 +142,7 @@ def test_a_folder_without_streams(folder: TraceFolder) -> None:
 # queries
 
 
-def test_without_a_question_every_stream_is_found(world: World, asked: TraceIndex) -> None:
+def test_without_a_question_every_stream_is_found(world: World, asked: StreamSearch) -> None:
     assert [found.stream for found in asked.find(StreamQuery())] == list_streams(world.folder)
     assert {found.turns for found in asked.find(StreamQuery())} == {()}
 
@@ -162,7 +162,7 @@ def test_without_a_question_every_stream_is_found(world: World, asked: TraceInde
     ],
 )
 def test_streams_are_chosen(
-    query: StreamQuery, names: list[str], world: World, asked: TraceIndex
+    query: StreamQuery, names: list[str], world: World, asked: StreamSearch
 ) -> None:
     chosen = {getattr(world, name).name for name in names}
     assert {found.stream.agent_id for found in asked.find(query)} == chosen
@@ -188,12 +188,12 @@ def test_turns_are_chosen(
     query: StreamQuery,
     turns: dict[str, list[tuple[int, int]]],
     world: World,
-    asked: TraceIndex,
+    asked: StreamSearch,
 ) -> None:
     assert told(asked.find(query)) == {getattr(world, n).name: t for n, t in turns.items()}
 
 
-def test_a_turn_is_reported(world: World, asked: TraceIndex) -> None:
+def test_a_turn_is_reported(world: World, asked: StreamSearch) -> None:
     (found,) = asked.find(StreamQuery(decided_by="model"))
     match = found.turns[0]
     assert (match.tool, match.outcome, match.decided_by) == ("apply_fix", "success", "model")
@@ -204,7 +204,7 @@ def test_a_turn_is_reported(world: World, asked: TraceIndex) -> None:
     assert (match.began, match.ended) == (times[0], times[-1])
 
 
-def test_a_turn_without_a_result_has_no_key(asked: TraceIndex) -> None:
+def test_a_turn_without_a_result_has_no_key(asked: StreamSearch) -> None:
     (found,) = asked.find(StreamQuery(tool="never_done"))
     assert [(m.key, m.outcome, m.ms) for m in found.turns] == [(None, "", None)]
 
@@ -226,19 +226,19 @@ def test_text_is_found(
     text: str,
     turns: dict[str, list[tuple[int, int]]],
     world: World,
-    asked: TraceIndex,
+    asked: StreamSearch,
 ) -> None:
     found = told(asked.find(StreamQuery(text=text, operation="lint", run=RUN)))
     assert found == {getattr(world, name).name: told for name, told in turns.items()}
 
 
-def test_text_narrows_what_else_was_asked(world: World, asked: TraceIndex) -> None:
+def test_text_narrows_what_else_was_asked(world: World, asked: StreamSearch) -> None:
     found = asked.find(StreamQuery(text="apply_fix", tool="run_check", outcome="error"))
     assert told(found) == {}  # no word of it in that turn
     assert told(asked.find(StreamQuery(text="run_check", outcome="error")))
 
 
-def test_times_are_in_utc_and_meet_any_part_of_a_turn(world: World, asked: TraceIndex) -> None:
+def test_times_are_in_utc_and_meet_any_part_of_a_turn(world: World, asked: StreamSearch) -> None:
     # the writer's clock: agent_start at :06, then each event a second later
     def turns(since: str | None, until: str | None = None) -> list[tuple[int, int]]:
         query = StreamQuery(since=since, until=until, status="failed")
@@ -256,7 +256,7 @@ def test_times_are_in_utc_and_meet_any_part_of_a_turn(world: World, asked: Trace
 # streams that are not as they should be, and streams that go on
 
 
-def test_answers_follow_a_stream_that_grows(world: World, asked: TraceIndex) -> None:
+def test_answers_follow_a_stream_that_grows(world: World, asked: StreamSearch) -> None:
     world.open.reopen()
     for turn in range(3, 6):
         before = told(asked.find(StreamQuery(tool="late")))
@@ -266,7 +266,7 @@ def test_answers_follow_a_stream_that_grows(world: World, asked: TraceIndex) -> 
         assert entry(asked, f"trace:run-2:lint:{OTHER}:{turn}")["turn"] == turn
 
 
-def test_a_sealed_stream_is_the_same_stream(world: World, asked: TraceIndex) -> None:
+def test_a_sealed_stream_is_the_same_stream(world: World, asked: StreamSearch) -> None:
     for query in (
         StreamQuery(text="needle"),
         StreamQuery(outcome="error"),
@@ -280,14 +280,14 @@ def test_a_sealed_stream_is_the_same_stream(world: World, asked: TraceIndex) -> 
     assert entry(asked, f"{JOB}:1")["agent_id"] == world.second.name
 
 
-def test_a_missing_stream_is_not_found(world: World, asked: TraceIndex) -> None:
+def test_a_missing_stream_is_not_found(world: World, asked: StreamSearch) -> None:
     assert asked.get(f"{JOB}:1")
     world.second.path.unlink()
     assert entry(asked, f"{JOB}:1")["agent_id"] == world.first.name
     assert told(asked.find(StreamQuery(decided_by="model"))) == {}
 
 
-def test_a_changed_line_is_refused(world: World, asked: TraceIndex) -> None:
+def test_a_changed_line_is_refused(world: World, asked: StreamSearch) -> None:
     assert asked.get(f"{JOB}:1")
     damaged = world.second.path.read_bytes().replace(b'"first"', b'"forst"')
     world.second.path.write_bytes(damaged)
@@ -295,7 +295,7 @@ def test_a_changed_line_is_refused(world: World, asked: TraceIndex) -> None:
         asked.get(f"{JOB}:1")
 
 
-def test_what_is_behind_a_damaged_line_is_not_told(world: World, asked: TraceIndex) -> None:
+def test_what_is_behind_a_damaged_line_is_not_told(world: World, asked: StreamSearch) -> None:
     lines = world.lines(world.first)
     (place,) = (i for i, line in enumerate(lines) if b'"read_code"' in line and b'"$' in line)
     lines[place] = lines[place].replace(b'"seq"', b'"sek"')
@@ -308,7 +308,7 @@ def test_what_is_behind_a_damaged_line_is_not_told(world: World, asked: TraceInd
 
 
 @pytest.mark.parametrize("junk", [b"", b"\0" * 99, b"{}\n", b"not json\n" * 9, b"\xff\n"])
-def test_files_that_are_no_streams(junk: bytes, world: World, asked: TraceIndex) -> None:
+def test_files_that_are_no_streams(junk: bytes, world: World, asked: StreamSearch) -> None:
     before = told(asked.find(StreamQuery(tool="apply_fix")))
     world.folder.agent_stream("junk").write_bytes(junk)
     assert told(asked.find(StreamQuery(tool="apply_fix"))) == before
@@ -316,7 +316,7 @@ def test_files_that_are_no_streams(junk: bytes, world: World, asked: TraceIndex)
     assert asked.get(f"{JOB}:1")
 
 
-def test_a_stream_under_another_name_is_nobodys(world: World, asked: TraceIndex) -> None:
+def test_a_stream_under_another_name_is_nobodys(world: World, asked: StreamSearch) -> None:
     copy = world.folder.agent_stream("copy")
     copy.write_bytes(world.second.path.read_bytes())
     assert "copy" not in told(asked.find(StreamQuery(tool="apply_fix")))
@@ -342,7 +342,7 @@ def test_any_node_has_keys(
 
 @OF_AGENTS
 def test_golden_streams_are_found(path: Path, tmp_path: Path) -> None:
-    asked, count = TraceIndex(laid_out([path], tmp_path)), 0
+    asked, count = StreamSearch(laid_out([path], tmp_path)), 0
     for line in map(parsed, read_lines(path)):
         if line["type"] == "tool_result":
             key = "trace:{run_id}:{operation}:{node_id}:{turn}@{agent_id}".format(**line)
@@ -369,7 +369,7 @@ def test_no_answer_fails_because_of_what_a_line_holds(
     digest = forged.pop("hash")
     lines[place] = msgspec.json.encode({**forged, "hash": digest})
     agent.path.write_bytes(rechained(lines))
-    asked = TraceIndex(folder)
+    asked = StreamSearch(folder)
     for query in (StreamQuery(until="0s"), StreamQuery(tool="apply_fix"), StreamQuery(text="done")):
         asked.find(query)
     for key in (f"index:run:{RUN}", f"{JOB}:1", f"{JOB}:4"):
@@ -382,7 +382,7 @@ def test_a_damaged_sealed_stream_is_reported_as_far_as_it_goes(folder: TraceFold
     for turn in range(30):
         agent.whole_turn(output=[f"{turn}" * 900] * 100)
     agent.end()
-    asked = TraceIndex(folder)
+    asked = StreamSearch(folder)
     whole = told(asked.find(StreamQuery(tool="apply_fix")))[agent.name]
     compress_stream(agent.path)
     sealed = folder.existing_agent(agent.name)
@@ -407,12 +407,12 @@ def test_nesting_without_end(depth: int, folder: TraceFolder) -> None:
     lines[2] = lines[2].replace(b'"packet_delta":null', b'"packet_delta":' + nested)
     assert nested in lines[2]
     agent.path.write_bytes(rechained(lines))
-    TraceIndex(folder).find(StreamQuery(tool="apply_fix"))
+    StreamSearch(folder).find(StreamQuery(tool="apply_fix"))
 
 
 @pytest.mark.parametrize("name", [b"\xff\xfe", b"UPPER", b"", b".", b"a\nb"])
 def test_a_file_that_no_agent_is_named_by_is_skipped(name: bytes, world: World) -> None:
-    asked = TraceIndex(world.folder)
+    asked = StreamSearch(world.folder)
     before = asked.find(StreamQuery(outcome="error")), asked.get("index:operation:lint")
     odd = os.fsencode(world.folder.traces) + b"/" + name + b".jsonl"
     Path(os.fsdecode(odd)).write_bytes(world.second.path.read_bytes())

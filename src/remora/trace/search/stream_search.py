@@ -11,16 +11,16 @@ from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.ids import NodeKey, is_id
 from remora.memory.events import Event
 from remora.trace.content.line_format import hashed_lines
-from remora.trace.index.keys import IndexKey, TraceKey, job_key, parse_key
-from remora.trace.index.turn_filter import StreamMatch, StreamQuery, TextSearch, TurnFilter
-from remora.trace.index.turn_rows import AgentTurns, TurnRow, job_of, read_turns
 from remora.trace.read.reader import StreamInfo, list_streams, open_stream, read_events
 from remora.trace.read.verified_reader import hash_mismatch
+from remora.trace.search.keys import IndexKey, TraceKey, job_key, parse_key
+from remora.trace.search.turn_filter import StreamMatch, StreamQuery, TextSearch, TurnFilter
+from remora.trace.search.turn_rows import AgentTurns, TurnRow, job_of, read_turns
 from remora.trace.stream.line_builder import Clock, utc_now
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 
-class TraceIndex:
+class StreamSearch:
     """Finds entries by their keys, and turns by conditions."""
 
     def __init__(self, folder: TraceFolder, clock: Clock = utc_now) -> None:

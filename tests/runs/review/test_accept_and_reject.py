@@ -19,9 +19,9 @@ from remora.errors import (
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import job_diff, patches_of, reverse_patches
 from remora.runs.records.run_stream import open_run
+from remora.runs.review.accept_and_reject import accept, accept_one, reject
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.review import accept, accept_one, reject
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
@@ -127,7 +127,9 @@ class TestAccept:
         desk.write({"mod.py": MODULE})
         conflict = {"node_id": "node:mod.py:load", "path": "mod.py", "detail": "saved"}
         with monkeypatch.context() as patched:
-            patched.setattr("remora.runs.review.review.write_change_set", lambda *_: [conflict])
+            patched.setattr(
+                "remora.runs.review.accept_and_reject.write_change_set", lambda *_: [conflict]
+            )
             done = accept(desk.project, run_id, ["mod.py:load"])
         assert (done.conflicts, done.notes, done.new_findings) == ([conflict], [], [])
         done = accept(desk.project, run_id, ["mod.py:load"])
@@ -147,7 +149,7 @@ def test_what_was_accepted_before_an_error_is_returned_with_it(
             raise error
         return accept_one(project, stream, job, *args)
 
-    monkeypatch.setattr("remora.runs.review.review.accept_one", accept_or_fail)
+    monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", accept_or_fail)
     done = accept(shop.project, shop.newest, [], every=True)
     assert done.error is error
     assert len(done.accepted) == 3

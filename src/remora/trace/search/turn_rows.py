@@ -16,8 +16,8 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.trace.content.line_format import complete_lines
-from remora.trace.index.keys import TraceKey
 from remora.trace.read.reader import open_stream, parse_event
+from remora.trace.search.keys import TraceKey
 from remora.trace.trace_folder import stream_id
 
 

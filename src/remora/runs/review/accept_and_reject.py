@@ -6,17 +6,20 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
+from remora.errors import RemoraError
 from remora.hub.observed_links import Observation
-from remora.ids import display_name
 from remora.memory.events import Head, Written
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.change_set_files import patches_of
-from remora.runs.records.job_view import JobView, check_anchored
-from remora.runs.records.results import RunView, own_record, read_run, select_jobs
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import objections, write_change_set
+from remora.runs.review.damaged_changes import (
+    ReadyChange,
+    split_damaged,
+    unreadable_streams,
+)
 from remora.runs.review.filters import ALL, ReviewFilter, apply_filter
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import merged_with_others
@@ -25,8 +28,6 @@ from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.selection import choose_pending
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
-ReadyChange = tuple[JobView, list[FilePatch]]
-"""A job that can be accepted, and its patches."""
 AcceptChange = Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
@@ -122,7 +123,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
-        unread = _unread(view, nodes)
+        unread = unreadable_streams(view, nodes)
         jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
             stream.append(review_event(project, job, "rejected", feedback=reason))
@@ -168,14 +169,9 @@ def select_changes(
         view=view,
         usable=usable,
         skipped=left,
-        damaged=_unread(view, nodes) + [f"{error.message}; {error.hint}" for error in broken],
+        damaged=unreadable_streams(view, nodes)
+        + [f"{error.message}; {error.hint}" for error in broken],
     )
-
-
-def _unread(view: RunView, nodes: Sequence[str]) -> list[str]:
-    """Return messages about the jobs of `nodes`, or of the whole run, whose streams cannot be read."""
-    asked = select_jobs(view, nodes) if nodes else view.jobs
-    return [str(job.error) for job in asked if job.damaged]
 
 
 def accept_each(
@@ -227,25 +223,6 @@ def accept_each(
 
 def _creates(project: ProjectRecords, patch: FilePatch) -> bool:
     return patch.theirs is not None and not (project.root / patch.path).exists()
-
-
-def split_damaged(
-    project: Project, jobs: Iterable[JobView]
-) -> tuple[list[ReadyChange], list[StreamDamaged]]:
-    """Return the undamaged jobs with their patches, and the errors of the damaged jobs.
-
-    A job is also damaged if the content of one of its files is missing or cannot be read.
-    """
-    usable: list[ReadyChange] = []
-    broken: list[StreamDamaged] = []
-    for job in jobs:
-        try:
-            check_anchored(job)
-            usable.append((job, patches_of(project, job)))
-        except (DiskError, NotFound, StreamDamaged) as damage:
-            name = display_name(job.node_id)
-            broken.append(StreamDamaged(f"{name}: {damage.message}", hint=damage.hint))
-    return usable, broken
 
 
 def accept_one(

@@ -15,8 +15,8 @@ from remora.errors import NotFound
 from remora.hub.lookup.not_found import similar_keys
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
-from remora.hub.query import queries as module
-from remora.hub.query.queries import NodeQueries
+from remora.hub.query import node_queries as module
+from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import is_whole
 from remora.hub.query.snapshots import MemorySnapshot
 

@@ -1,1 +1,0 @@
-"""Disposable key-value index over all streams. Its results are checked against the streams."""

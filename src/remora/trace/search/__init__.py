@@ -1,0 +1,1 @@
+"""Search of the recorded entries of all streams, by keys and conditions."""
