@@ -18,8 +18,8 @@ class ExportCounts(msgspec.Struct, kw_only=True):
     left_out: dict[str, int] = {}
     damaged: list[str] = []
 
-    def leave_out(self, reason: str, count: int = 1) -> None:
-        self.left_out[reason] = self.left_out.get(reason, 0) + count
+    def leave_out(self, reason: str) -> None:
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
     def damage(self, error: RemoraError) -> None:
         if error.message not in self.damaged:

@@ -44,14 +44,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def is_blank(connection: sqlite3.Connection) -> bool:
-    """Return True if the file has neither tables nor a version.
-
-    Raises sqlite3.Error if the file cannot be read.
-    """
-    return _schema(connection) == (0, [])
-
-
 def has_tables(connection: sqlite3.Connection, tables: Sequence[str], version: int) -> bool:
     """Return True if the file has exactly these tables and this version.
 

@@ -72,17 +72,16 @@ class Walker:
             verdicts.learn(folders, candidates)
         finally:
             verdicts.rest()
-        out = {folder for folder in folders if verdicts.folder_is_out(folder)}
-        for folder in folders:
-            if out.isdisjoint(with_ancestors(folder)):
+        out: set[str] = set()
+        for folder in sorted(folders, key=lambda place: (place.count("/"), place)):
+            if _folder_of(folder) in out or verdicts.folder_is_out(folder):
+                out.add(folder)
+            else:
                 verdicts.note(folder, marks_in(self._top, folder))
         return {
             path
             for path in candidates
-            if not (
-                verdicts.file_is_out(path) or out.intersection(with_ancestors(_folder_of(path)))
-            )
-            or verdicts.is_kept(path)
+            if not (verdicts.file_is_out(path) or _folder_of(path) in out) or verdicts.is_kept(path)
         }
 
     def _open(self, starts: list[str]) -> list[str]:

@@ -39,7 +39,7 @@ class Engine(Protocol):
     """Distributes shards to workers. Results are recorded in streams, and never returned.
 
     A worker may die, and a shard may run more than once, also at the same time; the streams have
-    one owner each. Every engine must pass `tests/runs/execution/engine_conformance.py`.
+    one owner each. Every engine must pass `tests/cli/engines/conformance.py`.
     """
 
     def run(self, shards: Sequence[Shard]) -> AsyncIterator[ShardEnd]:

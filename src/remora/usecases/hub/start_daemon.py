@@ -69,8 +69,13 @@ def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget, *, tie: 
         start_new_session=tie,
     )
     assert process.stdout is not None
-    with process.stdout as pipe:
-        output = _startup_output(pipe.fileno())
+    try:
+        with process.stdout as pipe:
+            output = _startup_output(pipe.fileno())
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     has_failed = output not in (READY, b"")  # empty: another daemon started first
     if has_failed:
         process.kill()

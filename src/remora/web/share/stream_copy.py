@@ -28,9 +28,8 @@ class StreamCopy(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of a stream for a share file.
 
     `packed` is their bytes, compressed by gzip and written in base64. `withheld` are the
-    numbers of lines that are replaced by their size and hash, because they contain a secret. `anchor` is the line of the
-    run's stream that has the head, if one does. `turn_of_problem` is the turn of the first line
-    that is not what was recorded.
+    numbers of lines that are replaced by their size and hash, because they contain a secret.
+    `anchor` is the line of the run's stream that has the head, if one does.
     """
 
     name: str
@@ -39,7 +38,6 @@ class StreamCopy(msgspec.Struct, frozen=True, kw_only=True):
     withheld: tuple[int, ...]
     anchor: int | None
     report: StreamReport
-    turn_of_problem: int | None
 
 
 def copy_stream(
@@ -64,7 +62,6 @@ def copy_stream(
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
         file.writelines(check.shared_lines(redact))
     report = check.report(stream_id(path), run, of_run=of_run)
-    wrong = [problem.line for problem in report.problems]
     anchors = run.anchors.get(report.name, []) if run is not None and report.anchored else []
     ends = [anchor.line for anchor in anchors if anchor.ends_job]
     return StreamCopy(
@@ -74,7 +71,6 @@ def copy_stream(
         withheld=tuple(check.withheld),
         anchor=ends[-1] if ends else None,
         report=report,
-        turn_of_problem=check.turns.get(min(wrong)) if wrong else None,
     )
 
 
@@ -83,7 +79,6 @@ class _Check:
 
     def __init__(self, data: bytes, *, is_written: bool) -> None:
         self.withheld: list[int] = []
-        self.turns: dict[int, int] = {}
         self._data = data
         self._is_written = is_written
         self._problems = Problems()
@@ -95,7 +90,7 @@ class _Check:
         """Yield the lines, each with its newline. Lines with secrets are replaced."""
         turn = 0
         for line in iter_lines(_Bytes(self._data)):
-            self.turns[line.number] = turn = turn_of(line.raw, turn)
+            turn = turn_of(line.raw, turn)
             event = self._see(line)
             if _has_secret(line, event, redact):
                 self.withheld.append(line.number)

@@ -46,15 +46,13 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.killed) + len(self.survived)
 
 
-def prove(
-    place: ToolTree, path: str, qualname: str, ids: Sequence[str], *, enough: int = MAX_MUTANTS
-) -> Proof:
-    """Run the tests twice, and then with mutants until `enough` mutants are killed.
+def prove(place: ToolTree, path: str, qualname: str, ids: Sequence[str]) -> Proof:
+    """Run the tests twice, and then with mutants.
 
     `ids` contains the pytest ids of the tests. Raises HostError if running the project's code is
     not allowed.
     """
-    return prove_together(place, path, {qualname: ids}, enough=enough)[qualname]
+    return prove_together(place, path, {qualname: ids})[qualname]
 
 
 def prove_together(
