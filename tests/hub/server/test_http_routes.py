@@ -120,11 +120,12 @@ def test_a_silent_client_is_closed(served: ServedHttp, monkeypatch: pytest.Monke
             assert raw.recv(1) == b""
 
 
+@pytest.mark.parametrize("begin", [b"POST /v1/health HTTP/1.1\r\nX: ", b""])
 def test_a_client_that_sends_a_request_slowly_is_closed(
-    served: ServedHttp, monkeypatch: pytest.MonkeyPatch
+    served: ServedHttp, monkeypatch: pytest.MonkeyPatch, begin: bytes
 ) -> None:
     monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
-    head = request_to(served, "health", {"id": "x" * 10_000})[:-9_000]
+    head = begin or request_to(served, "health", {"id": "x" * 10_000})[:-9_000]
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(head)
         with suppress(OSError):  # until it is closed

@@ -24,7 +24,7 @@ from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.trace_folder import stream_id
-from tests.runs.conftest import UNUSED, Desk
+from tests.runs.conftest import SHOP, UNUSED, Desk
 
 LATER = timedelta(days=400)
 
@@ -161,6 +161,15 @@ class TestExpiring:
         assert {(e.kind, e.id): e.head.count for e in logged} == anchors
         assert {(e.run_id, e.reason) for e in logged} == {(old, "age")}
         assert reviewed.problems() == []
+
+    def test_the_commit_is_let_go(self, desk: Desk) -> None:
+        desk.write(SHOP)
+        desk.commit()
+        run_id = desk.analyze()
+        reject(desk.project, run_id, [], every=True)
+        assert desk.git("for-each-ref", "refs/remora")
+        compact(desk.project, after(31))
+        assert desk.git("for-each-ref", "refs/remora") == ""
 
     def test_new_contents_are_not_collected(self, reviewed: Desk) -> None:
         stored = names(reviewed, "objects")
