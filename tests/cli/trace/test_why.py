@@ -9,7 +9,7 @@ import pytest
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, decode_event
 from remora.runs.diagnosis.why_line import diagnose
-from tests.cli.conftest import Ran
+from tests.cli.conftest import Ran, Remora, write
 
 
 @pytest.fixture
@@ -97,3 +97,16 @@ def test_a_damaged_run_does_not_hide_the_cause(copied: Ran) -> None:
     (run,) = (copied.root / ".agentfs/runs").glob("*.jsonl")
     run.write_bytes(run.read_bytes() + b"{}\n")
     assert why(copied).startswith("Nothing failed: ")
+
+
+def test_a_tool_that_names_no_error_is_quoted_by_its_summary(
+    remora: Remora, tmp_path: Path
+) -> None:
+    """With its fix, the line would be too long, and the project sets no length."""
+    source = (
+        f'x = 1\ntext = "{"a" * 50} {{}} {{}}".format(\n    x.{"b" * 20},\n    x.{"c" * 20}\n)\n'
+    )
+    write(tmp_path, {"a.py": source, ".git/HEAD": ""})
+    remora("analyze", "-o", "lint", "--yes", cwd=tmp_path)
+    done = remora("trace", "why", "a.py", cwd=tmp_path)
+    assert done.out.startswith("fix_findings reported an error at turn 1: Nothing fixed; 1 finding")

@@ -146,7 +146,8 @@ def _result_cause(kind: Kind, what: str, failure: Failure, why: str = "") -> Cau
     turn, call, result = failure.turn, failure.turn.call, failure.result
     assert result is not None  # it reported an error
     made = f", called as {call_text(call)}" if call is not None and call.args else ""
-    evidence = [Evidence(turn.number, result.seq, f"{result.tool}: {quoted(result.error)}")]
+    text = quoted(result.error or result.summary)
+    evidence = [Evidence(turn.number, result.seq, f"{result.tool}: {text}")]
     evidence += [
         Evidence(turn.number, result.seq, f"{one.name}: {quoted(_error_of(one))}")
         for one in result.host_calls
@@ -155,7 +156,7 @@ def _result_cause(kind: Kind, what: str, failure: Failure, why: str = "") -> Cau
     return Cause(
         kind=kind,
         turn=turn.number,
-        sentence=f"{what} at turn {turn.number}{made}: {quoted(why or result.error)}",
+        sentence=f"{what} at turn {turn.number}{made}: {quoted(why) if why else text}",
         evidence=tuple(evidence),
     )
 
