@@ -4,38 +4,38 @@ All readers work on files. Before a stream is read, its new lines are copied.
 """
 
 import fcntl
-import filecmp
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.errors import DiskError, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import AgentEnd, Event, Head, decode_event
-from remora.trace.content.byte_source import FileSource
+from remora.memory.events import AgentEnd, Head
 from remora.trace.content.line_format import (
     MAX_FOREIGN_STREAM,
-    newline_before,
     stated_hash,
     valid_hash,
 )
 from remora.trace.content.private_files import (
     disk_errors,
-    open_file,
     open_folder,
     open_subfolder,
     write_all,
 )
 from remora.trace.postgres.contents import PostgresObjectStore
+from remora.trace.postgres.copied_file import (
+    first_difference,
+    last_copied,
+    opened_copy,
+    truncated_on_error,
+    unused_name,
+)
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner
 from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
-from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 
@@ -126,7 +126,7 @@ class CopiedTraceFolder(TraceFolder):
         """
         if path.parent not in (self.traces, self.runs) or not is_id(stream_id(path)):
             return
-        last = _last_copied(path)
+        last = last_copied(path)
         if last is not None and last.type == AgentEnd.type:
             with self._opened(path) as folder:
                 forget_lease(path.name, folder=folder)
@@ -247,9 +247,9 @@ class CopiedTraceFolder(TraceFolder):
             with suppress(FileNotFoundError):
                 os.unlink(new.name, dir_fd=folder)
             self._append_new(row, new, folder, None)
-            line = _first_difference(path, new)
+            line = first_difference(path, new)
             if line is not None:
-                kept = _unused(path.with_name(f"{path.name}.replaced"))
+                kept = unused_name(path.with_name(f"{path.name}.replaced"))
                 os.rename(path.name, kept.name, src_dir_fd=folder, dst_dir_fd=folder)
                 self._differences[path] = (
                     f"line {line} in {self._database.address} is not the one that was copied "
@@ -262,7 +262,7 @@ class CopiedTraceFolder(TraceFolder):
 
     def _append_new(self, row: _Row, path: Path, folder: int, read: bytes | None) -> bool:
         """Append the new lines to a copy. Return False if it does not end with an event."""
-        with _opened_copy(path, folder) as (file, last):
+        with opened_copy(path, folder) as (file, last):
             if last is None and os.fstat(file).st_size:
                 return False
             count, head = (0, None) if last is None else (last.seq + 1, last.hash)
@@ -274,7 +274,7 @@ class CopiedTraceFolder(TraceFolder):
                 raise self._changed(row, path)
             key = StreamKey(row.id, row.month)
             new, first = read_pages(self._database, key, count, row.next_seq), count
-            with _truncated_on_error(file):
+            with truncated_on_error(file):
                 for page in new if read is None or count else (read,):
                     if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
                         is_ours = count == first
@@ -363,31 +363,6 @@ def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         yield batch
 
 
-def _first_difference(path: Path, other: Path) -> int | None:
-    """Return the number of the first line that differs, or None if one file begins the other.
-
-    Lines of `path` that are no events are different from missing ones.
-    """
-    if not path.exists() or filecmp.cmp(path, other, shallow=False):
-        return None
-    with path.open("rb") as lines, other.open("rb") as others:
-        for number, (line, found) in enumerate(zip_longest(lines, others, fillvalue=b""), 1):
-            is_torn = not line.endswith(b"\n") and found.startswith(line)
-            if line != found and not is_torn and (found or not _is_event(line)):
-                return number
-    return None
-
-
-def _is_event(line: bytes) -> bool:
-    with suppress(ValueError, RecursionError):
-        return bool(decode_event(line))
-    return False
-
-
-def _unused(path: Path) -> Path:
-    return path.with_name(f"{path.name}-{secrets.token_hex(4)}") if os.path.lexists(path) else path
-
-
 def _name(path: Path) -> str:
     return f"{path.parent.name}/{stream_id(path)}"
 
@@ -397,39 +372,3 @@ def _kept(path: Path) -> str:
         f"{path} still holds the lines that were copied; move it away to continue without them, "
         f"or add what the database lost with `remora trace import {path.parents[1]}`"
     )
-
-
-@contextmanager
-def _opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
-    """Open a copy in an opened folder for appending, without an unfinished last line.
-
-    Yield the file and its last event, which is None if the file is empty or not a copy.
-    """
-    file = open_file(path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=folder)
-    try:
-        source = FileSource(file)
-        end = newline_before(source, source.size()) + 1
-        last = _last_copied(path)
-        if last is not None:
-            os.ftruncate(file, end)
-        yield file, last
-    finally:
-        os.close(file)
-
-
-@contextmanager
-def _truncated_on_error(file: int) -> Iterator[None]:
-    """If the block raises an exception, remove what it appended, which may have filled the disk."""
-    size = os.fstat(file).st_size
-    try:
-        yield
-    except BaseException:
-        os.ftruncate(file, size)
-        raise
-
-
-def _last_copied(path: Path) -> Event | None:
-    """Return the last event of a copy, or None if there is none or the copy is damaged."""
-    with suppress(NotFound, StreamDamaged):
-        return last_event(path)
-    return None

@@ -1,0 +1,78 @@
+"""Files of copied streams: comparing two copies, and opening one to append to it."""
+
+import filecmp
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import zip_longest
+from pathlib import Path
+
+from remora.errors import NotFound, StreamDamaged
+from remora.memory.events import Event, decode_event
+from remora.trace.content.byte_source import FileSource
+from remora.trace.content.line_format import newline_before
+from remora.trace.content.private_files import open_file
+from remora.trace.read.reader import last_event
+
+
+def first_difference(path: Path, other: Path) -> int | None:
+    """Return the number of the first line that differs, or None if one file begins the other.
+
+    Lines of `path` that are no events are different from missing ones.
+    """
+    if not path.exists() or filecmp.cmp(path, other, shallow=False):
+        return None
+    with path.open("rb") as lines, other.open("rb") as others:
+        for number, (line, found) in enumerate(zip_longest(lines, others, fillvalue=b""), 1):
+            is_torn = not line.endswith(b"\n") and found.startswith(line)
+            if line != found and not is_torn and (found or not _is_event(line)):
+                return number
+    return None
+
+
+def _is_event(line: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        return bool(decode_event(line))
+    return False
+
+
+def unused_name(path: Path) -> Path:
+    """Return the path, with a random suffix if something has that name."""
+    return path.with_name(f"{path.name}-{secrets.token_hex(4)}") if os.path.lexists(path) else path
+
+
+@contextmanager
+def opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
+    """Open a copy in an opened folder for appending, without an unfinished last line.
+
+    Yield the file and its last event, which is None if the file is empty or not a copy.
+    """
+    file = open_file(path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=folder)
+    try:
+        source = FileSource(file)
+        end = newline_before(source, source.size()) + 1
+        last = last_copied(path)
+        if last is not None:
+            os.ftruncate(file, end)
+        yield file, last
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def truncated_on_error(file: int) -> Iterator[None]:
+    """If the block raises an exception, remove what it appended, which may have filled the disk."""
+    size = os.fstat(file).st_size
+    try:
+        yield
+    except BaseException:
+        os.ftruncate(file, size)
+        raise
+
+
+def last_copied(path: Path) -> Event | None:
+    """Return the last event of a copy, or None if there is none or the copy is damaged."""
+    with suppress(NotFound, StreamDamaged):
+        return last_event(path)
+    return None
