@@ -103,7 +103,7 @@ def test_after_two_answers_that_are_not_calls_rules_finish_the_job(
         pytest.param(unusable("x" * 100_000), id="larger than a line of a stream holds"),
         pytest.param(
             unusable("\ud800", 10**30, "x" * 100_000),
-            id="not UTF-8, a count that nobody counted, an endless word",
+            id="not UTF-8, an invented count, an endless word",
         ),
     ],
 )

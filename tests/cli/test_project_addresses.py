@@ -20,7 +20,7 @@ def user(poor: Remora) -> Remora:
     return replace(poor, environ=PATIENCE)
 
 
-NOBODY = Server("http://127.0.0.1:9/v1", "m")
+UNREACHABLE = Server("http://127.0.0.1:9/v1", "m")
 
 
 def choose(project: Path, listener: Server) -> str:
@@ -175,7 +175,7 @@ class TestCheck:
     def test_it_still_takes_the_users_server(
         self, user: Remora, project: Path, listener: Server
     ) -> None:
-        choose(project, NOBODY)
+        choose(project, UNREACHABLE)
         named = replace(user, environ={**PATIENCE, "REMORA_MODEL": listener.address})
         assert named("check", "-o", "steps", cwd=project).code != 2
         assert listener.keys
@@ -224,7 +224,7 @@ class TestQuestion:
     def test_another_address_or_root_is_asked_about_again(
         self, user: Remora, project: Path, listener: Server, tmp_path: Path
     ) -> None:
-        choose(project, NOBODY)
+        choose(project, UNREACHABLE)
         answer(user, project, "y")
         choose(project, listener)
         assert user(*ANALYZE, cwd=project).code == 2

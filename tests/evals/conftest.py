@@ -24,7 +24,7 @@ LOOKS = [
     call("act", about="all"),
     call("act", about="ord-8842"),
     call("act", about="mallory@example.org"),
-    call("act", about="nobody told me"),
+    call("act", about="never told"),
     call("submit_result", summary="done"),
 ]
 """The second and third call need what the results before them said, the fourth what none did."""

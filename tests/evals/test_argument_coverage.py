@@ -64,7 +64,7 @@ PLACES = {
     None: (
         *("ord-77", "cart_tot", "8", "75", "art_total"),  # within a longer word or number
         *("17", "16", "15", "13", "14", "12", "error"),  # counters and bookkeeping
-        *("src/hidden.py", "nobody told me"),  # not shown to any model
+        *("src/hidden.py", "never told"),  # not shown to any model
     ),
 }
 

@@ -189,7 +189,8 @@ def measured_uses(
     if status.is_optional or model_is_optional(config.model) or model is None:
         return {}
     writes = status.document["provider"] == "openai"
-    asking = [each.name for each in invocation.operations.all if writes and each.asks_writers]
+    operations = invocation.operations.all if writes else ()
+    asking = [operation.name for operation in operations if operation.asks_writers]
     found = measured_operations(invocation, root, config, str(model), asking)
     return {
         name: None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}

@@ -189,7 +189,7 @@ def test_links_that_make_no_sense_are_recomputed(hub: Hub) -> None:
 
     hub.write("shop/till.py", "from shop.tax import add\n\ndef pay():\n    return add(1)\n")
 
-    wait_until(lambda: is_linked(hub, "node:shop/till.py:pay"), "for the links made anew")
+    wait_until(lambda: is_linked(hub, "node:shop/till.py:pay"), "for the new links")
     assert_whole(hub)
 
 

@@ -38,7 +38,7 @@ class Tried(NamedTuple):
     @property
     def problem(self) -> str:
         """Why the first candidate that failed did so, or an empty string."""
-        return next((str(one["detail"]) for one in self.trials if one.get("detail")), "")
+        return next((str(trial["detail"]) for trial in self.trials if trial.get("detail")), "")
 
 
 class Escalated(NamedTuple):
@@ -60,7 +60,8 @@ def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
     If no candidate is complete, return a call that submits the changes made so far.
     """
     offered = enumerate(packet.candidate_actions)
-    index, chosen = next((each for each in offered if is_complete(each[1], tools)), (None, None))
+    complete = ((place, call) for place, call in offered if is_complete(call, tools))
+    index, chosen = next(complete, (None, None))
     return ToolCalled(
         tool=SUBMIT if chosen is None else chosen.tool,
         args={"summary": NEEDS_MODEL} if chosen is None else chosen.args,

@@ -83,7 +83,7 @@ def decide_reviews(reviews: Sequence[Review], again: str) -> int:
                 place = decided[-1] if _take_back(reviews[decided[-1]]) else place
     finally:
         _sum_up(reviews, again)
-    return int(any(each.conflicts for each in reviews))
+    return int(any(review.conflicts for review in reviews))
 
 
 def _wants_undo() -> bool:
@@ -108,9 +108,9 @@ def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
 
 def _sum_up(reviews: Sequence[Review], again: str) -> None:
     """Print what was decided, and the command `again` if change sets are still pending."""
-    done = sum((each.done for each in reviews), Counter[str]())
-    conflicts = sum(each.conflicts for each in reviews)
-    left = sum(len(each.pending()) for each in reviews)
+    done = sum((review.done for review in reviews), Counter[str]())
+    conflicts = sum(review.conflicts for review in reviews)
+    left = sum(len(review.pending()) for review in reviews)
     verdicts = ", ".join(f"{n} {what}" for what, n in done.items() if n)
     verdicts += f"; {count(conflicts, 'conflict')}" if conflicts else ""
     click.echo(verdicts or "no verdicts")

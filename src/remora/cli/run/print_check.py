@@ -224,7 +224,7 @@ def print_findings(options: Options, request: RunRequest, flags: Mapping[str, An
     invocation = invocation_of(options, flags)
     project = open_project(invocation, request.paths)
     report = report_findings(invocation, request, project)
-    number = sum(len(found) for found in report.findings.values())
+    number = sum(map(len, report.findings.values()))
     document = {
         "root": str(project.root),
         "findings": [
