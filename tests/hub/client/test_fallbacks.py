@@ -330,10 +330,10 @@ def test_the_first_question_is_answered_without_a_daemon(
     house.raised_to(rung)
     slow = house.folder / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text(f'#!/bin/sh\nsleep 0.3\nexec {shutil.which("git")} "$@"\n')
+    slow.write_text(f'#!/bin/sh\nsleep 1\nexec {shutil.which("git")} "$@"\n')
     slow.chmod(0o755)
     path = f"{slow.parent}:{os.environ['PATH']}"
-    assert first_answer_in_a_new_process(house, "deadline=0.05", PATH=path) == found
+    assert first_answer_in_a_new_process(house, "deadline=0.25", PATH=path) == found
 
 
 def first_answer_in_a_new_process(house: House, options: str, **variables: str) -> str:
