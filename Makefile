@@ -15,9 +15,9 @@ STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# by file: tests of one file share expensive fixtures; twice as many processes as small machines have
+# by file: tests of one file share expensive fixtures; one process more than small machines have
 # cores, because tests wait for processes
-TESTS := $(BIN)/python -m pytest -q -n 4 --dist loadfile
+TESTS := $(BIN)/python -m pytest -q -n 3 --dist loadfile
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 help: ## list the targets
