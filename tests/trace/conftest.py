@@ -38,7 +38,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.content_check import ContentStores
-from remora.trace.verify.origin_check import ParentStreams
+from remora.trace.verify.fork_origin_check import ParentStreams
 from remora.trace.verify.stream_check import VerifyTarget
 from tests.clock import ticking
 

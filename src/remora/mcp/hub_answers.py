@@ -9,7 +9,7 @@ import msgspec
 
 from remora.bootstrap.invocation import Invocation
 from remora.hub.link_progress import why_unknown
-from remora.hub.lookup.find import no_answer_error
+from remora.hub.lookup.node_lookup import no_answer_error
 from remora.hub.protocol import MAX_FOUND
 from remora.mcp.answer_page import PAGE, answer_text
 from remora.mcp.project_data import ProjectRedactor

@@ -306,7 +306,9 @@ class Review(Payload, frozen=True, kw_only=True):
 
     `signature` is the signature of `head`. If `branch` is set, the accepted change set was
     committed to that branch, and the working tree was not changed. `written` is set if the change
-    set was accepted in part or with edits, and in the verdict that takes this back.
+    set was accepted in part or with edits, and in the verdict that takes this back. `applied` is set
+    if the user's files already contained some of the changes: it contains the other ones, which
+    `revert` removes.
     """
 
     type: ClassVar[str] = "review"
@@ -320,6 +322,7 @@ class Review(Payload, frozen=True, kw_only=True):
     detail: list[dict[str, Any]] = []
     signature: str | None = None
     written: Written | None = None
+    applied: tuple[Change, ...] | None = None
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):

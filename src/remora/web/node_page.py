@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
-from remora.hub.lookup.find import no_answer_error
+from remora.hub.lookup.node_lookup import no_answer_error
 from remora.hub.node import NodeState
 from remora.ids import MODULE, split_node_key, unescape_path
 from remora.runs.project import ProjectRecords

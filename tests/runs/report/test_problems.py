@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.runs.report.check_document import Failure
-from remora.runs.report.github import MAX_ANNOTATIONS, annotations
+from remora.runs.report.github_annotations import MAX_ANNOTATIONS, annotations
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last

@@ -1,6 +1,7 @@
 """An accepted change set is taken back, whole or not at all."""
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.merges import merged_with_others, removed_from_others
 from remora.runs.review.revert import revert
+from remora.runs.review.undo import undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
@@ -107,6 +109,43 @@ class TestMovedOn:
         assert (taken.root / "a.py").read_text() == "x = 1\n"
         assert verdicts(taken) == ["accepted", "reverted", "accepted"], "it is still in the file"
         assert complete_journals(taken.project).outcome == "none"
+
+
+class TestAlreadyInTheFiles:
+    """`revert` removes only what accepting this change set has written."""
+
+    STAYS = "a.py:load: it stays, because your files contained it when you accepted it"
+
+    def test_what_another_run_wrote_stays_until_that_one_is_reverted(self, shop: Desk) -> None:
+        before, first = shop.tree(), shop.newest
+        shop.analyze()
+        accept(shop.project, first, ["a.py:load"])
+        changed = shop.tree()
+        done = accept(shop.project, shop.newest, ["a.py:load"])
+        assert done.notes == ["a.py:load: your files already contain this change"]
+        taken = revert(shop.project, shop.newest, ["a.py:load"])
+        assert (len(taken.reverted), taken.notes, shop.tree()) == (1, [self.STAYS], changed)
+        taken = revert(shop.project, first, ["a.py:load"])
+        assert (len(taken.reverted), taken.notes, shop.tree()) == (1, [], before)
+        assert shop.problems() == []
+
+    def test_what_the_user_wrote_stays(self, shop: Desk) -> None:
+        shop.write({"a.py": DONE})
+        accept(shop.project, shop.newest, ["a.py:load"])
+        undone = undo(shop.project, shop.newest, ["a.py:load"])
+        assert len(undone.reopened) == 1
+        assert (shop.root / "a.py").read_text() == DONE
+
+    def test_of_two_places_only_the_written_one_is_restored(self, tmp_path: Path) -> None:
+        both = "def load():\n    import re\n    x = 1\n    return x\n    import os\n"
+        desk = analyzed(tmp_path, {"a.py": both, "ruff.toml": RULES}).again()
+        mine = both.replace("    import re\n", "")
+        desk.write({"a.py": mine})
+        accept(desk.project, desk.newest, [], every=True)
+        assert (desk.root / "a.py").read_text() == mine.replace("    import os\n", "")
+        assert revert(desk.project, desk.newest, []).notes
+        assert (desk.root / "a.py").read_text() == mine
+        assert desk.problems() == []
 
 
 def killed_revert(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

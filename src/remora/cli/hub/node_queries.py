@@ -12,7 +12,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
-from remora.hub.lookup.find import FoundNode, no_answer_error
+from remora.hub.lookup.node_lookup import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths

@@ -139,7 +139,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     if _agreed(options, project, run, nodes, "revert", Chosen(trust_run=trust_run)) is None:
         return 1
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
-    for text in done.damaged:
+    for text in (*done.damaged, *done.notes):
         note(options, text)
     document = {
         "run_id": done.run_id,
@@ -147,6 +147,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
         "conflicts": done.conflicts,
         "head": msgspec.to_builtins(done.head),
         **({"damaged": done.damaged} if done.damaged else {}),
+        **({"notes": done.notes} if done.notes else {}),
         **_error_part(done),
     }
     emit(options, document, _reverted(options, done))

@@ -28,7 +28,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.report.check_document import changes_of, check_document, failures_of
 from remora.runs.report.check_markdown import check_markdown
-from remora.runs.report.github import annotations
+from remora.runs.report.github_annotations import annotations
 from remora.runs.report.problems import problems_text
 from remora.runs.report.report_formats import as_json
 from remora.runs.report.sarif import sarif

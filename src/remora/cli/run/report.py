@@ -79,7 +79,7 @@ def _annotate(project: "Project", report: "Report", revision: str | None) -> Non
     from remora.ids import unescape_path
     from remora.runs.planning.changed_nodes import changed_lines
     from remora.runs.report.check_document import failures_of
-    from remora.runs.report.github import annotations
+    from remora.runs.report.github_annotations import annotations
     from remora.runs.report.problems import find_problems
 
     problems = find_problems(report, project.root)

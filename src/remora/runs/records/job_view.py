@@ -62,7 +62,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
 
-    `written` is set if the change set was accepted in part or with edits.
+    `written` is set if the change set was accepted in part or with edits. `applied` contains what
+    accepting it wrote, if the user's files already contained the rest.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
@@ -108,6 +109,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     review: str = ""
     branch: str | None = None
     written: Written | None = None
+    applied: tuple[Change, ...] | None = None
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None

@@ -258,11 +258,13 @@ def _jobs(
             review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
+        accepted = last if review == "accepted" else None
         yield msgspec.structs.replace(
             job,
             nodes=nodes.get((job.operation, job.node_id)),
             review=review,
             branch=last and last.branch,
-            written=last.written if last is not None and review == "accepted" else None,
+            written=accepted and accepted.written,
+            applied=accepted and accepted.applied,
             conflicts=tuple(last.detail) if last is not None else (),
         )

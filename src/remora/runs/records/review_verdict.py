@@ -1,7 +1,7 @@
 """Review verdicts, as recorded in a run's stream."""
 
 from remora.errors import UsageError
-from remora.memory.events import Review, Written
+from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.trace.redact.redactor import Redactor
@@ -17,12 +17,11 @@ def review_event(
     *,
     feedback: str | None = None,
     branch: str | None = None,
-    written: Written | None = None,
 ) -> Review:
     """Return the event that records a verdict.
 
     `feedback` must already be redacted. `branch` is the branch that the change set was committed
-    to. `written` describes what was accepted if it is not the whole change set.
+    to.
     """
     return Review(
         verdict=verdict,
@@ -32,7 +31,6 @@ def review_event(
         feedback=feedback,
         surface=project.surface,
         branch=branch,
-        written=written,
     )
 
 

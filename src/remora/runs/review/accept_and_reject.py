@@ -8,13 +8,14 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.hub.observed_links import Observation
+from remora.ids import display_name
 from remora.memory.events import Head, Written
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
-from remora.runs.review.apply_changes import objections, write_change_set
+from remora.runs.review.apply_changes import objections, stored_changes, write_change_set
 from remora.runs.review.damaged_changes import (
     ReadyChange,
     split_damaged,
@@ -250,12 +251,18 @@ def accept_one(
     if before:
         return record_conflict(project, stream, job, details(job.node_id, before))
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
+    applied = None if prepared.applied is None else stored_changes(project, prepared.applied)
+    if applied is not None:
+        what = "a part of this change" if applied else "this change"
+        recheck.notes.append(f"{display_name(job.node_id)}: your files already contain {what}")
     return write_change_set(
         project,
         stream,
         job.node_id,
         prepared,
-        review_event(project, job, "accepted", written=written),
+        msgspec.structs.replace(
+            review_event(project, job, "accepted"), written=written, applied=applied
+        ),
         review_event(project, job, "conflict"),
     )
 

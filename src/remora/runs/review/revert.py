@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Head
@@ -29,7 +31,8 @@ class Reverted:
     """Result of a revert.
 
     Each item of `conflicts` is `{node_id, path, detail}`, and its change set is still accepted.
-    `damaged` contains messages about streams and contents that could not be used. `branches` are
+    `damaged` contains messages about streams and contents that could not be used. `notes` contains
+    messages about changes that stay, because accepting them did not write them. `branches` are
     those to which change sets of the run were committed; these are never reverted. `error` is set
     if the revert ended early.
     """
@@ -38,6 +41,7 @@ class Reverted:
     reverted: list[str]
     conflicts: list[dict[str, Any]]
     damaged: list[str]
+    notes: list[str]
     head: Head
     branches: Sequence[str] = ()
     error: RemoraError | None = None
@@ -56,6 +60,7 @@ def revert(
     record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)
     done: list[str] = []
+    notes: list[str] = []
     conflicts: list[dict[str, Any]] = []
     error: RemoraError | None = None
     with open_run(project, record) as stream:
@@ -74,15 +79,25 @@ def revert(
             conflicts += found
             if not found:
                 done.append(job.node_id)
+                notes += _what_stays(job)
         return Reverted(
             run_id=run_id,
             reverted=done,
             conflicts=conflicts,
             damaged=[f"{error.message}; {error.hint}" for error in broken],
+            notes=notes,
             head=stream.head,
             branches=sorted({job.branch for job in view.jobs if job.branch}),
             error=error,
         )
+
+
+def _what_stays(job: JobView) -> list[str]:
+    if job.applied is None:
+        return []
+    what = "a part of it" if job.applied else "it"
+    name = display_name(job.node_id)
+    return [f"{name}: {what} stays, because your files contained {what} when you accepted it"]
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
@@ -125,11 +140,8 @@ def revert_change_set(
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # it is still accepted, so no verdict is recorded
         return details(job.node_id, before)
-    return write_change_set(
-        project,
-        stream,
-        job.node_id,
-        prepared,
-        review_event(project, job, verdict, written=job.written),
-        review_event(project, job, ACCEPTED, written=job.written),
+    review = msgspec.structs.replace(
+        review_event(project, job, verdict), written=job.written, applied=job.applied
     )
+    otherwise = msgspec.structs.replace(review, verdict=ACCEPTED)
+    return write_change_set(project, stream, job.node_id, prepared, review, otherwise)

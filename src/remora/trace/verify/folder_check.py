@@ -16,8 +16,8 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.content_check import ContentStores
+from remora.trace.verify.fork_origin_check import ParentStreams
 from remora.trace.verify.head_hmac import Signer
-from remora.trace.verify.origin_check import ParentStreams
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import (
     Problem,

@@ -23,8 +23,8 @@ from remora.trace.verify.anchor_check import (
 from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.content_check import ContentStores, ReferenceCheck
+from remora.trace.verify.fork_origin_check import OriginCheck, ParentStreams
 from remora.trace.verify.head_hmac import Signer
-from remora.trace.verify.origin_check import OriginCheck, ParentStreams
 from remora.trace.verify.projection_check import ProjectionCheck
 from remora.trace.verify.schema_check import SchemaCheck
 from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, StreamReport

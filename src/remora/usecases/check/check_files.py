@@ -22,7 +22,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
-from remora.runs.report.github import ChangedLines
+from remora.runs.report.github_annotations import ChangedLines
 from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
