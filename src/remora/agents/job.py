@@ -5,8 +5,8 @@ from typing import Literal
 import msgspec
 
 from remora.memory.events import Change, Head
+from remora.memory.statuses import Status
 
-Status = Literal["submitted", "no_change", "failed", "error", "interrupted"]
 StopReason = Literal[
     "submitted",
     "no_change",

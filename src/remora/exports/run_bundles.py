@@ -7,6 +7,7 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, Head, JobStart, Review, RunStart
+from remora.memory.statuses import ACCEPTED, REOPENED
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.read.verified_reader import verified_events
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -110,9 +111,9 @@ def _verdict(review: Review) -> str | None:
 
     What a person accepted in part or edited is not the agent's work.
     """
-    if review.verdict == "reopened":
+    if review.verdict == REOPENED:
         return None
-    if review.verdict == "accepted" and review.written is not None:
+    if review.verdict == ACCEPTED and review.written is not None:
         return "edited" if review.written.edited else "accepted_in_part"
     return review.verdict
 

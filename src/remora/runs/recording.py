@@ -34,6 +34,7 @@ from remora.memory.events import (
 from remora.memory.packet import GOAL_LIMIT, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import INSTRUCTIONS, PACKET_ONLY, render
+from remora.memory.statuses import ERROR, NO_CHANGE
 from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
@@ -224,12 +225,12 @@ class Recording:
         """Record the end, and return the status. The last answer without a call is the summary."""
         with self._lock:
             if error is None:
-                end = AgentEnd(status="no_change", stop_reason="no_change")
+                end = AgentEnd(status=NO_CHANGE, stop_reason="no_change")
                 delta = PacketDelta(state_summary=one_line(self._answer, GOAL_LIMIT))
                 self._emit(SubmitResult(summary=self._answer), delta)
             else:
                 message = self._redact.text(f"{type(error).__name__}: {error}")
-                end = AgentEnd(status="error", stop_reason="caller_error", error=message)
+                end = AgentEnd(status=ERROR, stop_reason="caller_error", error=message)
                 failure = AgentError(kind="caller_error", message=message)
                 self._emit(failure, PacketDelta(set_error=error_text(message)))
             self._emit(end)

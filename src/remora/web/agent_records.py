@@ -13,11 +13,11 @@ from remora.bootstrap.open_project import open_project, open_records
 from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
+from remora.memory.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.read.reader import (
-    RUNNING,
     event_data,
     open_stream,
     read_events,
@@ -30,8 +30,6 @@ from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 
 ROWS = 100
 """Rows of turns that are sent at a time."""
-FAILED = ("failed", "error", "interrupted", "damaged")
-"""Statuses of agents that did not do their job. They are shown at the turn that failed."""
 _LARGE = 4_000_000
 _TOO_DEEP = "the event's data is nested too deeply to show"
 
@@ -83,7 +81,7 @@ class AgentRecord:
         try:
             return stream_status(self.path)
         except RemoraError:
-            return "damaged"
+            return DAMAGED
 
     @cached_property
     def first(self) -> Event | None:
@@ -117,7 +115,7 @@ class AgentRecord:
 
         Of a large stream, only the end is read, which does not have the conflict.
         """
-        return self.status in FAILED or self.conflicts
+        return self.status in (*WITHOUT_RESULT, DAMAGED) or self.conflicts
 
     @property
     def turn_to_show(self) -> int:

@@ -10,15 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.errors import RemoraError
+from remora.memory.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
-from remora.runs.records.current_attempt import CONFLICT, UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
-from remora.trace.read.reader import RUNNING
-from remora.web.agent_records import FAILED, Records
+from remora.web.agent_records import Records
 from remora.web.html_responses import page, page_in_two_parts, render
 from remora.web.short_numbers import query_number
 
@@ -93,7 +92,9 @@ def _choices(view: RunView) -> dict[str, list[str]]:
 def _causes(project: ProjectRecords, jobs: list[JobView]) -> dict[str, str]:
     """Return the why line of the first jobs that failed or conflict, by agent."""
     failed = [
-        job for job in jobs if (job.status in FAILED or job.review == CONFLICT) and not job.damaged
+        job
+        for job in jobs
+        if (job.status in WITHOUT_RESULT or job.review == CONFLICT) and not job.damaged
     ]
     found = {}
     for job in failed[:_MOST_CAUSES]:

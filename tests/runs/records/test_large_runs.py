@@ -8,10 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from remora.cli.app.output import print_json
-from remora.cli.run.runs import _STATUSES
 from remora.cli.views import run_view
 from remora.cli.views.run_view import run_lines, status_lines
-from remora.runs.records.results import STATUSES, JobDocuments, RunView, run_document
+from remora.runs.records.results import JobDocuments, RunView, run_document
 from tests.runs.conftest import Desk
 
 
@@ -69,10 +68,6 @@ def test_jobs_are_selected_by_status(ran: Desk, view: RunView) -> None:
     assert "3 jobs: 3 verified" in selected("submitted", "error")
     assert selected("error") == "no job has the status error"
     assert selected("error", "failed") == "no job has the status error or failed"
-
-
-def test_the_statuses_are_those_of_runs() -> None:
-    assert _STATUSES == STATUSES
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.job import Status, StopReason
+from remora.agents.job import StopReason
 from remora.memory.canonical import canonical
 from remora.memory.events import (
     AgentError,
@@ -16,6 +16,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
+from remora.memory.statuses import Status
 from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]

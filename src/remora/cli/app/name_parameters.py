@@ -8,6 +8,7 @@ from click.shell_completion import CompletionItem
 
 from remora.cli.app.options import options_of
 from remora.ids import LAST, display_name
+from remora.memory.statuses import SHOWN_WORDS, SUBMITTED
 
 if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
@@ -94,3 +95,5 @@ def _records(ctx: click.Context) -> "TraceFolder":
 
 RUN, STREAM, NODE, OPERATION = Name(_runs), Name(_streams), Name(_nodes), Name(_agents)
 HUB_NODE = Name(_hub_nodes)
+SHOWN_AS = {SHOWN_WORDS[SUBMITTED]: SUBMITTED}
+"""Displayed statuses that `--status` accepts in addition."""

@@ -12,6 +12,7 @@ from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
+from remora.memory.statuses import PENDING
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.event_summary import summarize_event
@@ -41,7 +42,7 @@ def change_set_lines(
     yield from wrap_text(
         escape_line("  " + " · ".join(filter(None, facts))), terminal_width(), "  "
     )
-    if job.review != "pending":
+    if job.review != PENDING:
         yield "  " + color_word(job.review)
         for reason in conflict_lines(document):
             yield from wrap_text(escape_line(f"  {reason}"), terminal_width(), "  ")

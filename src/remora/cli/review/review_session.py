@@ -21,6 +21,7 @@ from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
 from remora.errors import NotFound, RemoraError
 from remora.ids import split_node_key
+from remora.memory.statuses import ACCEPTED, REJECTED
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
@@ -176,7 +177,7 @@ class Review:
             self.passed.add(job.agent_id)
             self.conflicts += 1
         else:
-            self._decided("accepted", [job.agent_id])
+            self._decided(ACCEPTED, [job.agent_id])
         return True
 
     def _decided(self, kind: str, agents: list[str]) -> None:
@@ -188,7 +189,7 @@ class Review:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
         done = api.reject(self.view, job.agent_id, feedback=why or None, **self._where)
         self.view = done.view
-        self._decided("rejected", [job.agent_id])
+        self._decided(REJECTED, [job.agent_id])
         return True
 
     def retry(self, job: JobView) -> bool:
@@ -248,7 +249,7 @@ class Review:
         self._show_conflicts(done.conflicts, "nothing was written")
         if done.conflicts:
             return False
-        self._decided("accepted", [job.agent_id])
+        self._decided(ACCEPTED, [job.agent_id])
         return True
 
     def accept_alike(self, job: JobView) -> bool:
@@ -268,12 +269,12 @@ class Review:
                 done = api.accept(self.view, *agents, progress=pace, **self._where)
         except BaseException:
             self._refresh()  # those that were accepted before the interruption
-            self._decided("accepted", self._accepted(agents))
+            self._decided(ACCEPTED, self._accepted(agents))
             raise
         self.view = done.view
         self._show_notes(done)
         self._show_conflicts(done.conflicts)
-        self._decided("accepted", self._accepted(agents))
+        self._decided(ACCEPTED, self._accepted(agents))
         nodes = {each["node_id"] for each in done.conflicts}
         refused = [each.agent_id for each in alike if each.node_id in nodes]
         self.passed.update(refused)
@@ -287,7 +288,7 @@ class Review:
         return [
             job.agent_id
             for job in self.view.jobs
-            if job.agent_id in agents and job.review == "accepted"
+            if job.agent_id in agents and job.review == ACCEPTED
         ]
 
     @property

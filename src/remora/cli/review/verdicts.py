@@ -16,14 +16,14 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
+from remora.memory.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
 from remora.runs.review.filters import apply_filter, parse_filter
-from remora.runs.review.revert import ACCEPTED, Reverted
+from remora.runs.review.revert import Reverted
 from remora.runs.review.selection import nodes_not_named
 from remora.text import count, escape_line
 from remora.usecases import api
@@ -215,10 +215,10 @@ def _accepted(
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
         yield _no_change_set(done)
-        if any(job.review == "reverted" for job in done.view.jobs):
+        if any(job.review == REVERTED for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
             yield f"reverted change sets are not pending; `{again}` proposes them again"
-    yield from _named("accepted", "green", done.accepted)
+    yield from _named(ACCEPTED, "green", done.accepted)
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
@@ -244,13 +244,13 @@ def _conflict(
             yield from _indented(f"{found['path']}: {found['detail']}")
     view = done.view
     for job in jobs_named(view, node):
-        if job.review == "conflict":
+        if job.review == CONFLICT:
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_jobs(project, view, job):
                     name = f"{other.operation} {display_name(other.node_id)}"
                     yield from _indented(f"it conflicts with the accepted change set of {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
-        elif job.review == "stale":
+        elif job.review == STALE:
             words = "retry", done.run_id, escape_line(display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"
 
@@ -263,7 +263,7 @@ def _indented(text: str) -> Iterator[str]:
 def _reverted(options: Options, done: Reverted) -> Iterator[str]:
     if not done.reverted and not done.conflicts:
         yield on_branches(done.branches) or "no change set of this run has been accepted"
-    yield from _named("reverted", "yellow", done.reverted)
+    yield from _named(REVERTED, "yellow", done.reverted)
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
         yield click.style(f"{number}, not reverted:", fg="yellow")
@@ -286,7 +286,7 @@ def on_branches(branches: Sequence[str]) -> str:
 def _rejected(options: Options, done: Verdicts) -> Iterator[str]:
     if not done.rejected:
         yield _no_change_set(done)
-    yield from _named("rejected", "yellow", done.rejected)
+    yield from _named(REJECTED, "yellow", done.rejected)
     if done.rejected:
         yield from _head(options, done)
 

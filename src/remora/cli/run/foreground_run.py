@@ -10,6 +10,7 @@ from remora.cli.app.project_context import next_command
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
+from remora.memory.statuses import WITH_RESULT
 from remora.models.protocol import Model
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
@@ -18,9 +19,6 @@ from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import best_level, describe_level
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.api import continue_run
-
-_GOOD_STATUSES = frozenset({"submitted", "no_change"})
-"""Statuses that do not need the user's attention, unless a model failed."""
 
 
 def run_to_end(
@@ -95,5 +93,5 @@ def jobs_exit_code(jobs: Sequence[JobView]) -> int:
     reasons = {job.stop_reason for job in jobs}
     if "model_error" in reasons:
         return ModelError.exit_code
-    is_good = {job.status for job in jobs} <= _GOOD_STATUSES
+    is_good = all(job.status in WITH_RESULT for job in jobs)
     return 0 if is_good and "packet_too_large" not in reasons else 1

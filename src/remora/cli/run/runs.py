@@ -8,21 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import NODE, RUN
+from remora.cli.app.name_parameters import NODE, RUN, SHOWN_AS
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
 from remora.ids import LAST, display_name
+from remora.memory.statuses import STATUSES
 from remora.text import count
 
 if TYPE_CHECKING:
     from remora.runs.project import ProjectRecords
     from remora.runs.records.stored_run_lines import RunLine
-
-
-_STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")  # those of runs.records
-_SHOWN_AS = {"verified": "submitted"}
-"""Displayed statuses that `--status` accepts in addition."""
 
 
 @command("runs", examples=("remora runs", "remora runs --json"))
@@ -53,7 +49,7 @@ def runs(options: Options) -> int:
 @click.option(
     "--status",
     "statuses",
-    type=click.Choice((*_STATUSES, *_SHOWN_AS)),
+    type=click.Choice((*STATUSES, *SHOWN_AS)),
     multiple=True,
     help="Show only jobs with this status; verified means submitted; repeatable.",
 )
@@ -73,7 +69,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     if not statuses:
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
-    meant = {_SHOWN_AS.get(status, status) for status in statuses}
+    meant = {SHOWN_AS.get(status, status) for status in statuses}
     found = [job for job in view.jobs if job.status in meant]
     selected = JobDocuments(found)
     lines = status_lines(options, view, document, statuses, selected)
@@ -98,7 +94,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     not. RUN is a run ID, a unique prefix of an ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1 if a record cannot be read.
     """
     from remora.cli.views.diff_view import print_diffs, states_text
-    from remora.runs.records.current_attempt import DISMISSED
+    from remora.memory.statuses import DISMISSED
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
@@ -125,7 +121,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
 
 def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -> Iterator[str]:
-    from remora.trace.read.reader import DAMAGED
+    from remora.memory.statuses import DAMAGED
 
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"

@@ -14,7 +14,7 @@ from remora.cli.app.output import note
 from remora.cli.app.project_context import next_command
 from remora.errors import RemoraError
 from remora.ids import MODULE, split_node_key, unescape_path
-from remora.runs.records.current_attempt import PENDING
+from remora.memory.statuses import PENDING
 from remora.runs.records.job_view import JobView
 from remora.text import count, escape_line
 from remora.usecases.watch.watch_pass import PassResult

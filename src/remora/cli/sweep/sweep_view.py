@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from remora.cli.app.output import color_word, table
+from remora.memory.statuses import ENDED, WITH_RESULT
 from remora.text import count, escape_line
-from remora.trace.read.reader import ENDED
 from remora.usecases.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 
 VERDICTS = ("PENDING", "ACCEPTED", "REJECTED", "REVERTED")
@@ -37,7 +37,7 @@ def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> I
 
 
 def _row(one: RepositorySummary) -> tuple[object, ...]:
-    failed = sum(n for name, n in one.statuses.items() if name not in ("submitted", "no_change"))
+    failed = sum(n for name, n in one.statuses.items() if name not in WITH_RESULT)
     verdicts = one.pending, one.accepted, one.rejected, one.reverted
     return one.name, _status(one), one.jobs, *verdicts, one.conflicts, failed
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.name_parameters import OPERATION, RUN
+from remora.cli.app.name_parameters import OPERATION, RUN, SHOWN_AS
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import clip_start, emit, table, terminal_width
 from remora.cli.app.project_context import records_of
 from remora.ids import display_name
+from remora.memory.statuses import DAMAGED, RUNNING, STATUSES
 from remora.text import clip, count
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
 _MAX_ID = 64
 """Length of the longest valid ID. A forged event can have a longer one."""
-_STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
-_SHOWN_AS = {"verified": "submitted"}
-"""Displayed statuses that `--status` accepts in addition."""
 _MIN_NODE_WIDTH = 20
 _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
@@ -43,7 +41,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 )
 @click.option(
     "--status",
-    type=click.Choice((*_STATUSES, *_SHOWN_AS)),
+    type=click.Choice((*STATUSES, RUNNING, DAMAGED, *SHOWN_AS)),
     help="Show only agents with this status; verified means submitted.",
 )
 @click.option(
@@ -94,7 +92,7 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
         run=None if run is None else run_named(folder, run),
         node=node,
         operation=operation,
-        status=_SHOWN_AS.get(str(status), status),
+        status=SHOWN_AS.get(str(status), status),
         outcome=outcome,
         tool=tool,
         decided_by=decided_by,

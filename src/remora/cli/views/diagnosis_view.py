@@ -8,9 +8,9 @@ import click
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.errors import RemoraError
 from remora.ids import display_name
+from remora.memory.statuses import WITHOUT_RESULT
 from remora.runs.diagnosis.why_line import MAX_EVIDENCE, Diagnosis, why
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import FAILED
 from remora.text import count, escape_line
 from remora.trace.trace_folder import TraceFolder
 
@@ -32,7 +32,7 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
 
 def why_lines(folder: TraceFolder, jobs: Iterable[JobView], width: int | None) -> Iterator[str]:
     """Yield the why line of the first jobs that failed, after an empty line and a heading."""
-    failed = [job for job in jobs if job.status in FAILED and not job.damaged]
+    failed = [job for job in jobs if job.status in WITHOUT_RESULT and not job.damaged]
     found = [*_sentences(folder, failed[:_MOST_JOBS])]
     if found:
         yield ""

@@ -11,6 +11,7 @@ import click
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, diff_lines, note
 from remora.ids import display_name
+from remora.memory.statuses import PENDING
 from remora.text import escape_line
 
 
@@ -20,7 +21,7 @@ def print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
         click.echo("no verified changes to show", err=True)
     for entry in diffs:
         _print_diff(entry)
-    settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, "pending"))
+    settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, PENDING))
     if settled:
         pending = len(diffs) - settled.total()
         note(

@@ -7,6 +7,7 @@ from typing import Any
 
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
+from remora.memory.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
 from remora.operations.base import Codes
 from remora.runs.records.findings import (
     counts_as_done,
@@ -19,8 +20,6 @@ from remora.text import count, escape_line
 
 SAME_CHANGE = "the retry produced the same change as before"
 Document = Mapping[str, Any]
-_WORDS = {"submitted": "verified", "no_change": "no change"}
-"""Displayed words for statuses; JSON output has the status itself."""
 _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 
@@ -55,19 +54,19 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
 
 def state_word(job: Document) -> str:
     review = job["review"]
-    if review and review != "pending":
+    if review and review != PENDING:
         return str(review)
     return status_word(str(job["status"]))
 
 
 def status_word(status: str) -> str:
-    return _WORDS.get(status, status)
+    return SHOWN_WORDS.get(status, status)
 
 
 def review_counts(jobs: Sequence[Document]) -> str:
     """Return the number of jobs in each state, such as `20 accepted, 2 conflict, 1 no change`."""
     words = Counter(map(state_word, jobs))  # in the order of the first job of each state
-    known = sorted(words, key=lambda word: word == _WORDS["no_change"])
+    known = sorted(words, key=lambda word: word == SHOWN_WORDS[NO_CHANGE])
     return ", ".join(f"{words[word]:,} {color_word(word)}" for word in known)
 
 
@@ -105,7 +104,7 @@ def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) 
 
 
 def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[str]:
-    if job["why"] and (_is_unchanged(job) or job["status"] == "failed"):
+    if job["why"] and (_is_unchanged(job) or job["status"] == FAILED):
         why = job["why"] if _is_unchanged(job) else f"last step: {job['why']}"
         yield from (
             indent + line for line in wrap_text(escape_line(why), _remaining_width(width, indent))
@@ -114,7 +113,7 @@ def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[st
 
 
 def _is_unchanged(job: Document) -> bool:
-    return job["status"] == "no_change" and not job["error"]
+    return job["status"] == NO_CHANGE and not job["error"]
 
 
 def _unchanged(
@@ -122,7 +121,7 @@ def _unchanged(
 ) -> Iterator[str]:
     """Yield one line for all unchanged jobs of a file, with their remaining findings."""
     states, names = columns
-    state, number = _WORDS["no_change"], count(len(jobs), "job")
+    state, number = SHOWN_WORDS[NO_CHANGE], count(len(jobs), "job")
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
     begin = f"  {state.ljust(states)}  {number.ljust(names)}"
     text = done_text({}, left)
@@ -168,9 +167,9 @@ def _work_text(job: Document) -> str:
 
 
 def _reasons(job: Document) -> Iterator[str]:
-    if job["review"] == "stale":
+    if job["review"] == STALE:
         yield "you edited it while the agent was working on it"
-    elif job["review"] == "conflict":
+    elif job["review"] == CONFLICT:
         yield from conflict_lines(job)
     elif job["error"]:
         yield str(job["error"])

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.stop_rules import sent_tokens
 from remora.memory.events import Event, ModelRequest
+from remora.memory.statuses import SUBMITTED
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import fixed, known_findings
 
@@ -60,4 +61,4 @@ class RunCounts:
         Findings count as fixed only if the changes are verified.
         """
         before, after = self._findings.get(job.agent_id, ({}, {}))
-        return (fixed(before, after), after) if result.status == "submitted" else ({}, before)
+        return (fixed(before, after), after) if result.status == SUBMITTED else ({}, before)

@@ -14,6 +14,7 @@ from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
+from remora.memory.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
 from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
 from remora.runs.records.decision_sources import sources_text
@@ -26,7 +27,6 @@ from remora.text import count, escape_line
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
-_WRONG = ("failed", "error")
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
 """Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
 _NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
@@ -56,7 +56,7 @@ def run_lines(
     yield ""
     yield totals_line(document)
     yield from skipped_lines(document["totals"])
-    if not options.verbose and any(job.why and job.status == "no_change" for job in view.jobs):
+    if not options.verbose and any(job.why and job.status == NO_CHANGE for job in view.jobs):
         why = next_command(options, project.root, "show", view.run_id, "-v")
         yield from wrap_text(f"to see why some nodes are unchanged, run `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
@@ -102,7 +102,7 @@ def _problem_lines(
     options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[Document]
 ) -> Iterator[str]:
     """Yield the first jobs that failed, and the commands that list the others."""
-    wrong = {status: [j for j in view.jobs if j.status == status] for status in _WRONG}
+    wrong = {status: [j for j in view.jobs if j.status == status] for status in FAILURES}
     first = [job for each in wrong.values() for job in each[:_MOST_PROBLEMS]]
     yield from job_lines(JobDocuments(first), terminal_width(), verbose=False)
     for status, found in wrong.items():
@@ -120,7 +120,7 @@ def attempt_lines(
     shown, verbose = JobDocuments(jobs), options.verbose or len(jobs) == 1
     yield from job_lines(shown, terminal_width(), verbose=verbose)
     yield from why_lines(project.trace, jobs, terminal_width())
-    nodes = [display_name(job.node_id) for job in jobs if job.review == "pending"]
+    nodes = [display_name(job.node_id) for job in jobs if job.review == PENDING]
     if nodes:
         names = dict.fromkeys(nodes)  # a file may have change sets of several operations
         commands = [(command, view.run_id, *names) for command in ("diff", "accept")]
@@ -175,7 +175,7 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         job
         for job in document["jobs"]
         if job["operation"] not in by_rules
-        and job["status"] == "no_change"
+        and job["status"] == NO_CHANGE
         and job["findings"]
         and job["findings"]["after"]
     ]
@@ -191,7 +191,7 @@ def _rejected_before(older: OlderRuns, jobs: Sequence[JobView], width: int | Non
     """Yield the feedback with which earlier change sets of pending jobs were rejected."""
     for job in jobs:
         text = older.feedback.get((job.operation, job.node_id))
-        if text is not None and job.review == "pending":
+        if text is not None and job.review == PENDING:
             name = f"{job.operation} {display_name(job.node_id)}"
             line = f"you rejected an earlier change set of {name}: {text}"
             yield from wrap_text(escape_line(line), width, "  ")
@@ -199,14 +199,14 @@ def _rejected_before(older: OlderRuns, jobs: Sequence[JobView], width: int | Non
 
 def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
     run_id = view.run_id
-    waiting = sum(job.review == "pending" for job in view.jobs)
+    waiting = sum(job.review == PENDING for job in view.jobs)
     if waiting:
         commands = [("diff", run_id), ("review", run_id), ("accept", run_id, "--all")]
         yield from _commands(
             options, project, f"{count(waiting, 'change set')} to review:", commands
         )
-    left = view.planned - sum(job.status != "interrupted" for job in view.jobs)
-    if view.status == "interrupted" and left and not is_of_other_program(view.start):
+    left = view.planned - sum(job.status != INTERRUPTED for job in view.jobs)
+    if view.status == INTERRUPTED and left and not is_of_other_program(view.start):
         title = f"to run the {count(left, 'job')} that did not finish:"
         yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
     yield from _wrong(options, project, view, view.jobs)
@@ -216,13 +216,13 @@ def _wrong(
     options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     unread = sorted(job.agent_id for job in view.damaged)
-    stale = [display_name(job.node_id) for job in jobs if job.review == "stale"]
-    wrong = (job.agent_id for job in jobs if job.status in _WRONG and not job.damaged)
+    stale = [display_name(job.node_id) for job in jobs if job.review == STALE]
+    wrong = (job.agent_id for job in jobs if job.status in FAILURES and not job.damaged)
     lost = (display_name(job.node_id) for job in jobs if job.stop_reason == "model_error")
     for title, commands in (
         (
             "to redo conflicting changes on your current files:",
-            [_redo(view, job.operation, job.node_id) for job in jobs if job.review == "conflict"],
+            [_redo(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT],
         ),
         (
             "to redo changes on nodes that you edited during the run:",

@@ -32,6 +32,7 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
+from remora.memory.statuses import FAILURES
 from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import event_data, read_events
@@ -50,7 +51,7 @@ def agent_spans(
     for event in read_events(folder.existing_agent(survey.agent_id)):
         yield from reader.take(event)
     yield from reader.unfinished()
-    failed = survey.status in ("failed", "error")
+    failed = survey.status in FAILURES
     message = (survey.error or "") if content else ""
     yield Span(
         run_id=survey.run_id,

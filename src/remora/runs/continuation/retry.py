@@ -7,17 +7,18 @@ from remora.agents.fork import fork_point_at, fork_start, restart_start
 from remora.agents.job import Job
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentStart
+from remora.memory.statuses import INTERRUPTED, PENDING, REJECTED, RETRIED, RUNNING
 from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
-from remora.runs.records.current_attempt import RETRIED, CurrentAttempts
+from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
-from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events, typed_payload
+from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.stream.line_builder import Clock, utc_now
 
 
@@ -80,16 +81,16 @@ def reject_repeats(project: Project, before: RunView, attempts: Collection[str])
 
     `attempts` contains agent ids.
     """
-    rejected = {(j.operation, j.node_id): j for j in before.jobs if j.review == "rejected"}
+    rejected = {(j.operation, j.node_id): j for j in before.jobs if j.review == REJECTED}
     if not rejected:
         return
     with open_run(project, before.record) as stream:
         view = read_run(project, stream.record, before.jobs)
         for job in view.jobs:
             earlier = rejected.get((job.operation, job.node_id)) if job.same else None
-            if earlier is not None and job.agent_id in attempts and job.review == "pending":
+            if earlier is not None and job.agent_id in attempts and job.review == PENDING:
                 told = _last_feedback(stream.record, earlier)
-                stream.append(review_event(project, job, "rejected", feedback=told))
+                stream.append(review_event(project, job, REJECTED, feedback=told))
 
 
 def _last_feedback(record: RunRecord, job: JobView) -> str | None:

@@ -7,6 +7,7 @@ import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
 from remora.memory.canonical import canonical, json_text
+from remora.memory.statuses import WITH_RESULT
 from remora.runs.diagnosis.agent_history import AgentHistory, Call, ToolOutcome, Turn
 from remora.runs.diagnosis.packet_places import Place, packet_places
 from remora.text import clip
@@ -59,7 +60,7 @@ def failure_of(history: AgentHistory) -> Failure | None:
         text = result.error or message if result is not None else message
         return Failure(turn=failing, message=text, stop_reason=stop, result=result)
     last = next((one for one in reversed(history.turns) if _acts(one)), history.turns[-1])
-    if end is not None and end.status in ("submitted", "no_change") and not message:
+    if end is not None and end.status in WITH_RESULT and not message:
         return None
     return Failure(turn=last, message=message, stop_reason=stop)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Event, Review
+from remora.memory.statuses import CONFLICT, INTERRUPTED, RUNNING, SUBMITTED, WITH_RESULT
 from remora.runs.diagnosis.agent_history import AgentHistory, read_history
 from remora.runs.diagnosis.call_causes import CALL_RULES
 from remora.runs.diagnosis.failure import (
@@ -23,20 +24,12 @@ from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
 from remora.runs.diagnosis.model_causes import bad_answer, recorded_error
 from remora.runs.diagnosis.packet_places import Place
 from remora.text import count
-from remora.trace.read.reader import (
-    INTERRUPTED,
-    RUNNING,
-    is_being_written,
-    read_events,
-    typed_payload,
-)
+from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 RULES: tuple[Rule, ...] = (recorded_error, *MEMORY_RULES, *CALL_RULES, bad_answer)
 """The first rule that recognizes a failure names its cause."""
 MAX_EVIDENCE = 10
-SUBMITTED = "submitted"
-"""The status of agents with a change set. Only these have a verdict."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,9 +160,9 @@ def _cause(
     end = history.end
     if end is None:
         return _unfinished(history, is_written=is_written)
-    if review is not None and review.verdict == "conflict":
+    if review is not None and review.verdict == CONFLICT:
         return _conflict(history, review)
-    if end.status in (SUBMITTED, "no_change") and not end.error:
+    if end.status in WITH_RESULT and not end.error:
         return _without_failure(history)
     found = None
     if failure is not None:

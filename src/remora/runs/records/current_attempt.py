@@ -1,15 +1,7 @@
 """Selection of each job's current attempt, which `show` displays and `accept` uses."""
 
 from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
-from remora.trace.read.reader import INTERRUPTED
-
-PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
-REOPENED = "reopened"
-"""The verdict that withdraws the verdict before it."""
-UNDECIDED = (PENDING, CONFLICT, STALE)
-"""Review states of change sets that can be accepted or rejected."""
-DISMISSED = ("rejected", "reverted")
-"""Review states of change sets that the user does not want."""
+from remora.memory.statuses import INTERRUPTED, PENDING, REOPENED, RETRIED, SUBMITTED
 
 
 class CurrentAttempts:
@@ -56,7 +48,7 @@ class CurrentAttempts:
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
         if verdict is not None:
             return verdict.verdict
-        return PENDING if end is not None and end.status == "submitted" else ""
+        return PENDING if end is not None and end.status == SUBMITTED else ""
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
         if len(attempts) == 1:

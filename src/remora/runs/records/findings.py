@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from remora.memory.events import ContextUpdate, Event, ToolResulted
+from remora.memory.statuses import DONE, SUBMITTED
 from remora.operations.base import Codes, is_lint_code
 from remora.text import count
 from remora.trace.read.reader import decode_part
@@ -109,14 +110,14 @@ def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
     found = job["findings"]
     if found is None:
         return None
-    if job["status"] != "submitted":
+    if job["status"] != SUBMITTED:
         return {}, found["before"]
     return fixed(found["before"], found["after"]), found["after"]
 
 
 def counts_as_done(job: Mapping[str, Any]) -> bool:
     """Return True if a job's change set is accepted or pending."""
-    return job["review"] in ("pending", "accepted")
+    return job["review"] in DONE
 
 
 def fixes_count(job: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from remora.memory.events import (
     SubmitResult,
     Written,
 )
+from remora.memory.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.runs.project import ProjectRecords
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
@@ -34,14 +35,7 @@ from remora.runs.records.findings import (
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
-from remora.trace.read.reader import (
-    INTERRUPTED,
-    RUNNING,
-    decode_part,
-    is_being_written,
-    read_events,
-    typed_payload,
-)
+from remora.trace.read.reader import decode_part, is_being_written, read_events, typed_payload
 from remora.trace.read.verified_reader import events_with_heads
 from remora.trace.trace_folder import TraceFolder
 
@@ -186,7 +180,7 @@ def without_details(job: JobView) -> JobView:
 def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
     return msgspec.structs.replace(
         view,
-        status="error",
+        status=ERROR,
         error=f"{error.message}; see `remora trace verify`",
         damaged=True,
         head=end.head if end is not None else Head(),
@@ -332,6 +326,6 @@ class _JobFold:
         )
 
     def _why(self, status: str) -> str | None:
-        if status == "failed":
+        if status == FAILED:
             return self._reason.last_step()
-        return self._reason.text(self._after) if status == "no_change" else None
+        return self._reason.text(self._after) if status == NO_CHANGE else None

@@ -10,19 +10,16 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
 from remora.memory.events import Event, Head, RunStart, Written
+from remora.memory.statuses import ACCEPTED, STALE, STATUSES, SUBMITTED, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
-from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
+from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
-
-STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
-FAILED = ("failed", "error", "interrupted")
-"""Statuses of jobs that came to no result."""
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,11 +251,11 @@ def _jobs(
         if job is None or end is None or job.head != end.head:
             job = read_job(folder, start, end, hashed=hashed)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
-        if review in UNDECIDED and job.status != "submitted":
+        if review in UNDECIDED and job.status != SUBMITTED:
             review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
-        accepted = last if review == "accepted" else None
+        accepted = last if review == ACCEPTED else None
         yield msgspec.structs.replace(
             job,
             nodes=nodes.get((job.operation, job.node_id)),

@@ -9,7 +9,16 @@ from msgspec.structs import replace
 
 from remora.errors import RemoraError
 from remora.memory.events import RunStart
-from remora.runs.records.current_attempt import CONFLICT, PENDING, CurrentAttempts
+from remora.memory.statuses import (
+    ACCEPTED,
+    CONFLICT,
+    DAMAGED,
+    FAILURES,
+    PENDING,
+    REJECTED,
+    REVERTED,
+)
+from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.stored_run_lines import (
     RunLine,
     StoredLine,
@@ -17,7 +26,6 @@ from remora.runs.records.stored_run_lines import (
     write_stored_lines,
 )
 from remora.trace.read.reader import (
-    DAMAGED,
     decode_part,
     is_being_written,
     read_events,
@@ -25,8 +33,6 @@ from remora.trace.read.reader import (
     typed_payload,
 )
 from remora.trace.trace_folder import TraceFolder, stream_id
-
-_FAILED = ("failed", "error")
 
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
@@ -102,7 +108,7 @@ def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
         for start in counted.starts():
             verdict = counted.verdicts.get(start.agent_id)
             if verdict is not None:
-                rejected = verdict.feedback if verdict.verdict == "rejected" else None
+                rejected = verdict.feedback if verdict.verdict == REJECTED else None
                 found[start.operation, start.node_id] = rejected or ""
     feedback = {key: text for key, text in found.items() if text}
     return OlderRuns([line for line, _ in older if line.pending], feedback)
@@ -156,11 +162,11 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         line = replace(
             line,
             status=run_status(is_written=is_written, ended=counting.ended),
-            failed=sum(end is not None and end.status in _FAILED for end in ends),
+            failed=sum(end is not None and end.status in FAILURES for end in ends),
             pending=states.count(PENDING),
-            accepted=states.count("accepted"),
-            rejected=states.count("rejected"),
-            reverted=states.count("reverted"),
+            accepted=states.count(ACCEPTED),
+            rejected=states.count(REJECTED),
+            reverted=states.count(REVERTED),
             conflicts=states.count(CONFLICT),
         )
     except RemoraError:

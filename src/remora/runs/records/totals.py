@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from remora.memory.statuses import SUBMITTED
 from remora.operations.base import (
     JobFindings,
     Phrase,
@@ -48,7 +49,7 @@ def totals_by_operation(
     for job in jobs:
         name = str(job["operation"])
         counts[name] += 1
-        verified[name] += job["status"] == "submitted" and counts_as_done(job)
+        verified[name] += job["status"] == SUBMITTED and counts_as_done(job)
         found.setdefault(name, []).extend(_findings(job))
     measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in counts}
     for each in totals:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.runs.records.current_attempt import UNDECIDED
+from remora.memory.statuses import CUT_SHORT, UNDECIDED
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import Report
 
@@ -100,7 +100,7 @@ def failures_of(report: Report) -> tuple[Failure, ...]:
             operation=job.operation, path=job.path, name=job.qualname, error=job.error or job.status
         )
         for job in report.jobs
-        if job.status in ("error", "interrupted")
+        if job.status in CUT_SHORT
     )
 
 

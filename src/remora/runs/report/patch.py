@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.ids import unescape_path
-from remora.runs.records.current_attempt import UNDECIDED
+from remora.memory.statuses import UNDECIDED
 from remora.runs.report.report_model import Edit, FileChange, Report
 from remora.trace.redact.redactor import Redactor
 from remora.workspaces.apply.line_diff import split_lines

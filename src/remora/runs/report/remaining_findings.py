@@ -3,18 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from remora.memory.statuses import KEPT
 from remora.operations.base import is_lint_code
-from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
-
-KEPT_STATES = (*UNDECIDED, "accepted")
-"""Review states of change sets that are written, or may be."""
 
 
 def is_kept(job: JobView) -> bool:
     """Return True if a change set is undecided, or accepted as a whole."""
-    return job.review in KEPT_STATES and job.written is None
+    return job.review in KEPT and job.written is None
 
 
 def findings_left(job: JobView) -> tuple[Finding, ...]:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from remora.errors import RemoraError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
+from remora.memory.statuses import UNDECIDED
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
 from remora.runs.records.job_view import JobView

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remora.ids import display_name
+from remora.memory.statuses import CONFLICT, DONE, KEPT, PENDING, SHOWN_WORDS, STALE, SUBMITTED
 from remora.operations.base import is_lint_code
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.totals import asked_text, phrases_of
-from remora.runs.report.remaining_findings import KEPT_STATES
 from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import count, escape_line
 
-_STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
+_STATES = {**SHOWN_WORDS, PENDING: SHOWN_WORDS[SUBMITTED]}
 """Names of states in reports. JSON uses the recorded names."""
 
 
@@ -157,11 +157,11 @@ def fixes_of(job: JobReport) -> str:
     The description begins with `would` for a conflicting change set, and is empty for a rejected
     change set.
     """
-    if job.review not in KEPT_STATES:
+    if job.review not in KEPT:
         return ""
     if job.written:
         return f"accepted: {job.written}"
-    is_done = job.review in ("pending", "accepted")
+    is_done = job.review in DONE
     text = fixes_text(job.fixed, done=is_done)
     if job.measurement_text and job.fixed and is_done:
         text += f", {job.measurement_text}"
@@ -176,8 +176,8 @@ def left_codes(left: Sequence[Finding]) -> str:
 
 
 def reasons(job: JobReport) -> list[str]:
-    if job.review == "conflict":
+    if job.review == CONFLICT:
         return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
-    if job.review == "stale":
+    if job.review == STALE:
         return ["the node changed while the agent was working on it"]
     return [escape_line(job.error)] if job.error else []

@@ -7,15 +7,14 @@ from typing import Any
 from urllib.parse import quote
 
 from remora.ids import MODULE, display_name, node_key, unescape_path
+from remora.memory.statuses import ENDED, ERROR, UNDECIDED, WITHOUT_RESULT
 from remora.operations.base import is_lint_code
-from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"
-_BAD = ("failed", "error", "interrupted")
 
 
 def sarif(report: Report, problems: Iterable[Problem] = ()) -> dict[str, Any]:
@@ -53,15 +52,15 @@ def sarif(report: Report, problems: Iterable[Problem] = ()) -> dict[str, Any]:
 def _invocation(report: Report) -> dict[str, Any]:
     notifications = [
         {
-            "level": "error" if job.status == "error" else "warning",
+            "level": "error" if job.status == ERROR else "warning",
             "message": {"text": _message(f"{job.operation} {display_name(job.node_id)}: {text}")},
         }
         for job in report.jobs
-        if job.status in _BAD
+        if job.status in WITHOUT_RESULT
         for text in [*reasons(job), *([] if job.error else [job.status])]
     ]
     return {
-        "executionSuccessful": report.status == "ended",
+        "executionSuccessful": report.status == ENDED,
         "startTimeUtc": report.started,
         **({"toolExecutionNotifications": notifications} if notifications else {}),
     }

@@ -5,9 +5,10 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.errors import RemoraError
+from remora.memory.statuses import RUNNING
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.trace.read.reader import RUNNING, stream_status
+from remora.trace.read.reader import stream_status
 
 _APART = "~"
 GRACE_S = 3600

@@ -10,6 +10,7 @@ from remora.errors import RemoraError
 from remora.hub.observed_links import Observation
 from remora.ids import display_name
 from remora.memory.events import Head, Written
+from remora.memory.statuses import ACCEPTED, CONFLICT, REJECTED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
@@ -127,7 +128,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
         unread = unreadable_streams(view, nodes)
         jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
-            stream.append(review_event(project, job, "rejected", feedback=reason))
+            stream.append(review_event(project, job, REJECTED, feedback=reason))
         return Verdicts(
             run_id=stream.run_id,
             accepted=[],
@@ -261,9 +262,9 @@ def accept_one(
         job.node_id,
         prepared,
         msgspec.structs.replace(
-            review_event(project, job, "accepted"), written=written, applied=applied
+            review_event(project, job, ACCEPTED), written=written, applied=applied
         ),
-        review_event(project, job, "conflict"),
+        review_event(project, job, CONFLICT),
     )
 
 
@@ -271,6 +272,6 @@ def record_conflict(
     project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Record the conflicts in the run's stream and return them."""
-    conflict = review_event(project, job, "conflict")
+    conflict = review_event(project, job, CONFLICT)
     stream.append(msgspec.structs.replace(conflict, detail=project.redact.clean(found)))
     return found

@@ -13,6 +13,7 @@ import msgspec
 
 from remora.files.git import git_output
 from remora.ids import display_name
+from remora.memory.statuses import ACCEPTED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
@@ -130,7 +131,7 @@ def _commit_one(
         tree = write_tree(branch, prepared.writes, Path(folder, "index"))
     if is_unchanged(branch, tree):
         recheck.notes.append(f"{display_name(job.node_id)}: already on the branch {branch.name}")
-        stream.append(review_event(project, job, "accepted", branch=branch.name))
+        stream.append(review_event(project, job, ACCEPTED, branch=branch.name))
         return []
     with JournalFolder(project.state / "journal").locked():
         pending = PendingCommit(
@@ -148,7 +149,7 @@ def _commit_one(
             ),
         )
         write_pending(project, pending)
-        stream.append(review_event(project, job, "accepted", branch=branch.name))
+        stream.append(review_event(project, job, ACCEPTED, branch=branch.name))
         found = details(job.node_id, finish_commit(project.root, pending, stream.head))
         if found:
             record_conflict(project, stream, job, found)

@@ -11,8 +11,8 @@ import msgspec
 from remora.errors import DiskError, OutsideError
 from remora.ids import display_name, split_node_key, unescape_path
 from remora.memory.events import Head
+from remora.memory.statuses import CONFLICT
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.current_attempt import CONFLICT
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.journals import JournalNote, details, last_review
 from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move_branch

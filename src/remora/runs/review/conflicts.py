@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from remora.errors import HostError
 from remora.memory.events import Change
+from remora.memory.statuses import ACCEPTED
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
@@ -73,7 +74,7 @@ def conflicting_jobs(project: ProjectRecords, view: RunView, job: JobView) -> li
     return [
         other
         for other in view.jobs
-        if other.review == "accepted" and _collide(project, job.changes, other.changes)
+        if other.review == ACCEPTED and _collide(project, job.changes, other.changes)
     ]
 
 

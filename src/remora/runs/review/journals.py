@@ -8,8 +8,8 @@ import msgspec
 
 from remora.errors import DiskError, NotFound
 from remora.memory.events import Head, Review
+from remora.memory.statuses import ACCEPTED, CONFLICT, REOPENED, REVERTED
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.current_attempt import REOPENED
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
@@ -27,8 +27,8 @@ class JournalNote(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: str
     node_id: str
     seq: str
-    verdict: str = "accepted"
-    otherwise: str = "conflict"
+    verdict: str = ACCEPTED
+    otherwise: str = CONFLICT
 
 
 def complete_journals(project: Project) -> Recovery:
@@ -66,7 +66,7 @@ def recovery_text(left: Recovery) -> str:
         return ""
     note = left.journal.note
     paths = ", ".join(entry.path for entry in left.journal.entries)
-    what = "revert" if note.get("verdict") in ("reverted", REOPENED) else "accept"
+    what = "revert" if note.get("verdict") in (REVERTED, REOPENED) else "accept"
     match left.outcome:
         case "completed":
             return f"`{what}` was interrupted; its changes are now complete: {paths}"

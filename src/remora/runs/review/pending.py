@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from typing import Literal
 
 from remora.ids import split_node_key
+from remora.memory.statuses import PENDING, UNDECIDED
 from remora.runs.project import Project
-from remora.runs.records.current_attempt import PENDING, UNDECIDED
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView

@@ -5,8 +5,8 @@ from typing import Any
 
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
+from remora.memory.statuses import ACCEPTED, DECIDED, REOPENED
 from remora.runs.project import Project
-from remora.runs.records.current_attempt import REOPENED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run, select_jobs
 from remora.runs.records.review_verdict import review_event
@@ -14,9 +14,7 @@ from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.revert import ACCEPTED, revert_change_set
-
-_UNDOABLE = (ACCEPTED, "rejected", "reverted")
+from remora.runs.review.revert import revert_change_set
 
 
 def undo(
@@ -62,7 +60,7 @@ def undo(
 def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs of `nodes` whose verdict can be withdrawn."""
     selected = select_jobs(view, nodes)
-    found = [job for job in selected if job.review in _UNDOABLE]
+    found = [job for job in selected if job.review in DECIDED]
     for job in found:
         if job.branch:
             raise UsageError(

@@ -19,6 +19,7 @@ from remora.memory.events import (
     decode_event,
     payload,
 )
+from remora.memory.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
@@ -33,7 +34,6 @@ from remora.trace.trace_folder import (
 )
 
 _Part = TypeVar("_Part")
-RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damaged"
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from remora.errors import UsageError
+from remora.memory.statuses import INTERRUPTED
 from remora.models.protocol import Model
 
 PLANNING_S = 30.0
 """Minimum seconds for planning under a time limit."""
-INTERRUPTED = "interrupted"
-"""Why work was stopped by a signal."""
 
 
 class _OutOfTime(BaseException):

@@ -13,6 +13,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import NotFound
 from remora.ids import unescape_path
+from remora.memory.statuses import INTERRUPTED
 from remora.operations.base import Operations
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import RunObserver
@@ -30,7 +31,7 @@ from remora.runs.report.report_model import Report
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.run_limits import INTERRUPTED, planned_within
+from remora.usecases.analyze.run_limits import planned_within
 from remora.usecases.api import NO_OBSERVER, execute
 from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
 from remora.usecases.check.report_findings import findings_in_base, findings_left

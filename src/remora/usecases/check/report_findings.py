@@ -15,13 +15,13 @@ from remora.code.syntax.nodes import Module
 from remora.errors import UsageError
 from remora.files.project_files import project_files
 from remora.ids import escape_path
+from remora.memory.statuses import UNDECIDED
 from remora.operations.base import Operations, Report, ReportedFinding
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
-from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.report.problems import FindingKey, finding_key
 from remora.tools.tree import ToolTree

@@ -7,12 +7,12 @@ import msgspec
 
 from remora.errors import RemoraError, StreamDamaged
 from remora.files.git import git_output
+from remora.memory.statuses import ENDED, WITHOUT_RESULT
 from remora.runs.execution.shard_task import code_digest
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.trace.read.reader import ENDED
 from remora.usecases.sweep.repository_plan import PlanTask
 
 SWEEP = "sweep"
@@ -24,7 +24,6 @@ _CONFIGURATION = ("remora.yaml", ".remora", *(f":(top,glob)**/{name}" for name i
 folders above and below the project's root."""
 _RECORDED = frozenset({"model.name", "model.provider", "operations.lint.select"})
 """Flags that a sweep records, without consent and addresses."""
-_TO_REPEAT = frozenset({"error", "interrupted", "failed"})
 
 
 class EarlierSweep(NamedTuple):
@@ -131,7 +130,7 @@ def _as_earlier(view: RunView, wanted: Mapping[str, Any]) -> EarlierSweep | None
     if _compared(view.start.config) != wanted:
         return None
     repeated = [
-        job for job in view.jobs if job.status in _TO_REPEAT or job.stop_reason == "model_error"
+        job for job in view.jobs if job.status in WITHOUT_RESULT or job.stop_reason == "model_error"
     ]
     keys = frozenset(key for job in repeated for key in (job.node_id, *(job.nodes or ())))
     left_out = view.start.config[SWEEP].get("left_out", ())

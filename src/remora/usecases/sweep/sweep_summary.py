@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 
 from remora.errors import RemoraError
+from remora.memory.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING, WITH_RESULT
 from remora.runs.records.run_listing import read_run_line
-from remora.trace.read.reader import DAMAGED, ENDED, INTERRUPTED, RUNNING
 from remora.usecases.sweep.sweep_records import RecordedSweep, SweptProject
 
 NOT_STARTED, MISSING, UNREADABLE = "not started", "missing", "unreadable"
-_GOOD = frozenset({"submitted", "no_change"})
 _REVIEW = ("pending", "accepted", "rejected", "reverted", "conflicts")
 
 
@@ -42,7 +41,7 @@ class RepositorySummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def needs_attention(self) -> bool:
         """Return True if the repository failed, or if jobs failed or have not ended."""
-        ended = self.status == ENDED and self.statuses.keys() <= _GOOD
+        ended = self.status == ENDED and self.statuses.keys() <= {*WITH_RESULT}
         return bool(self.error) or not ended
 
     @property

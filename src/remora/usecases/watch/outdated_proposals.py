@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from remora.errors import RemoraError
 from remora.ids import split_node_key
+from remora.memory.statuses import REJECTED, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.review_verdict import review_event
@@ -73,6 +73,6 @@ def withdraw(project: Project, outdated: list[Proposal]) -> int:
             now = read_run(project, stream.record, run.jobs)
             for job in now.jobs:
                 if job.agent_id in agents and job.review in UNDECIDED:
-                    stream.append(review_event(project, job, "rejected", feedback=_FEEDBACK))
+                    stream.append(review_event(project, job, REJECTED, feedback=_FEEDBACK))
                     number += 1
     return number

@@ -17,6 +17,7 @@ from remora.bootstrap.open_project import open_project
 from remora.errors import HostError
 from remora.files.project_files import project_files
 from remora.ids import split_node_key, unescape_path
+from remora.memory.statuses import CUT_SHORT, WITHOUT_RESULT
 from remora.regular_file import open_regular
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
@@ -39,9 +40,6 @@ from remora.usecases.watch.watch_settings import WatchSettings, settings_hash
 from remora.workspaces.rooted_files import RootedFiles
 
 _STORED = "watch.json"
-_FAILED = ("failed", "error", "interrupted")
-_NOT_ENDED = ("error", "interrupted")
-"""A job with this status has not seen its nodes to the end, so they are not analyzed yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +62,7 @@ class PassResult:
     @property
     def failed(self) -> list[JobView]:
         """The jobs that did not end with a result."""
-        return [job for job in self.jobs if job.status in _FAILED]
+        return [job for job in self.jobs if job.status in WITHOUT_RESULT]
 
 
 def analyze_changes(
@@ -97,7 +95,7 @@ def analyze_changes(
     again = found.again | read.unreadable
     if found.stopped:
         return replace(found, again=again)
-    failed = [job for job in found.jobs if job.status in _NOT_ENDED]
+    failed = [job for job in found.jobs if job.status in CUT_SHORT]
     open_keys = {key for job in failed for key in keys_of_job(job, read.texts)}
     open_keys |= {key for key in keys if _file_of(key) in found.again}
     left = {key for job in found.left_out for key in (job.node_id, *(job.nodes or ()))}

@@ -12,6 +12,7 @@ import msgspec
 from markupsafe import Markup
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
+from remora.memory.statuses import WITHOUT_RESULT
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
@@ -19,7 +20,6 @@ from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.verify_report import StreamReport
 from remora.version import __version__
-from remora.web.agent_records import FAILED
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
 from remora.web.share.agent_part import AgentPart, agent_part
@@ -59,7 +59,7 @@ def share_run(project: Project, run_id: str) -> ShareFile:
     Raises NotFound if there is no such run, and StreamDamaged if its stream is damaged.
     """
     view = read_run(project, run_id, details=False)
-    jobs = sorted(view.jobs, key=lambda job: job.status not in FAILED)
+    jobs = sorted(view.jobs, key=lambda job: job.status not in WITHOUT_RESULT)
     anchors = _anchors(project, run_id)
     copies = [copy_stream(project.trace.existing_run(run_id), project.redact, None, of_run=True)]
     copies += _agent_copies(project, jobs, anchors, MOST_BYTES - copies[0].size)

@@ -1,0 +1,41 @@
+"""Statuses of jobs and runs, and review states of change sets, as events and documents name them."""
+
+from typing import Final, Literal
+
+Status = Literal["submitted", "no_change", "failed", "error", "interrupted"]
+SUBMITTED: Final = "submitted"
+NO_CHANGE: Final = "no_change"
+FAILED: Final = "failed"
+ERROR: Final = "error"
+INTERRUPTED: Final = "interrupted"
+STATUSES: tuple[Status, ...] = (SUBMITTED, NO_CHANGE, FAILED, ERROR, INTERRUPTED)
+"""Statuses with which a job ends."""
+WITH_RESULT: tuple[Status, ...] = (SUBMITTED, NO_CHANGE)
+"""Statuses of jobs that came to a result: a verified change set, or nothing to change."""
+WITHOUT_RESULT: tuple[Status, ...] = (FAILED, ERROR, INTERRUPTED)
+"""Statuses of jobs that came to no result. They need the user's attention."""
+FAILURES: tuple[Status, ...] = (FAILED, ERROR)
+"""Statuses of jobs that ended by themselves without a result. A resumed run leaves them out."""
+CUT_SHORT: tuple[Status, ...] = (ERROR, INTERRUPTED)
+"""Statuses of jobs that have not seen their nodes to the end, so that these are still unchecked."""
+SHOWN_WORDS = {SUBMITTED: "verified", NO_CHANGE: "no change"}
+"""Words that users read for statuses. JSON output has the status itself."""
+
+RUNNING, ENDED, DAMAGED = "running", "ended", "damaged"
+"""Statuses of streams. A stream without an end that is not written any more is `interrupted`."""
+
+PENDING, CONFLICT, STALE = "pending", "conflict", "stale"
+ACCEPTED, REJECTED, REVERTED = "accepted", "rejected", "reverted"
+RETRIED = "retried"
+REOPENED = "reopened"
+"""The verdict that withdraws the verdict before it."""
+UNDECIDED = (PENDING, CONFLICT, STALE)
+"""Review states of change sets that can be accepted or rejected."""
+DECIDED = (ACCEPTED, REJECTED, REVERTED)
+"""Review states that can be undone."""
+DISMISSED = (REJECTED, REVERTED)
+"""Review states of change sets that the user does not want."""
+DONE = (PENDING, ACCEPTED)
+"""Review states of change sets that count as done in totals: they can be written as they are."""
+KEPT = (*UNDECIDED, ACCEPTED)
+"""Review states of change sets that are written, or may be."""
