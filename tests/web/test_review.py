@@ -118,6 +118,15 @@ def test_the_whole_change_set_is_accepted_or_rejected(pages: TestClient, project
     assert [each.feedback for each in verdicts(project)] == ["not now", None, None]
 
 
+def test_a_reverted_change_set_can_be_taken_back(
+    pages: TestClient, project: Path, user: Remora
+) -> None:
+    send(pages, project, "accept", hunk=["1", "2"])
+    assert user("revert", "last", cwd=project).code == 0
+    assert '<span class="reverted">reverted</span>' in pages.get(address_of(project)).text
+    assert send(pages, project, "undo") == "1 change set pending again: settings.py"
+
+
 def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> None:
     address = address_of(project)
     for token in ("", "0" * 64, "ä"):

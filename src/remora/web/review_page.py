@@ -16,6 +16,7 @@ from remora.bootstrap.open_project import open_project
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
+from remora.memory.statuses import DECIDED
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed_and_left
@@ -236,7 +237,7 @@ def _decided(view: RunView) -> list[JobView]:
     """Return the change sets whose verdict can be undone, the last verdict first."""
     reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
     order = {each.agent_id: n for n, each in enumerate(reviews) if isinstance(each, Review)}
-    found = [job for job in view.jobs if job.review in ("accepted", "rejected")]
+    found = [job for job in view.jobs if job.review in DECIDED]
     return sorted(found, key=lambda job: -order.get(job.agent_id, -1))
 
 
