@@ -11,25 +11,14 @@ from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.job import Job
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.delta import PacketDelta, knowledge
-from remora.memory.events import (
-    AgentError,
-    AgentStart,
-    Change,
-    ContextUpdate,
-    Event,
-    ModelRequest,
-    ToolCalled,
-    ToolResulted,
-    TurnStart,
-)
+from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import Model
 from remora.trace.read.reader import decode_part, typed_payload
-from remora.trace.read.state_at import start_packet
+from remora.trace.read.state_at import start_packet, trim_of_decision
 from remora.trace.redact.redactor import Redactor
 
-_DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
 
 
@@ -119,10 +108,9 @@ class _ForkPointFold:
         self._seen = max(self._seen, start.packet.turn)
 
     def _take(self, event: Event) -> None:
-        decision = event.type in _DECISIONS and decode_part(event, _Shown).packet_sha256
         if event.type in _PREPARING and decode_part(event, _Source).source != "trials":
             self._is_prepared = True
-        if event.turn == self._turn and decision and self._is_prepared:
+        if event.turn == self._turn and self._is_prepared and trim_of_decision(event) is not None:
             self._point = self._made(decides=True, turn=self._turn)
             self._is_prepared = False
         if event.type == ToolResulted.type:
@@ -163,10 +151,6 @@ class _ForkPointFold:
 
 class _Source(msgspec.Struct):
     source: str = ""
-
-
-class _Shown(msgspec.Struct):
-    packet_sha256: str | None = None
 
 
 class _Changes(msgspec.Struct):

@@ -73,7 +73,7 @@ class _States:
 
     def add(self, event: Event, packet: DecisionPacket) -> None:
         """Add the next event of the turn. `packet` is the packet before it."""
-        is_shown, trim_steps = self._packets.select(event), _decision(event)
+        is_shown, trim_steps = self._packets.select(event), trim_of_decision(event)
         if trim_steps is not None:
             self.called = DecisionState(packet, trim_steps)
             self.shown = self.called if is_shown else self.shown
@@ -207,7 +207,7 @@ class _Shown(msgspec.Struct):
     trim: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
 
 
-def _decision(event: Event) -> int | None:
+def trim_of_decision(event: Event) -> int | None:
     """Return the number of trim steps of a decision event, or None for other events."""
     if event.type not in _DECISIONS:
         return None
