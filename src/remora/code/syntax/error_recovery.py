@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
 
-from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode
+from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode, FunctionNode
 from remora.code.syntax.source import parse_text
 from remora.python_text import parse
 
@@ -264,7 +264,7 @@ class _Recovery:
         inside = "" if keyword == "class" else "(_)"
         node = parse(f"{keyword} {name}{inside}: pass").body[0]
         position = self._placeholder(_Piece(head, head + 1))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, FunctionNode):
             node.args.args = [ast.copy_location(ast.arg(UNKNOWN_PARAMETER), position)]
         return cast("DefinitionNode", node)
 

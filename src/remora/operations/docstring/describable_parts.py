@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.code.syntax.effects import (
     is_none_or_missing,
     is_stub,
@@ -45,7 +45,7 @@ def source_of(node: ast.expr | None) -> str | None:
 
 
 def _outcome(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, body: Sequence[ast.stmt]
+    node: FunctionNode, body: Sequence[ast.stmt]
 ) -> Literal["nothing", "returns", "yields"]:
     if any(unqualified_name(each) in _PROPERTIES for each in node.decorator_list):
         return "nothing"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from remora.code.syntax.definitions import FunctionNode
 from remora.operations.docstring.documented_node import DocumentedNode
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
@@ -39,7 +40,7 @@ def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
 
 def _names(found: DocumentedNode) -> Iterator[str]:
     yield from found.qualname.split(".")
-    if isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(found.node, FunctionNode):
         yield from (each.arg for each in ast.walk(found.node.args) if isinstance(each, ast.arg))
         yield from (
             each.id

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.ids import split_node_key
@@ -16,7 +17,7 @@ from remora.operations.restorer import Restored, Restorer, Slot, Texts
 _CODE = "B904"
 _NONE = "None"
 _FROM = re.compile(r"(?:\s|\\\n)*\bfrom\b")
-_OWN_SCOPE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+_OWN_SCOPE = DefinitionNode | ast.Lambda
 
 
 class _Raise(NamedTuple):

@@ -11,6 +11,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.new_files import NewFiles, new_path, new_stems
@@ -278,8 +279,7 @@ def _imports_namesake(subject: TargetFunction, text: str) -> bool:
 
 def module_names(tree: ast.Module) -> list[str]:
     """Return the names of a module's functions and classes."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return [one.name for one in tree.body if isinstance(one, kinds)]
+    return [one.name for one in tree.body if isinstance(one, DefinitionNode)]
 
 
 def _is_relative(path: str, tests: Mapping[str, str]) -> bool:

@@ -4,6 +4,7 @@ import ast
 
 from remora.code.folders import BESIDE, VENDORED
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_conftest, is_test_file
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.nodes import Module, Node, find_node
 
 _FOLDERS = BESIDE | VENDORED | TEST_FOLDERS
@@ -65,7 +66,7 @@ def _is_excluded_file(path: str) -> bool:
     )
 
 
-def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_empty(function: FunctionNode) -> bool:
     """Return True if the function is not implemented yet."""
     return all(
         isinstance(one, ast.Pass)

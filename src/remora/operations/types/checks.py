@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
+from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
@@ -97,7 +98,7 @@ def _imported(tree: ast.Module) -> list[tuple[str, str, str | None]]:
 def _bare(tree: ast.Module) -> str:
     """Return the tree without annotations of functions and imports. The tree is changed."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, FunctionNode):
             node.returns = None
         elif isinstance(node, ast.arg):
             node.annotation = None

@@ -9,7 +9,7 @@ from remora.code.ir.lowering.calls import record_decorator_call
 from remora.code.ir.lowering.expressions import lower_expression, lower_expressions
 from remora.code.ir.lowering.parameters import lower_annotation, lower_parameters
 from remora.code.ir.lowering.statements import unqualified_name
-from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 
 _ACCESSORS = frozenset(
     (
@@ -19,7 +19,7 @@ _ACCESSORS = frozenset(
 )
 
 
-def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def lower_function(builder: IRBuilder, node: FunctionNode) -> None:
     branches = builder.counted_scope.branches
     scope = _open(builder, node, ir.FUNCTION_SCOPE)
     if node.__class__ is ast.AsyncFunctionDef:

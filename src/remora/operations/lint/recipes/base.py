@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Line, lines_of, newline_of, offset
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
 
@@ -202,7 +203,7 @@ class PythonSource:
         if not isinstance(node, ast.expr | ast.stmt | ast.excepthandler):
             return False
         first = node.lineno
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, DefinitionNode):
             first = min([first, *(each.lineno for each in node.decorator_list)])
         line = bisect_right(self.lines, at, key=lambda each: each.start)
         if not first <= line <= (node.end_lineno or 0):
@@ -346,7 +347,7 @@ def _blank_docstrings(source: PythonSource) -> Iterator[None]:
 
 def docstring_of(node: ast.AST) -> ast.Constant | None:
     """Return the literal of a node's docstring, or None."""
-    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+    if not isinstance(node, ast.Module | ast.ClassDef | FunctionNode):
         return None
     first = node.body[0] if node.body else None
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):

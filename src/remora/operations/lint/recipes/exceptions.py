@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from remora.code.edit.edits import Edit
+from remora.code.syntax.definitions import FunctionNode
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -104,11 +105,7 @@ def _new_name(
         if isinstance(node, ast.ExceptHandler) and node.name in _NAMES
     )
     function = next(
-        (
-            node
-            for node in reversed(around)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        ),
+        (node for node in reversed(around) if isinstance(node, FunctionNode | ast.Lambda)),
         source.tree,
     )
     wanted = [name for name, _ in used.most_common()] + list(_NAMES)

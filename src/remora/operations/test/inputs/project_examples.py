@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
+from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.inputs.call_input import (
@@ -36,7 +37,6 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
 _OUTDATED = re.compile(r"(?i)(change|history|news|release|migrat|upgrad|whatsnew|todo|contribut)")
 """Names of documents whose examples may show older versions of the project."""
-_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SURROUNDINGS = re.compile(
     r"\b(sys|platform|tempfile)\.|\bos\.(?!path\b)|\b(argv|environ|__file__)\b"
 )
@@ -97,10 +97,10 @@ class _Scope(NamedTuple):
 
 
 def _scope(node: ast.AST) -> _Scope:
-    assert isinstance(node, _DEFINITION | ast.Module)
+    assert isinstance(node, DefinitionNode | ast.Module)
     docstring = ast.get_docstring(node) or ""
     body = [] if isinstance(node, ast.ClassDef) else node.body
-    parts = [one for one in body if not isinstance(one, _DEFINITION)]
+    parts = [one for one in body if not isinstance(one, DefinitionNode)]
     calls = (one.func for part in parts for one in ast.walk(part) if isinstance(one, ast.Call))
     called = {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
     documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
@@ -203,7 +203,9 @@ class ProjectExamples:
     def _scopes_of(self, path: str, tree: ast.Module) -> list[_Scope]:
         if path not in self._scopes:
             self._scopes[path] = [
-                _scope(one) for one in ast.walk(tree) if isinstance(one, _DEFINITION | ast.Module)
+                _scope(one)
+                for one in ast.walk(tree)
+                if isinstance(one, DefinitionNode | ast.Module)
             ]
         return self._scopes[path]
 

@@ -10,6 +10,7 @@ from remora.code.edit.edits import apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
+from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.drafts import Draft
@@ -79,7 +80,7 @@ def _with_imports(text: str, needed: Sequence[Imported], module: str, width: int
 def top_level_names(tree: ast.Module) -> set[str]:
     found = {one.bound.partition(".")[0] for one in imported_names(tree)}
     for one in tree.body:
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(one, DefinitionNode):
             found.add(one.name)
         elif isinstance(one, ast.Assign | ast.AnnAssign):
             found |= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}

@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.source import parse_text
 from remora.tools.tree import ToolTree
 
@@ -50,7 +51,7 @@ class RunDoctests:
         module = path.removesuffix(".py").rpartition("/")[2]
         return any(module in text for text in self._tests.values() if _SUITE.search(text))
 
-    def are_tests_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef, path: str) -> bool:
+    def are_tests_of(self, function: FunctionNode, path: str) -> bool:
         """Return True if the function's docstring has examples, and they run as tests."""
         return ">>> " in (ast.get_docstring(function) or "") and self.runs(path)
 

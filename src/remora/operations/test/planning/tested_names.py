@@ -11,6 +11,7 @@ from typing import NamedTuple
 from remora.code.callgraph.linker import Linker
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.pytest_model.related_tests import RelatedTests
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.nodes import Node
 from remora.hub.file_reader import read_all
 from remora.hub.query.snapshots import MemorySnapshot
@@ -20,8 +21,6 @@ from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.source_blocks import COMMON_NAMES, reached_names, used_names
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
-
-_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class NodesWithTests:
@@ -108,7 +107,7 @@ class TestedNames:
         for qualname, body in _definitions(tree):
             name = qualname.rpartition(".")[2]
             uses.setdefault(name, set()).update(used_names(body) - COMMON_NAMES)
-            if isinstance(body, _FUNCTION) and self._is_used(qualname, tree):
+            if isinstance(body, FunctionNode) and self._is_used(qualname, tree):
                 started.add(name)
         return reached_names((used for name in started for used in uses[name]), uses)
 
@@ -135,7 +134,7 @@ class TestedNames:
         return any(
             self._doctests.are_tests_of(one, node.path)
             for one in found
-            if isinstance(one, _FUNCTION)
+            if isinstance(one, FunctionNode)
         )
 
     @cached_property
@@ -165,7 +164,7 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 yield name, one
             case ast.ClassDef(name=name, body=body):
                 for each in body:
-                    if isinstance(each, _FUNCTION):
+                    if isinstance(each, FunctionNode):
                         yield f"{name}.{each.name}", each
             case ast.Assign(targets=[ast.Name(id=name)]) if name != "__all__":
                 yield name, one
@@ -219,5 +218,5 @@ def _classes_with(name: str, tree: ast.Module) -> set[str]:
         one.name
         for one in tree.body
         if isinstance(one, ast.ClassDef)
-        and any(isinstance(each, _FUNCTION) and each.name == name for each in one.body)
+        and any(isinstance(each, FunctionNode) and each.name == name for each in one.body)
     }

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import own_nodes
 from remora.operations.types.source.project_index import (
     Function,
@@ -12,7 +13,6 @@ from remora.operations.types.source.project_index import (
     ProjectIndex,
     snake_case,
 )
-from remora.operations.types.source.slots import FunctionNode
 from remora.operations.types.source.terms import UNKNOWN, canonical, union
 
 _BUILTINS = (str, dict, list, set, bytes)

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import is_type_checking
+from remora.code.syntax.definitions import FunctionNode
 from remora.operations.types.source.slots import (
     RETURN,
-    FunctionNode,
     Kind,
     SourceText,
     functions_of,

@@ -11,10 +11,9 @@ import msgspec
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
-from remora.code.syntax.definitions import find_definitions
+from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.hidden_uses import marked_regions
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kind = Literal["parameter", "args", "kwargs", "return"]
 RETURN = "return"
 _LEFT_ALONE = re.compile(

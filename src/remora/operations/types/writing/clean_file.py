@@ -7,15 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
+from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.slots import (
-    RETURN,
-    FunctionNode,
-    Slot,
-    SourceText,
-    parameters_of,
-)
+from remora.operations.types.source.slots import RETURN, Slot, SourceText, parameters_of
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, new_lines, suspects
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
@@ -147,7 +142,7 @@ def _causes(
                 yield key
 
 
-def _names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+def _names(node: FunctionNode) -> set[str]:
     """Return the words of the annotations of a function."""
     every = [*ast.walk(node.args), *([node.returns] if node.returns else [])]
     annotations = [each.annotation for each in every if isinstance(each, ast.arg)]
