@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
+from remora.trace.redact.heuristics import MIN_LENGTH, PASSWORD, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 NAME = (
@@ -35,7 +35,6 @@ _PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public
 """Text before a head such as `token` that makes it harmless: a list position, or a public key."""
 
 _QUOTE_BEFORE_COMMA = re.compile(rb"[\"'][ \t]*,\Z")
-_PASSWORD = re.compile(rb"(?i)pass|pwd")
 _ENV_LINE = re.compile(rb"[A-Z0-9_]+=")
 _BLANKS = re.compile(rb"[ \t]{0,16}+(?:\(?\\?\r?\n[ \t]{0,80}+(?=[\"'rRbBuU]))?")
 _QUOTED = re.compile(
@@ -120,7 +119,7 @@ def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
 
 
 def _is_password(data: bytes, head: Span) -> bool:
-    return _PASSWORD.search(data, head.start, head.end) is not None
+    return PASSWORD.search(data, head.start, head.end) is not None
 
 
 def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) -> Span | None:
@@ -157,7 +156,7 @@ def is_secret_value(name: str, value: bytes) -> bool:
     """Return True if the whole `value` is a secret. `name` is the key, field or flag that it
     belongs to.
     """
-    password = _PASSWORD.search(name.encode(errors="replace")) is not None
+    password = PASSWORD.search(name.encode(errors="replace")) is not None
     return looks_secret(value, password=password, quoted=True)
 
 

@@ -9,7 +9,7 @@ from itertools import chain, islice, tee
 from typing import NamedTuple
 
 from remora.trace.redact.assignment import ENDING, NAME
-from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
+from remora.trace.redact.heuristics import MIN_LENGTH, PASSWORD, looks_secret
 from remora.trace.redact.rule import Match, Matcher, Rule, Span
 
 _LINE_END = r"[ \t]{0,8}\\{0,8}(?:\r?\n|r?\\{1,8}n)"
@@ -34,7 +34,6 @@ _DASH = re.compile(rb"[ \t+-]*-[ \t]+\Z")
 _ITEM = re.compile(rb"(\\*[\"'])?([^\s\"'`<>()\[\]{},;&|\\]++)(?=[ \t]*(?:\\*[\"']|#|\Z))")
 _WORD_BEFORE = re.compile(rb"(?<!\\)[^\s\\+-][ \t]+[\w.-]*\Z")
 """What is before a name in code or in a sentence, such as `if password:`."""
-_PASSWORD = re.compile(rb"(?i)pass|pwd")
 
 
 class _Line(NamedTuple):
@@ -63,7 +62,7 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
             value = data[span.start : span.end]
             if len(value) < MIN_LENGTH or _SETTING.match(value):
                 continue
-            password = _PASSWORD.search(data, start, end) is not None
+            password = PASSWORD.search(data, start, end) is not None
             if looks_secret(value, password=password, quoted=is_literal or password):
                 yield span
 

@@ -4,6 +4,8 @@ import re
 
 MIN_LENGTH = 8
 """Minimum length of a value that is recognized as a secret only by its context."""
+PASSWORD = re.compile(rb"(?i)pass|pwd")
+"""Names of passwords, which look less random than tokens."""
 
 FILLER = "\x01"
 """Replaces each character of a placeholder while rules search a text."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from remora.trace.redact.assignment import ENDING, NAME
-from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
+from remora.trace.redact.heuristics import MIN_LENGTH, PASSWORD, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 _BLANK = r"(?:[ \t\r\n]|\\+[rn\r\n])*"
@@ -32,7 +32,6 @@ _SECRET_NAME = re.compile(rf"(?i).*{NAME}{ENDING}".encode())
 _PUBLIC_NAME = re.compile(
     rf"(?i).*(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?{NAME}{ENDING}".encode()
 )
-_PASSWORD = re.compile(rb"(?i)pass|pwd")
 _TOKENS = re.compile(rb"(?i)\Atokens?\Z")
 """Names of a lexer's tables, whose many patterns are judged as code."""
 _TARGETS = re.compile(rb"[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
@@ -111,7 +110,7 @@ def _secrets(data: bytes, names: list[bytes], literals: list[Span]) -> Iterator[
     ]
     if not telling:
         return
-    password = any(map(_PASSWORD.search, telling))
+    password = any(map(PASSWORD.search, telling))
     quoted = len(literals) == 1 or not any(map(_TOKENS.search, telling))
     for span in literals:
         text = data[span.start : span.end]
