@@ -1,4 +1,4 @@
-"""Built-in tools that every agent has: `recall` and `submit_result`."""
+"""Built-in tools that every agent has: `recall`, `undo`, `leave` and `submit_result`."""
 
 import json
 import zlib
@@ -15,12 +15,15 @@ from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part
 
 RECALL = "recall"
+UNDO = "undo"
+LEAVE = "leave"
 SUBMIT = SUBMIT_TOOL
 NEEDS_MODEL = "rules alone cannot decide the next step, and there is no model to ask"
 """Summary of a submission that is made because no candidate has all its arguments."""
-BUILTIN = frozenset({RECALL, SUBMIT})
-"""Tools that write nothing."""
+BUILTIN = frozenset({RECALL, UNDO, LEAVE, SUBMIT})
+"""Tools that write no text of their own to files."""
 MAX_LINES = 60
+_MAX_ITEM = 60
 _PACKED = b"\0"
 """First byte of a compressed output; JSON never begins with it."""
 
@@ -42,6 +45,30 @@ BUILTIN_SCHEMAS = (
         },
     ),
     ToolSchema(
+        name=UNDO,
+        description="Take back the changes of a turn and of all later turns.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "turn": {"type": "integer"},
+                "because": {"type": "string", "description": "the reason, for the user"},
+            },
+            "required": ["turn", "because"],
+        },
+    ),
+    ToolSchema(
+        name=LEAVE,
+        description="Leave something undone, and say why.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "item": {"type": "string", "description": "what is left"},
+                "because": {"type": "string", "description": "the reason, for the user"},
+            },
+            "required": ["item", "because"],
+        },
+    ),
+    ToolSchema(
         name=SUBMIT,
         description="Finish: the changes are ready, or nothing is left to do.",
         parameters={
@@ -50,6 +77,16 @@ BUILTIN_SCHEMAS = (
         },
     ),
 )
+
+
+def leave(item: str, because: str) -> dict[str, Any]:
+    """Return the result of the `leave` tool. The packet shows the reason as a fact."""
+    return {
+        "result": {"item": item, "because": because},
+        "summary": f"Left {item}: {because}",
+        "knowledge_delta": {f"left {item[:_MAX_ITEM]}": because},
+        "outcome": "success",
+    }
 
 
 def raw_text(raw_output: Any) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from remora.agents.decision.query_settings import QuerySettings, model_record
 from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.job import Job
+from remora.agents.net_changes import net_changes
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.delta import PacketDelta, knowledge
 from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolResulted, TurnStart
@@ -64,7 +65,7 @@ class _ForkPointFold:
         self._turn = turn
         self._start: AgentStart | None = None
         self._packet: DecisionPacket | None = None
-        self._changes: dict[str, Change] = {}
+        self._changes: list[Change] = []
         self._last: Event | None = None
         self._first: Event | None = None
         self._point: ForkPoint | None = None
@@ -104,7 +105,7 @@ class _ForkPointFold:
             return
         self._start, self._first, self._last = start, event, event
         self._packet = apply(packet, event.packet_delta)
-        self._changes = {change.path: change for change in start.changes}
+        self._changes = list(start.changes)
         self._seen = max(self._seen, start.packet.turn)
 
     def _take(self, event: Event) -> None:
@@ -114,9 +115,7 @@ class _ForkPointFold:
             self._point = self._made(decides=True, turn=self._turn)
             self._is_prepared = False
         if event.type == ToolResulted.type:
-            for change in decode_part(event, _Changes).changes:
-                first = self._changes.get(change.path, change)
-                self._changes[change.path] = replace(change, before=first.before)
+            self._changes += decode_part(event, _Changes).changes
         assert self._packet is not None
         self._packet = apply(self._packet, event.packet_delta)
         self._last = event
@@ -129,7 +128,7 @@ class _ForkPointFold:
             agent_id=self._last.agent_id,
             start=self._start,
             packet=self._packet,
-            changes=_net(self._changes.values()),
+            changes=net_changes(self._changes),
             seq=self._last.seq,
             hash=self._last.hash,
             turn=turn,
@@ -155,12 +154,6 @@ class _Source(msgspec.Struct):
 
 class _Changes(msgspec.Struct):
     changes: tuple[Change, ...] = ()
-
-
-def _net(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Return the changes sorted by path, without files that were created and then deleted."""
-    found = (c for c in changes if c.before is not None or c.after is not None)
-    return tuple(sorted(found, key=lambda change: change.path))
 
 
 FEEDBACK = "feedback"
@@ -227,11 +220,11 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
 def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> AgentStart:
     """Return the start event with a different model.
 
-    If the way to choose or to write changes, the turn's candidates are computed again, because
+    If the one who decides or the way to ask changes, the turn's candidates are computed again, because
     different candidates may be valid.
     """
-    before = start.model.get("strategy"), start.model.get("writes")
-    same = before == (settings.strategy, settings.writes)
+    before = start.model.get("strategy"), start.model.get("decisions")
+    same = before == (settings.strategy, settings.decisions)
     return replace(
         start,
         model=model_record(model, settings),

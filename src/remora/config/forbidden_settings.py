@@ -32,6 +32,7 @@ _SECRETS: dict[tuple[str, ...], str] = {
 }
 """Keys of servers, and the environment variables that set them."""
 _CONSENT = ("workspace", "allow_unsandboxed")
+_DECISIONS = ("runner", "decisions")
 _DATABASE = ("postgres", "dsn")
 _STORE = ("runner", "memory", "trace_store")
 _WHY: dict[tuple[str, ...], str] = {
@@ -43,6 +44,7 @@ _WHY: dict[tuple[str, ...], str] = {
     _CONSENT: "consent to run code without isolation",
     ("model", "allow_addresses"): "consent to send code to an address",
     ("runner", "memory", "signing_key_file"): "the signing key for anchors",
+    _DECISIONS: "that a model decides",
     _DATABASE: "the address of a database",
 }
 
@@ -79,6 +81,8 @@ def check_project_file(layer: ParsedYaml) -> None:
             continue
         found = _at(layer.value, where)
         if (where in _ADDRESSES and _is_here(found)) or (where == _CONSENT and found is False):
+            continue
+        if where == _DECISIONS and found == "rules":
             continue
         key = ".".join(where)
         raise ConfigError(

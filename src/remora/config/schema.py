@@ -129,6 +129,11 @@ class RunnerConfig(Section):
 
     max_turns: Positive = 12
     """Maximum number of turns per agent."""
+    decisions: Literal["rules", "model"] = "rules"
+    """Who chooses the tool calls of agents that have rules for it: rules, or the model. A project's
+    file cannot choose the model."""
+    opening: bool = True
+    """Before the model's turns, rules do what they are sure of."""
     memory: MemoryConfig = MemoryConfig()
     """The decision packet and its event stream."""
 
@@ -179,8 +184,9 @@ class ModelConfig(Section):
     """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
     """Maximum number of concurrent requests of a process to the server."""
-    samples: Annotated[int, Field(ge=1, le=16)] = 3
-    """Number of answers to ask for where a model writes. Those that pass all checks compete."""
+    samples: Annotated[int, Field(ge=1, le=16)] = 1
+    """Number of answers to ask for in each turn. Each call is tried, and the first one that leads to
+    changes that pass all checks is made."""
     max_requests: Positive = 100
     """Maximum number of requests per job. After that, rules decide. A project's file can only lower
     it."""
@@ -190,7 +196,8 @@ class ModelConfig(Section):
 
 
 class EscalationConfig(Section):
-    """A larger model, which is asked if no answer of `model` passes the checks."""
+    """A larger model, which decides after three invalid calls of `model`, a refused submission, or an
+    error."""
 
     enabled: bool = False
     """Use the larger model. A project's file can enable this only for an address on this machine,

@@ -20,6 +20,8 @@ PINNED = frozenset({"feedback"})
 """Knowledge keys that are never evicted or trimmed."""
 SUBMIT_TOOL = "submit_result"
 """The tool that ends an agent's work. A candidate that calls it is the option to stop."""
+TURN_TOOLS = frozenset({"recall", "undo"})
+"""Tools that refer to an earlier turn, so they can only be called if there is one."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from remora.tools.host.text_files import (
     list_files,
     parse_python,
     read_text,
+    replace_lines,
     write_new_file,
 )
 from remora.tools.ruff_fixes import apply_ruff_fixes, ruff_check
@@ -46,6 +47,7 @@ class HostFunction:
 GENERIC = (
     HostFunction(function=apply_ruff_fixes, seconds=60.0),
     HostFunction(function=edit_text),
+    HostFunction(function=replace_lines),
     HostFunction(function=list_files),
     HostFunction(function=parse_python),
     HostFunction(function=read_text),

@@ -125,6 +125,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     unsafe_fixes: bool = False,
     select: Sequence[str] = (),
     strengthen: bool = False,
+    decisions: Literal["rules", "model"] | None = None,
+    opening: bool = True,
     max_turns: int | None = None,
     max_time: float | None = None,
     seed: int | None = None,
@@ -141,6 +143,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     - `changed` is a revision. An empty string means HEAD.
     - `model` is the name of a model or the address of a server.
     - `select` contains the ruff rules to check instead of the project's, such as `F` or `default`.
+    - `decisions` is who chooses the tool calls, and with `opening`, rules first do what they are
+      sure of.
     - `max_time` is in seconds.
     - `allow_addresses` contains addresses of model servers that the project's file may choose.
     - `known` contains all available operations, for example `BUILT_IN | MINE`. By default, only the
@@ -158,7 +162,9 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_turns=positive("max_turns", max_turns),
         seed=seed,
     )
-    flags = run_flags(model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses))
+    flags = run_flags(
+        model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses), decisions, opening
+    )
     with planned_within(max_time):
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)

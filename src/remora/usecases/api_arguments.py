@@ -75,12 +75,16 @@ def run_flags(
     allow_unsandboxed: bool,
     select: Sequence[str] = (),
     allow_addresses: Sequence[str] = (),
+    decisions: str | None = None,
+    opening: bool = True,
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
     A value of None does not change the configured value.
     """
     return {
+        "runner.decisions": decisions,
+        "runner.opening": None if opening else False,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         "operations.lint.select": _selectors(select) or None,
         "model.allow_addresses": allow_addresses or None,

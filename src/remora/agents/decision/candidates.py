@@ -1,4 +1,4 @@
-"""Validation of candidate actions, and the tools and arguments that they allow."""
+"""Validation of candidate actions, and comparison with the calls that a model makes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -10,7 +10,7 @@ from remora.agents.redaction import placeholder_in_args
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical
 from remora.memory.delta import candidate
-from remora.memory.packet import Candidate, DecisionPacket
+from remora.memory.packet import Candidate
 from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
 
 _MOST_LOOKED_AT = 200
@@ -72,34 +72,6 @@ def is_complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
     return schema is not None and all(
         name in candidate.args for name in schema.parameters.get("required", [])
     )
-
-
-def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
-    """Return the tools that the shown candidates use, or all tools if there are no candidates."""
-    named = {candidate.tool for candidate in shown.candidate_actions}
-    return tuple(tool for tool in tools if not named or tool.name in named)
-
-
-def limit_tools(
-    tools: Sequence[ToolSchema], candidates: Sequence[Candidate]
-) -> tuple[ToolSchema, ...]:
-    """Return the tools that candidates use, with arguments limited to the candidates' values."""
-    if not candidates:
-        return tuple(tools)
-    return tuple(
-        _limit_tool(tool, [c.args for c in candidates if c.tool == tool.name])
-        for tool in tools
-        if any(c.tool == tool.name for c in candidates)
-    )
-
-
-def _limit_tool(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
-    properties = {}
-    for name, schema in tool.parameters.get("properties", {}).items():
-        values = {canonical(args[name]): args[name] for args in given if name in args}
-        everywhere = all(name in args for args in given)
-        properties[name] = {**schema, "enum": list(values.values())} if everywhere else schema
-    return replace(tool, parameters={**tool.parameters, "properties": properties})
 
 
 def matches_candidate(call: ToolCall, candidate: Candidate) -> bool:

@@ -13,7 +13,7 @@ from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import RenderedRequest
+from remora.memory.prompt.base import RenderedRequest, callable_tools
 from remora.memory.prompt.render import LONG_TRACK, render
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
@@ -125,7 +125,7 @@ def request_tokens(
     declared: Sequence[ToolSchema] = ()
     if answer_form(question.strategy).declares_tools:
         base = Decoding(strategy=question.strategy)
-        declared = STRATEGIES[question.strategy].constrain(base, shown, tools).tools
+        declared = STRATEGIES[question.strategy].constrain(base, callable_tools(shown, tools)).tools
     return counter.count_messages(rendered.messages, tuple(declared))
 
 
@@ -143,7 +143,7 @@ def _decoding(
         seed=None if settings.seed is None else settings.seed + question.sample,
         cache_prompt=not settings.exact,
     )
-    return STRATEGIES[question.strategy].constrain(base, shown, tools)
+    return STRATEGIES[question.strategy].constrain(base, callable_tools(shown, tools))
 
 
 def _request_event(

@@ -1,7 +1,7 @@
 """Decides by rule, or from a model's answer. Also the recorded steps towards a decision."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -27,18 +27,9 @@ class Exchange(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """The candidates that are left after all were tried. Empty if none passed the checks.
-
-    `trials` contains the recorded end of each trial.
-    """
+    """The calls that passed all checks when they were tried."""
 
     kept: tuple[Candidate, ...]
-    trials: list[dict[str, Any]]
-
-    @property
-    def problem(self) -> str:
-        """Why the first candidate that failed did so, or an empty string."""
-        return next((str(trial["detail"]) for trial in self.trials if trial.get("detail")), "")
 
 
 class Escalated(NamedTuple):
@@ -104,16 +95,6 @@ def sampled_candidates(
             candidate(call.tool, call.args, "written by a model"),
         )
     return tuple(made.values())
-
-
-def problem_of(samples: Sequence[Exchange], tools: Sequence[ToolSchema]) -> str:
-    """Return why the first invalid answer is not a valid call, or an empty string."""
-    for one in samples:
-        try:
-            _call_of(one, tools)
-        except BadCall as bad:
-            return bad.message
-    return ""
 
 
 def _call_of(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:

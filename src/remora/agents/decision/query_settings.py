@@ -1,6 +1,6 @@
 """An agent's settings for querying a model: decision strategy, renderer and token limit."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -9,6 +9,7 @@ from remora.errors import ConfigError, ModelError
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
 from remora.models.protocol import Model, NoModel, Strategy
 
+Deciding = Literal["rules", "model"]
 ANSWER_TOKENS = 200
 """Maximum tokens of an answer."""
 _HUB_SHARE = 5
@@ -20,16 +21,17 @@ _CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_S
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings for querying a model. They never change during an agent's life.
 
-    `strategy` is the way to ask. If `writes` is true, the model also fills in the arguments that a
-    candidate does not have; otherwise, all candidates must be complete. It is asked `samples` times
-    if its answers are tried, until `max_requests` requests or `max_tokens` prompt tokens were sent.
-    `limit` is the maximum size of a request in tokens.
+    `strategy` is the way to ask. `decisions` is who chooses the tool calls: rules, or the model. If
+    `opening` is true, rules first do what they are sure of. The model is asked `samples` times per
+    turn, until `max_requests` requests or `max_tokens` prompt tokens were sent. `limit` is the
+    maximum size of a request in tokens.
     """
 
     renderer: str
     strategy: Strategy
     limit: int
-    writes: bool = True
+    decisions: Deciding = "rules"
+    opening: bool = True
     samples: int = 1
     max_requests: int = 100
     max_tokens: int = 200_000
@@ -39,12 +41,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asks_model(self) -> bool:
         """Return False if rules make all decisions."""
-        return STRATEGIES[self.strategy].asks_model
-
-    @property
-    def may_write(self) -> bool:
-        """Return True if a model fills in the arguments that a candidate does not have."""
-        return self.writes and self.asks_model
+        return self.decisions == "model" and STRATEGIES[self.strategy].asks_model
 
     def hub_characters(self, *, exact: bool) -> int:
         """Return the maximum size of Hub facts, a fifth of the limit, in characters of JSON.
@@ -90,18 +87,6 @@ def strategy_for(model: Model, renderer: str, decoding: str) -> Strategy:
     if own:
         hint = "set model.renderer to lines or json, or model.decoding to tool_call"
     raise ModelError(f"{model.name} {choices[-1][1].refusal}", hint=hint)
-
-
-def may_write(provider: str, renderer: str, decoding: str, *, has_candidates: bool) -> bool:
-    """Return True if a model of this provider fills in the arguments that a candidate does not have.
-
-    The embedded model only chooses between the candidates of an agent that has any, unless the
-    user selects a format. No connection to the model is needed.
-    """
-    if provider == "none":
-        return False
-    is_selected = RENDERERS[renderer].strategy is not None or decoding != "auto"
-    return provider != "embedded" or is_selected or not has_candidates
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:

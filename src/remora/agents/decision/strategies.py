@@ -6,12 +6,11 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from remora.agents.decision.candidates import declared_tools, limit_tools, matches_candidate
+from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
-from remora.memory.packet import Candidate, DecisionPacket
-from remora.models.decoding.call_validation import BadCall
+from remora.memory.packet import Candidate
 from remora.models.decoding.functiongemma_calls import (
     parse_functiongemma,
     string_declaration,
@@ -36,7 +35,7 @@ class DecisionStrategy:
     Prompts and clients use the strategy's `AnswerForm`.
     """
 
-    constrain: Callable[[Decoding, DecisionPacket, Tools], Decoding]
+    constrain: Callable[[Decoding, Tools], Decoding]
     parse: Callable[[ModelResponse, Tools], ToolCall]
     is_supported: Callable[[Capabilities], bool] = lambda _: True
     refusal: str = ""
@@ -45,16 +44,14 @@ class DecisionStrategy:
     def read(
         self, answer: ModelResponse, candidates: Sequence[Candidate], tools: Tools
     ) -> ToolCalled:
-        """Return the call that an answer makes.
+        """Return the call that an answer makes, and the candidate that it follows, if any.
 
-        If there are candidates, the call must match one of them. Of several, it is the one with
-        which it has the most arguments in common. Raises BadCall if the answer is not a valid call.
+        Of several, it is the one with which it has the most arguments in common. Raises BadCall if
+        the answer is not a valid call.
         """
         call = self.parse(answer, tools)
         fitting = [i for i, one in enumerate(candidates) if matches_candidate(call, one)]
         choice = max(fitting, key=lambda index: len(candidates[index].args), default=None)
-        if candidates and choice is None:
-            raise BadCall(f"{call.tool} with these arguments is not one of the valid actions")
         return ToolCalled(
             tool=call.tool,
             args=call.args,
@@ -64,20 +61,19 @@ class DecisionStrategy:
         )
 
 
-def _constrain_grammar(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
-    return replace(base, grammar=tool_call_grammar(limit_tools(tools, shown.candidate_actions)))
+def _constrain_grammar(base: Decoding, tools: Tools) -> Decoding:
+    return replace(base, grammar=tool_call_grammar(tools))
 
 
-def _constrain_tool_call(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
-    return replace(base, tools=declared_tools(shown, tools))
+def _constrain_tool_call(base: Decoding, tools: Tools) -> Decoding:
+    return replace(base, tools=tuple(tools))
 
 
-def _constrain_string_tool_call(base: Decoding, shown: DecisionPacket, tools: Tools) -> Decoding:
-    declared = declared_tools(shown, tools)
-    return replace(base, tools=tuple(string_declaration(tool) for tool in declared))
+def _constrain_string_tool_call(base: Decoding, tools: Tools) -> Decoding:
+    return replace(base, tools=tuple(map(string_declaration, tools)))
 
 
-def _constrain_completion(base: Decoding, _shown: DecisionPacket, _tools: Tools) -> Decoding:
+def _constrain_completion(base: Decoding, _tools: Tools) -> Decoding:
     return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
 
 
@@ -116,7 +112,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             refusal="does not support plain completions, which the functiongemma renderer requires",
         ),
         WITHOUT_MODEL: DecisionStrategy(
-            constrain=lambda base, _shown, _tools: base, parse=_native_call, asks_model=False
+            constrain=lambda base, _tools: base, parse=_native_call, asks_model=False
         ),
     }
 )

@@ -22,7 +22,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from remora.agents.builtin_tools import RECALL, SUBMIT
+from remora.agents.builtin_tools import BUILTIN
 from remora.config.messages import describe_errors
 from remora.config.schema import ModelName
 from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of, read_yaml_file
@@ -162,7 +162,8 @@ class AgentDefinition(_YamlModel):
     goal: Annotated[str, AfterValidator(_goal)]
     """Goal that is shown to the model. It may contain fields such as `{node_name}` and `{path}`."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
-    """Tools that the model may call, in addition to the built-in `recall` and `submit_result`."""
+    """Tools that the model may call, in addition to the built-in ones (`recall`, `undo`, `leave`,
+    `submit_result`)."""
     description: str = ""
     """Description shown to users."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
@@ -171,6 +172,10 @@ class AgentDefinition(_YamlModel):
     """What one job works on: a single node, or all selected nodes of a file."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Maximum number of turns. If null, `runner.max_turns` is used."""
+    max_submissions: Annotated[int, Field(ge=1, le=20)] = 3
+    """How often a model may submit, if the checks of its submissions fail."""
+    decisions: Literal["rules", "model"] = "model"
+    """`rules` if no model may decide on tool calls, even if the user chooses so."""
     model: ModelName | None = None
     """Name of the model. If null, the configured model is used."""
     needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
@@ -181,9 +186,6 @@ class AgentDefinition(_YamlModel):
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
     """Script that returns the valid next actions."""
-    trials: bool = False
-    """Before a model is asked, try each candidate to its end by rules. Candidates that fail the
-    checks, or that lead to the same changes as others, are left out."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     verify: Annotated[
@@ -223,9 +225,9 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
         raise ConfigError(message, hint="`remora schema agent` lists every key") from error
     seen: set[str] = set()
     for index, tool in enumerate(definition.tools):
-        if tool.name in seen or tool.name in (RECALL, SUBMIT):
+        if tool.name in seen or tool.name in BUILTIN:
             place = marked.places[("tools", index, "name")]
-            why = "is built in" if tool.name in (RECALL, SUBMIT) else "is defined twice"
+            why = "is built in" if tool.name in BUILTIN else "is defined twice"
             raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
         seen.add(tool.name)
     for use in script_uses(definition):

@@ -30,12 +30,16 @@ class ChangeTracker:
         This undoes the effects of a call whose result was not recorded. Raises NotFound or
         StreamDamaged if the content of a file cannot be read.
         """
+        self.write(recorded)
+        self._snapshot = self._workspace.snapshot()
+
+    def write(self, recorded: Iterable[Change]) -> None:
+        """Give files their last recorded content. Raises whatever `restore` raises."""
         files: dict[str, tuple[bytes | None, int]] = {}
         for spelled, change in {change.path: change for change in recorded}.items():
             content = None if change.after is None else self._objects.get(change.after)
             files[unescape_path(spelled)] = content, change.mode
         self._workspace.set_files(files)
-        self._snapshot = self._workspace.snapshot()
 
     def keep(self) -> tuple[Change, ...]:
         """Store the contents of files that changed since the last call, and return the changes.

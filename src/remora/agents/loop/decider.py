@@ -1,4 +1,4 @@
-"""Decides a turn's call: by rule, by trials of the candidates, by models, or by falling back.
+"""Decides a turn's call: by rule, by models, or by falling back to a rule.
 
 Each step is recorded before the next one. A resumed agent takes the recorded steps of its turn
 first, so nothing is asked or tried twice.
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from remora.agents.decision.candidates import is_complete
+from remora.agents.builtin_tools import UNDO
 from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
@@ -19,14 +19,13 @@ from remora.agents.decision.policy import (
     Tried,
     decide_by_answer,
     decide_without_model,
-    problem_of,
     sampled_candidates,
     truncation_of,
 )
 from remora.agents.decision.query_settings import Rung
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
-from remora.agents.loop.stop_rules import NO_ANSWER
+from remora.agents.loop.stop_rules import INVALID_CALLS, MAX_BAD_CALLS
 from remora.agents.loop.trial import Trial
 from remora.chat import ToolSchema
 from remora.errors import ModelError, StreamDamaged
@@ -39,6 +38,8 @@ Emit = Callable[[Payload, int, PacketDelta | None], Event]
 Try = Callable[[Candidate | None], Awaitable[Trial]]
 """Plays the job to its end with a candidate, or by rules alone, and restores the workspace."""
 _Kind = TypeVar("_Kind", Exchange, Tried, Escalated)
+_FAILURES = frozenset({"model_error", "context_truncated", "packet_too_large"})
+"""Kinds of errors after which the same model would fail again."""
 
 
 class Decider:
@@ -56,7 +57,6 @@ class Decider:
         try_candidate: Try,
     ) -> None:
         self._state = state
-        self._tries = dependencies.agent.definition.trials
         self._rungs = dependencies.rungs
         self._redact = dependencies.redact
         self._flush = dependencies.emitter.flush
@@ -66,26 +66,15 @@ class Decider:
         self._taken = 0
 
     async def decide(self) -> Decision:
-        """Return the turn's call, or the error that prevents one.
-
-        Once the model has failed, rules decide, and choices that it would have made are fallbacks.
-        """
-        offered = self._state.turn.offered
-        is_open = not offered or not all(is_complete(one, self._schemas) for one in offered)
-        main, is_lost = self._rungs[0].settings, self._state.lost_model is not None
-        if is_open and main.may_write and not is_lost:
-            written = (await self._by_rungs(self._written_by))[-1]
-            is_call = isinstance(written, ToolCalled) and bool(offered)
-            return replace(written, written=True) if is_call else written
-        if is_open or len(offered) == 1 or not main.asks_model:
+        """Return the turn's call, or the error that prevents one."""
+        if self._state.has_fallen and self._state.is_past_floor:
+            return self._undo_models_part()
+        if not self._state.asks_model(self._rungs[0].settings):
             return self._first()
-        if is_lost:
-            return replace(self._first(), decided_by="fallback")
-        if self._tries:
-            await self._try_all(offered, improves=False)
-        if len(self._packet.candidate_actions) == 1:
-            return self._first()
-        return (await self._by_rungs(self._chosen_by))[0]
+        is_last = len(self._rungs) == 1 or self._state.is_escalated
+        if is_last and self._state.invalid_calls >= MAX_BAD_CALLS:
+            return self._fallback()
+        return await self._by_models()
 
     @property
     def _packet(self) -> DecisionPacket:
@@ -94,54 +83,66 @@ class Decider:
     def _first(self) -> ToolCalled:
         return decide_without_model(self._packet, self._schemas)
 
-    # --- choosing and writing --------------------------------------------------------------
+    def _fallback(self) -> Decision:
+        """Take the first complete suggestion. Return an error if there is none."""
+        first = self._first()
+        if first.choice is not None:
+            return replace(first, decided_by="fallback")
+        message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
+        return self._error(INVALID_CALLS, message)
 
-    async def _by_rungs(self, ask: Callable[[Rung], Awaitable[Decision]]) -> Sequence[Decision]:
-        """Ask models, from the smallest on, until one answers. Return what each of them did."""
-        made: list[AgentError] = []
-        for rung in self._rungs:
-            if made:
-                await self._escalate(made[-1].message)
-            decision = await ask(rung)
-            if isinstance(decision, ToolCalled):
-                return [replace(decision, decided_by="escalation") if made else decision]
-            made.append(decision)
-        return made
+    def _undo_models_part(self) -> ToolCalled:
+        args = {"turn": self._state.first_model_turn, "because": "the model's part failed"}
+        return ToolCalled(
+            tool=UNDO, args=args, packet_sha256=canonical_sha256(self._packet), trim=0
+        )
 
-    async def _chosen_by(self, rung: Rung) -> Decision:
-        """Ask one model to choose a candidate."""
-        question = Question(strategy=rung.settings.strategy, history=self._state.history)
-        answer = await self._ask(rung, question)
-        if isinstance(answer, AgentError):
-            return answer
-        return decide_by_answer(answer, self._schemas, rung)
+    # --- asking models ---------------------------------------------------------------------
 
-    async def _written_by(self, rung: Rung) -> Decision:
-        """Ask one model, and return the first of its answers that passes, or an error."""
+    async def _by_models(self) -> Decision:
+        """Ask the model, and the larger one if it fails or if the job has passed on to that."""
+        main, larger = self._rungs[0], self._rungs[-1]
+        if self._state.is_escalated and not self._is_recorded(Escalated):
+            return await self._by_model(larger)
+        if larger is not main and self._state.needs_larger:
+            await self._escalate(self._state.needs_larger)
+            return await self._by_model(larger)
+        decision = await self._by_model(main)
+        if larger is main or isinstance(decision, ToolCalled) or decision.kind not in _FAILURES:
+            return decision
+        await self._escalate(decision.message)
+        return await self._by_model(larger)
+
+    async def _by_model(self, rung: Rung) -> Decision:
+        decision = await self._answered_by(rung)
+        if isinstance(decision, ToolCalled) and self._state.is_escalated:
+            return replace(decision, decided_by="escalation")
+        return decision
+
+    async def _answered_by(self, rung: Rung) -> Decision:
+        """Ask one model. Of several answers, take the first that passes, or else the first valid one."""
         samples = await self._samples(rung)
         if isinstance(samples, AgentError):
             return samples
         if (truncated := truncation_of(samples, rung)) is not None:
             return truncated
-        if not self._tries:
+        calls = sampled_candidates(samples, self._schemas)
+        if len(samples) == 1 or not calls:
             return decide_by_answer(samples[0], self._schemas, rung)
-        tried = await self._try_all(sampled_candidates(samples, self._schemas), improves=True)
-        if not tried.kept:
-            return self._no_answer(tried.problem or problem_of(samples, self._schemas))
+        kept = (await self._try_all(calls)).kept or calls
         return ToolCalled(
-            tool=tried.kept[0].tool,
-            args=tried.kept[0].args,
+            tool=kept[0].tool,
+            args=kept[0].args,
             decided_by="model",
-            candidates=len(tried.kept),
-            choice=0,
+            candidates=len(self._packet.candidate_actions),
             packet_sha256=canonical_sha256(self._packet),
             trim=0,
         )
 
     async def _samples(self, rung: Rung) -> list[Exchange] | AgentError:
-        """Ask the same question several times, or once if answers are not tried."""
+        """Ask the same question once, or as often as the settings say."""
         samples: list[Exchange] = []
-        for number in range(rung.settings.samples if self._tries else 1):
+        for number in range(rung.settings.samples):
             question = Question(
                 strategy=rung.settings.strategy, sample=number, history=self._state.history
             )
@@ -150,10 +151,6 @@ class Decider:
                 return answer
             samples.append(answer)
         return samples
-
-    def _no_answer(self, problem: str) -> AgentError:
-        message = "no answer passed the checks" + (f": {problem}" if problem else "")
-        return self._error(NO_ANSWER, message)
 
     def _error(self, kind: str, message: str, hint: str = "") -> AgentError:
         return AgentError(
@@ -192,25 +189,15 @@ class Decider:
             return self._error("model_error", clean(error.message), clean(error.hint))
         return unasked or self._made(Exchange)
 
-    async def _try_all(self, candidates: Sequence[Candidate], *, improves: bool) -> Tried:
-        """Try candidates, and keep those that pass all checks and lead to different outcomes.
-
-        With `improves`, they must also change or note more than rules do. Otherwise, the first
-        candidate is kept if none passes.
-        """
+    async def _try_all(self, calls: Sequence[Candidate]) -> Tried:
+        """Try calls. Those are kept that pass all checks and lead to more than rules do."""
         recorded = self._recorded(Tried)
         if recorded is not None:
             return recorded
-        rules = await self._try(None) if improves else None
-        others = set() if rules is None else {rules.outcome}
-        kept: list[Candidate] = []
+        rules = await self._try(None)
         tried = []
-        for one in candidates:
+        for one in calls:
             trial = await self._try(one)
-            passes = trial.passes(improves=improves)
-            is_kept = passes and trial.outcome not in others
-            others |= {trial.outcome} if passes else set()
-            kept += [one] if is_kept else []
             tried.append(
                 {
                     "tool": one.tool,
@@ -219,14 +206,11 @@ class Decider:
                     "change_set_sha256": trial.changes_sha256,
                     "outcome": trial.outcome,
                     "detail": trial.detail,
-                    "kept": is_kept,
+                    "kept": trial.passes and trial.outcome != rules.outcome,
                 }
             )
-        if not kept and not improves:
-            kept = list(candidates[:1])
-        delta = PacketDelta(candidate_actions=tuple(kept)) if kept else None
-        value = {"rules": None if rules is None else rules.outcome, "candidates": tried}
-        self._emit(ContextUpdate(source="trials", value=value), self._packet.turn, delta)
+        value = {"rules": rules.outcome, "candidates": tried}
+        self._emit(ContextUpdate(source="trials", value=value), self._packet.turn, None)
         return self._made(Tried)
 
     async def _escalate(self, reason: str) -> None:
@@ -234,6 +218,9 @@ class Decider:
             larger = self._redact.clean(self._rungs[-1].model.describe())
             self._emit(Escalation(reason=reason, model=larger), self._packet.turn, None)
             self._made(Escalated)
+
+    def _is_recorded(self, kind: type[Step]) -> bool:
+        return any(isinstance(step, kind) for step in self._state.turn.steps)
 
     @property
     def _next_recorded(self) -> Step | None:

@@ -19,6 +19,7 @@ from remora.agents.loop.state import AgentState
 from remora.agents.loop.tool_execution import ToolExecution, context_update
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, error_text
+from remora.memory.delta import diagnostics as shown_diagnostics
 from remora.memory.events import ContextUpdate, Event, Payload
 from remora.memory.packet import Candidate
 from remora.tools.tool import Tool
@@ -86,6 +87,8 @@ class PacketUpdates:
         delta = PacketDelta(candidate_actions=actions)
         if (excerpt := execution.result.get("excerpt")) is not None:
             delta = msgspec.structs.replace(delta, excerpt=self._context.excerpt(excerpt))
+        if (diagnostics := execution.result.get("diagnostics")) is not None:
+            delta = msgspec.structs.replace(delta, diagnostics=shown_diagnostics(diagnostics))
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(context_update("candidates", execution), turn, delta)
@@ -99,7 +102,7 @@ class PacketUpdates:
         return checked_extensions(delta, self._context.packet.extensions, schema)
 
     def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
-        complete = not self._dependencies.settings.may_write
+        complete = not self._state.asks_model(self._dependencies.settings)
         return valid_candidates(found, self._state.tools, complete=complete)
 
     @property

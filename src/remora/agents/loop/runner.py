@@ -3,9 +3,10 @@
 import logging
 from collections.abc import Callable
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
-from remora.agents.builtin_tools import BUILTIN, SUBMIT
+from remora.agents.builtin_tools import BUILTIN, SUBMIT, UNDO
 from remora.agents.decision.policy import Decision
 from remora.agents.inputs.target_location import last_known_target, locate_target
 from remora.agents.job import AgentResult, Job
@@ -15,10 +16,11 @@ from remora.agents.loop.decider import Decider
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.packet_updates import PacketUpdates
 from remora.agents.loop.state import AgentState
-from remora.agents.loop.stop_rules import Ending, submission_ending
+from remora.agents.loop.stop_rules import Ending, failed_check, submission_ending
 from remora.agents.loop.tool_execution import (
     ScriptInputs,
     ToolExecution,
+    builtin_result,
     execute_call,
     refused_result,
     run_script_tool,
@@ -38,6 +40,7 @@ from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import (
     AgentEnd,
     AgentError,
+    ContextUpdate,
     Event,
     Payload,
     SubmitResult,
@@ -127,9 +130,10 @@ class AgentRunner:
         """Restore the files and the node's location to their state after the last recorded
         result.
         """
-        self._changes.restore(self._state.changes)
+        changes = self._state.all_changes
+        self._changes.restore(changes)
         spelled = escape_path(self.job.path)
-        written = [c.after for c in self._state.changes if c.path == spelled and c.after]
+        written = [c.after for c in changes if c.path == spelled and c.after]
         contents = map(self.dependencies.objects.get, written)
         self._target = last_known_target(self.job, [self._base(), *contents])
 
@@ -169,14 +173,22 @@ class AgentRunner:
 
     async def _turns(self) -> Ending:
         await self._updates.run_context_scripts()
-        most = self.dependencies.max_turns
-        while (ending := self._state.ending) is None and self._state.next_turn <= most:
-            ending = await self._turn(self._state.next_turn)
+        while True:
+            ending = self._state.ending or self._out_of_turns()
+            if ending is None:
+                ending = await self._turn(self._state.next_turn)
             if ending is not None:
-                break
+                if not self._state.can_fall_back(ending):
+                    return ending
+                fall = ContextUpdate(source="floor", value=list(ending))
+                self._emit(fall, self.context.packet.turn)
             await run_in_thread(self.dependencies.emitter.end_turn)
-        detail = f"not done after {most} turn{'s' if most > 1 else ''}"
-        return ending or ("failed", "max_turns", detail)
+
+    def _out_of_turns(self) -> Ending | None:
+        most, state = self.dependencies.max_turns, self._state
+        if state.lost_model is not None or state.next_turn <= most:
+            return None
+        return "failed", "max_turns", f"not done after {most} turn{'s' if most > 1 else ''}"
 
     async def _turn(self, number: int) -> Ending | None:
         if self._state.turn.number != number:
@@ -184,15 +196,26 @@ class AgentRunner:
         if not self._state.turn.is_decided:
             await self._updates.prepare_turn(number)
         if self._state.turn.call is None and self._state.ending is None:
-            self._record_decision(await self._decide(), number)
+            self._record_decision(await self._decision(number), number)
         if self._state.turn.call is None or self._state.ending is not None:
             return self._state.ending
         return await self._execute(self._state.turn.call, number)
 
     # --- deciding --------------------------------------------------------------------------
 
+    async def _decision(self, turn: int) -> Decision:
+        """Decide the turn. If rules have nothing left to do, the model's turns begin."""
+        decision = await self._decide()
+        if isinstance(decision, AgentError) or decision.tool != SUBMIT:
+            return decision
+        if not self._state.is_opening:
+            return decision
+        self._emit(ContextUpdate(source="opening", value=decision.args), turn)
+        await self._updates.prepare_turn(turn)
+        return await self._decide()
+
     async def _decide(self) -> Decision:
-        """Decide by rule, or else by trials and by asking models."""
+        """Decide by rule, or by asking models."""
         decider = Decider(
             self._state, self.dependencies, self._state.tools, self._emit, self._try_candidate
         )
@@ -212,7 +235,7 @@ class AgentRunner:
 
     def _undo_trial(self) -> None:
         self.dependencies.workspace.reset()
-        self._changes.restore(self._state.changes)
+        self._changes.restore(self._state.all_changes)
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
@@ -232,6 +255,8 @@ class AgentRunner:
             return self._state.ending
         submitted = self._state.turn.submitted or await self._submit(call, turn)
         state, changed = self._state, bool(self._changes)
+        if state.turn.is_over:
+            return None  # a check failed, and the model may mend that
         return submission_ending(submitted, state.failure, state.lost_model, changed=changed)
 
     async def _execute_tool(self, call: ToolCall) -> ToolExecution:
@@ -239,12 +264,25 @@ class AgentRunner:
 
         A call that would write a placeholder for a secret is refused.
         """
+        if call.tool == UNDO:
+            return await run_in_thread(self._undo, call)
         why = None if call.tool in BUILTIN else placeholder_in_args(call.args, self._base())
         if why is not None:
             return refused_result(why)
         return await self._run_redacted(
             execute_call, call, self.dependencies.agent, self._script_inputs()
         )
+
+    def _undo(self, call: ToolCall) -> ToolExecution:
+        kept = {
+            turn: made for turn, made in self._state.changes.items() if turn < call.args["turn"]
+        }
+        if not any(made for turn, made in self._state.changes.items() if turn not in kept):
+            return refused_result(f"no file was changed in turn {call.args['turn']} or later")
+        self.dependencies.workspace.reset()
+        self._changes.write(chain.from_iterable(kept.values()))
+        summary = f"Undid turn {call.args['turn']} and later: {call.args['because']}"
+        return builtin_result({"result": None, "summary": summary, "outcome": "success"})
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
         changes = await run_in_thread(self._changes.keep)
@@ -265,7 +303,8 @@ class AgentRunner:
             verified=all(check.ok for check in checks),
             observed=self._redact.clean(submission.observed),
         )
-        self._emit(submitted, turn)
+        delta = None if submitted.verified else PacketDelta(set_error=failed_check(submitted))
+        self._emit(submitted, turn, delta)
         return submitted
 
     def _submission(self) -> Submission:
@@ -332,24 +371,14 @@ class AgentRunner:
 
     def _options(self, content: bytes | None) -> dict[str, Any]:
         """Return the options of scripts. A model that writes is not asked for lines with secrets."""
-        asks = self._may_ask_writer
+        asks = self._state.asks_model(self.dependencies.settings)
         text = (content or b"").decode("utf-8", "replace") if asks else ""
         secret_lines = self._secret_lines(text)
         return {
             **self.dependencies.options,
             "open": asks,
-            "unanswered": self._state.unanswered,
             **({"secret_lines": secret_lines} if secret_lines else {}),
         }
-
-    @property
-    def _may_ask_writer(self) -> bool:
-        settings, tally = self.dependencies.settings, self._state.tally
-        is_over = (
-            tally.requests >= settings.max_requests or tally.sent_tokens >= settings.max_tokens
-        )
-        is_lost = self._state.lost_model is not None
-        return settings.may_write and not is_over and not is_lost
 
     def _base(self) -> bytes | None:
         return self.dependencies.workspace.base_bytes(self.job.path)

@@ -5,23 +5,28 @@ reach the same state.
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
 
-from remora.agents.builtin_tools import SUBMIT, RawOutputs
+from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
 from remora.agents.decision.policy import Escalated, Exchange, Step, Tried
+from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.loop.stop_rules import (
-    NO_ANSWER,
+    MAX_BAD_CALLS,
     Ending,
     StopRules,
     TurnCounts,
     error_ending,
+    failed_check,
 )
+from remora.agents.net_changes import net_changes
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
+from remora.memory.delta import candidate
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -75,11 +80,14 @@ class TurnState(msgspec.Struct, kw_only=True):
 class AgentState:
     """The state of an agent, folded from its events.
 
-    `ending` is set when an event ends the agent. `changes` contains all recorded file changes.
-    `outputs` contains the raw outputs so far, for `recall`. `unanswered` contains the arguments of
-    the candidates that no model could complete. `failure` is the error of the last turn before a
-    submission, or None if it succeeded. `lost_model` is set when the model has failed and rules make
-    the remaining decisions: it is the ending if they change nothing.
+    `ending` is set when an event ends the agent. `changes` contains the recorded file changes of
+    each turn. `outputs` contains the raw outputs so far, for `recall`. `failure` is the error of the
+    last turn before a submission, or None if it succeeded.
+
+    If the model drives, rules make the decisions of the opening. `floor` contains the changes of the
+    opening, and the model's turns begin with `first_model_turn`. `lost_model` is set when the
+    model's part has failed, so that rules submit the floor: it is the ending if there is nothing to
+    submit.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -88,11 +96,15 @@ class AgentState:
         self.turn = TurnState()
         self.context_scripts_run = 0
         self.ending: Ending | None = None
-        self.changes: list[Change] = []
+        self.changes: dict[int, tuple[Change, ...]] = {}
         self.outputs = RawOutputs(blobs)
-        self.unanswered: list[dict[str, Any]] = []
         self.failure: str | None = None
+        self.is_opening = False
+        self.floor: tuple[Change, ...] = ()
+        self.first_model_turn = 0
         self.lost_model: Ending | None = None
+        self.refused: list[str] = []
+        self.is_escalated = False
         self.history: list[Event] = []
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
@@ -121,6 +133,50 @@ class AgentState:
         return max(self.turn.number + 1, first)
 
     @property
+    def all_changes(self) -> tuple[Change, ...]:
+        """All recorded changes, in order."""
+        return tuple(chain.from_iterable(self.changes.values()))
+
+    @property
+    def has_fallen(self) -> bool:
+        """True if the model's part has failed."""
+        return self.lost_model is not None
+
+    @property
+    def is_past_floor(self) -> bool:
+        """True if files differ from those that the opening left."""
+        return net_changes(self.all_changes) != self.floor
+
+    def asks_model(self, settings: QuerySettings) -> bool:
+        """Return True if the model decides this turn, and may still be asked."""
+        is_over = (
+            self.tally.requests >= settings.max_requests
+            or self.tally.sent_tokens >= settings.max_tokens
+        )
+        return settings.asks_model and not (self.is_opening or self.lost_model or is_over)
+
+    def can_fall_back(self, ending: Ending) -> bool:
+        """Return True if what the opening did can be submitted instead of the model's part."""
+        return (
+            bool(self.floor)
+            and self.lost_model is None
+            and not self.is_opening
+            and ending[0] in ("failed", "error")
+        )
+
+    @property
+    def invalid_calls(self) -> int:
+        """The number of invalid calls in a row, of the model that decides now."""
+        return self._stop_rules.bad_calls
+
+    @property
+    def needs_larger(self) -> str:
+        """Why a larger model should decide from now on, or an empty string."""
+        if self.invalid_calls >= MAX_BAD_CALLS:
+            return f"{MAX_BAD_CALLS} invalid calls in a row: {self.context.packet.last_error}"
+        return self.refused[0] if self.refused else ""
+
+    @property
     def tools(self) -> tuple[ToolSchema, ...]:
         """The schemas of the agent's tools."""
         assert self.start is not None  # every agent begins with it
@@ -147,9 +203,14 @@ class AgentState:
             None,
             TurnCounts(),
         )
-        self.changes = list(start.changes)
-        self.history, self.messages, self.unanswered = [], [], []
+        self.changes = {0: start.changes}
+        self.history, self.messages, self.refused = [], [], []
         self.failure = self.lost_model = None
+        if not start.first_turn:  # a fork continues where its ancestors were
+            is_driven = start.model.get("decisions") == "model"
+            has_opening = start.model.get("opening") and start.definition.get("candidates")
+            self.is_opening = is_driven and bool(has_opening)
+            self.floor, self.first_model_turn, self.is_escalated = (), 0, False
 
     def _began(self, event: Event) -> None:
         start = self.start
@@ -170,14 +231,22 @@ class AgentState:
         elif source == "candidates":
             self.turn.has_facts = self.turn.has_candidates = True
             self.turn.offered = self.context.packet.candidate_actions
-            if not self.context.packet.candidate_actions:
+            if not self.context.packet.candidate_actions and not self._is_driven:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.is_over = True
         elif source == "trials":
-            changed = event.packet_delta is not None
-            kept = self.context.packet.candidate_actions if changed else ()
             trials = self._whole(event, ContextUpdate).value["candidates"]
-            self.turn.steps.append(Tried(kept, trials))
+            kept = (candidate(one["tool"], one["args"], "") for one in trials if one["kept"])
+            self.turn.steps.append(Tried(tuple(kept)))
+        elif source == "opening":
+            self.is_opening, self.turn.has_candidates = False, False
+            self.floor, self.first_model_turn = net_changes(self.all_changes), event.turn
+        elif source == "floor":
+            self.lost_model, self.ending = (
+                msgspec.convert(self._whole(event, ContextUpdate).value, Ending),
+                None,
+            )
+            self._stop_rules = StopRules()
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
@@ -193,6 +262,8 @@ class AgentState:
         self.messages.append({"role": "assistant", "content": response.text})
 
     def _escalated(self, event: Event) -> None:
+        self.is_escalated = True
+        self._stop_rules.good_call()  # the larger model begins anew
         self.turn.steps.append(Escalated(self._whole(event, Escalation).reason))
 
     def _called(self, event: Event) -> None:
@@ -202,7 +273,9 @@ class AgentState:
 
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
-        self.changes += result.changes
+        self.changes[event.turn] = result.changes
+        if result.tool == UNDO and result.args.get("turn", 0) < self.first_model_turn:
+            self.floor = net_changes(self.all_changes)
         self.outputs.add(event.turn, event)
         self.turn.has_result = True
         if result.tool != SUBMIT:
@@ -212,19 +285,27 @@ class AgentState:
             self.ending = self._stop_rules.after(self._before, self.context.packet, changed=changed)
 
     def _submitted(self, event: Event) -> None:
-        self.turn.submitted = self._whole(event, SubmitResult)
+        submitted = self._whole(event, SubmitResult)
+        self.turn.submitted = submitted
+        if self._goes_back(submitted):
+            self.refused.append(failed_check(submitted))
+            self.turn.is_over = True
+
+    def _goes_back(self, submitted: SubmitResult) -> bool:
+        """Return True if the model may mend a submission that failed a check, and submit again."""
+        assert self.start is not None
+        most = self.start.definition.get("max_submissions", 1)
+        by_model = self.turn.call is not None and self.turn.call.decided_by != "rule"
+        return by_model and not submitted.verified and len(self.refused) + 1 < most
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)
-        if error.kind == NO_ANSWER:
-            self.unanswered += [one.args for one in self.turn.offered]
-            self.failure = self.context.packet.last_error
         self.turn.is_over = True
-        ending = error_ending(error, self._stop_rules)
-        if self.turn.offered and error.kind != "tool_error":
-            self.lost_model = ending
-        else:
-            self.ending = ending
+        self.ending = error_ending(error, self._stop_rules)
+
+    @property
+    def _is_driven(self) -> bool:
+        return self.start is not None and self.start.model.get("decisions") == "model"
 
     def _whole(self, event: Event, kind: type[_Kind]) -> _Kind:
         """Return the event's payload with its blobs resolved."""
@@ -251,6 +332,7 @@ class _Source(msgspec.Struct):
 
 class _Result(msgspec.Struct):
     tool: str
+    args: dict[str, Any] = {}
     changes: tuple[Change, ...] = ()
 
 

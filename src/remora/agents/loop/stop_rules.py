@@ -20,11 +20,11 @@ from remora.memory.statuses import Status
 from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]
-NO_ANSWER = "no_answer"
-"""Kind of the error that ends a turn in which no model's answer passed the checks."""
 MAX_IDENTICAL_CALLS = 3
 MAX_IDLE_TURNS = 4
-MAX_BAD_CALLS = 2
+MAX_BAD_CALLS = 3
+INVALID_CALLS = "invalid_calls"
+"""Kind of the error that ends an agent after too many invalid calls."""
 DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
@@ -77,15 +77,10 @@ class StopRules:
 
     def __init__(self) -> None:
         self._idle_turns = 0
-        self._bad_calls = 0
+        self.bad_calls = 0
 
     def good_call(self) -> None:
-        self._bad_calls = 0
-
-    def bad_call(self) -> bool:
-        """Record a bad call, and return True if the limit is reached."""
-        self._bad_calls += 1
-        return self._bad_calls >= MAX_BAD_CALLS
+        self.bad_calls = 0
 
     def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
         """Return the agent's ending after a turn, or None if the agent continues.
@@ -120,10 +115,9 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
             return "error", "model_error", reason
         case "tool_error":
             return "error", "tool_error", reason
-        case kind if kind == NO_ANSWER:
-            return None
-    if rules.bad_call():
-        return "failed", "model_error", f"two bad calls in a row: {error.message}"
+        case kind if kind == INVALID_CALLS:
+            return "failed", "model_error", reason
+    rules.bad_calls += 1
     return None
 
 
@@ -138,12 +132,17 @@ def submission_ending(
     """
     if not changed:
         return lost_model or ("no_change", "no_change", failure)
-    failed = next((check for check in submitted.checks if not check.get("ok")), None)
-    if failed is not None:
-        return "failed", "verification", f"{failed.get('name')}: {failed.get('detail')}"
+    if not submitted.verified:
+        return "failed", "verification", failed_check(submitted)
     if lost_model is not None:
         return "submitted", *lost_model[1:]
     return "submitted", "submitted", None
+
+
+def failed_check(submitted: SubmitResult) -> str:
+    """Return the name and the detail of the first check that failed."""
+    failed = next((check for check in submitted.checks if not check.get("ok")), {})
+    return f"{failed.get('name')}: {failed.get('detail')}"
 
 
 def _known(packet: DecisionPacket) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.builtin_tools import RECALL, SUBMIT, RawOutputs, recall
+from remora.agents.builtin_tools import LEAVE, RECALL, SUBMIT, RawOutputs, leave, recall
 from remora.agents.definition.agent import Agent
 from remora.agents.definition.scripts import HARNESS_INPUTS
 from remora.chat import ToolCall
@@ -58,18 +58,22 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
 def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExecution:
     """Execute a validated call. Tool errors are part of the result and are never raised."""
     if call.tool == SUBMIT:
-        return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
+        return builtin_result({"result": None, "summary": "Submitted", "outcome": "success"})
     if call.tool == RECALL:
         try:
-            return _builtin(recall(call.args["ref"], list(call.args["lines"]), inputs.outputs))
+            return builtin_result(
+                recall(call.args["ref"], list(call.args["lines"]), inputs.outputs)
+            )
         except HostError as error:
-            return _builtin({"result": None, "error": error.message, "outcome": "error"})
+            return builtin_result({"result": None, "error": error.message, "outcome": "error"})
+    if call.tool == LEAVE:
+        return builtin_result(leave(call.args["item"], call.args["because"]))
     return run_script_tool(agent.tools[call.tool], call.args, inputs)
 
 
 def refused_result(why: str) -> ToolExecution:
     result = {"result": None, "error": why, "outcome": "error"}
-    return _builtin(result, error_kind="denied")
+    return builtin_result(result, error_kind="denied")
 
 
 def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -> ToolExecution:
@@ -116,7 +120,8 @@ def context_update(source: str, execution: ToolExecution) -> ContextUpdate:
     )
 
 
-def _builtin(value: dict[str, Any], error_kind: str | None = None) -> ToolExecution:
+def builtin_result(value: dict[str, Any], error_kind: str | None = None) -> ToolExecution:
+    """Return the execution of a built-in tool that returns `value`."""
     return ToolExecution(
         result={**value, "raw_output": value["result"]},
         record={

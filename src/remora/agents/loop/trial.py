@@ -10,9 +10,10 @@ from msgspec import UNSET
 from remora.agents.inputs.hub_pull import NoHub
 from remora.agents.job import AgentResult
 from remora.agents.loop.state import AgentState
+from remora.agents.net_changes import net_changes
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta
-from remora.memory.events import AgentStart, Change, Event
+from remora.memory.events import AgentStart, Event
 from remora.memory.packet import Candidate
 from remora.models.protocol import NoModel
 from remora.trace.stream.emitters import NullEventEmitter
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a trial.
 
-    `changes_sha256` is the hash of the change set, and `verified` is true if all checks passed.
-    `notes` are the packet's extensions that the tools set, without empty ones: they may change a
-    file later, together with other notes. `detail` is the first error, which says the most about the
-    candidate, or else the reason that the trial failed.
+    `status` is that of the job, and `changes_sha256` the hash of its change set. `notes` are the
+    packet's extensions that the tools set, without empty ones: they may change a file later,
+    together with other notes. `detail` is the first error, which says the most about the candidate,
+    or else the reason that the trial failed.
     """
 
     status: str
@@ -38,21 +39,15 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
     @property
-    def verified(self) -> bool:
-        return self.status == "submitted"
-
-    @property
     def outcome(self) -> str:
         """A hash that is equal for trials that lead to the same files and notes."""
         return canonical_sha256([self.changes_sha256, self.notes])
 
-    def passes(self, *, improves: bool) -> bool:
-        """Return True if all checks passed, or if nothing failed and nothing had to be checked.
-
-        With `improves`, a trial that changes no file passes only if it leaves notes.
-        """
+    @property
+    def passes(self) -> bool:
+        """True if all checks passed, or if nothing failed and the tools left notes."""
         is_neutral = self.status == "no_change" and not self.detail and bool(self.notes)
-        return self.verified or is_neutral or (self.status == "no_change" and not improves)
+        return self.status == "submitted" or is_neutral
 
 
 Play = Callable[["Job", "AgentDependencies"], Awaitable[AgentResult]]
@@ -89,7 +84,7 @@ async def try_candidate(
             dependencies,
             model=NoModel(),
             larger=None,
-            settings=msgspec.structs.replace(dependencies.settings, strategy="rules"),
+            settings=msgspec.structs.replace(dependencies.settings, decisions="rules"),
             emitter=emitter,
             facts=NoHub(),
             on_event=take_notes,
@@ -118,20 +113,9 @@ def _start(candidate: Candidate | None, state: AgentState) -> AgentStart:
         packet = msgspec.structs.replace(packet, candidate_actions=(candidate,))
     return msgspec.structs.replace(
         state.start,
+        model={},
         packet=packet,
-        changes=net_changes(state.changes),
+        changes=net_changes(state.all_changes),
         first_turn=packet.turn,
         decides=candidate is not None,
-    )
-
-
-def net_changes(recorded: list[Change]) -> tuple[Change, ...]:
-    """Return one change per path: from the base to the last recorded content."""
-    first: dict[str, Any] = {}
-    last: dict[str, Change] = {}
-    for change in recorded:
-        first.setdefault(change.path, change.before)
-        last[change.path] = change
-    return tuple(
-        msgspec.structs.replace(change, before=first[path]) for path, change in last.items()
     )

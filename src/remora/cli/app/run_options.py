@@ -56,6 +56,14 @@ _OPTIONS = (
         help="Let the project choose the model server at URL, or a model there (URL#NAME); "
         "repeatable.",
     ),
+    click.option(
+        "--decisions", type=click.Choice(["rules", "model"]),
+        help="Who chooses the tool calls. [default: rules]",
+    ),
+    click.option(
+        "--no-opening", "opening", is_flag=True, flag_value=False, default=True,
+        help="With --decisions model: leave out what rules are sure of.",
+    ),
     click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job."),
     click.option(
         "--max-time", type=SECONDS, metavar="S",
@@ -107,6 +115,8 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
         strengthen: bool,
         allow_unsandboxed: bool,
         allow_addresses: tuple[str, ...],
+        decisions: str | None,
+        opening: bool,
         max_turns: int | None,
         max_time: float | None,
         seed: int | None,
@@ -134,7 +144,7 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
                 seed=seed,
                 engine=engine,
             ),
-            flags=run_flags(model, allow_unsandboxed, select, allow_addresses),
+            flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, opening),
             model=model,
             max_time=max_time,
             dry_run=dry_run,
@@ -164,6 +174,8 @@ def _check_resumed(run: RunOptions) -> None:
         "--select": run.flags.get("operations.lint.select"),
         "--unsafe-fixes": request.unsafe_fixes,
         "--strengthen": request.strengthen,
+        "--decisions": run.flags.get("runner.decisions"),
+        "--no-opening": run.flags.get("runner.opening") is False,
         "--max-turns": request.max_turns,
         "--seed": request.seed,
         "--dry-run": run.dry_run,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.chat import AnswerForm, Message, ToolSchema
-from remora.memory.packet import DecisionPacket, packet_json
+from remora.memory.packet import TURN_TOOLS, DecisionPacket, packet_json
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 
 _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
@@ -34,6 +34,11 @@ def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
             Message(role="user", content=neutralize_control_tokens(user)),
         )
     )
+
+
+def callable_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
+    """Return the tools that may be called in this turn."""
+    return tuple(one for one in tools if packet.recent_actions or one.name not in TURN_TOOLS)
 
 
 def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:

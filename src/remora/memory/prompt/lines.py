@@ -64,7 +64,8 @@ def _code(packet: DecisionPacket) -> Iterator[str]:
     if packet.excerpt is not None:
         first, last = packet.excerpt.lines
         yield f"{packet.excerpt.path} {first}-{last}"
-        yield packet.excerpt.text
+        for number, line in enumerate(packet.excerpt.text.split("\n"), first):
+            yield f"{number}| {line}"
 
 
 def _done(packet: DecisionPacket) -> Iterator[str]:
@@ -88,8 +89,8 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
 
 
 def candidate_lines(packet: DecisionPacket) -> Iterator[str]:
-    """Yield the candidate actions."""
-    yield from _section("Actions", _candidates(packet))
+    """Yield the candidate actions, which are suggestions: a model may call any tool."""
+    yield from _section("Suggestions", _candidates(packet))
 
 
 def _candidates(packet: DecisionPacket) -> Iterator[str]:

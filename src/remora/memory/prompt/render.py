@@ -23,6 +23,7 @@ from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import (
     RenderedRequest,
+    callable_tools,
     chat_request,
     instructions,
     prompt_context,
@@ -145,4 +146,5 @@ def render(
     Raises `KeyError` if the renderer or strategy is unknown.
     """
     found = RENDERERS[renderer]
+    tools = callable_tools(shown, tools)
     return found.render(shown, tools, ANSWER_FORMS[found.strategy or strategy], history)

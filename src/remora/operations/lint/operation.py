@@ -24,7 +24,6 @@ def _load() -> Parts:
     from remora.operations.lint.hidden_causes import RESTORER
     from remora.operations.lint.host_findings import file_findings
     from remora.operations.lint.host_fix import fix_findings
-    from remora.operations.lint.line_problem import line_problem
     from remora.operations.lint.lint_need import all_findings, fixable_findings
     from remora.tools.host_functions import HostFunction
 
@@ -37,7 +36,6 @@ def _load() -> Parts:
         host_functions=(
             HostFunction(function=file_findings, seconds=60.0),
             HostFunction(function=fix_findings, seconds=120.0),
-            HostFunction(function=line_problem, seconds=10.0),
         ),
         restorer=RESTORER,
     )

@@ -5,8 +5,8 @@ from typing import Any
 
 from remora.agents.decision.query_settings import (
     ANSWER_TOKENS,
+    Deciding,
     QuerySettings,
-    may_write,
     strategy_for,
 )
 from remora.agents.definition.agent import Agent
@@ -41,18 +41,20 @@ def query_settings_for(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding),
         limit=limit,
-        writes=agent_may_write(config, agent, str(model.describe().get("provider"))),
+        decisions=deciding(config, agent, str(model.describe().get("provider"))),
+        opening=config.runner.opening,
         **_common_settings(config, request),
     )
 
 
-def agent_may_write(config: Config, agent: Agent, provider: str) -> bool:
-    """Return True if a model of this provider fills in the arguments that a candidate does not have.
+def deciding(config: Config, agent: Agent, provider: str) -> Deciding:
+    """Return who chooses the agent's tool calls.
 
-    No connection to the model is needed.
+    An agent without candidates has no rules that could. No connection to the model is needed.
     """
-    renderer, decoding = _renderer_and_decoding(config)
-    return may_write(provider, renderer, decoding, has_candidates=agent.candidates is not None)
+    if provider == "none" or agent.definition.decisions == "rules":
+        return "rules"
+    return "model" if agent.candidates is None else config.runner.decisions
 
 
 def _renderer_and_decoding(config: Config) -> tuple[str, str]:

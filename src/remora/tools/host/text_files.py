@@ -11,6 +11,7 @@ from remora.code.edit.text_lines import (
 )
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
+from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.text import clip, count
 from remora.tools.file_tree import FileTree
@@ -19,6 +20,8 @@ LIST_LIMIT = 10_000
 _PATTERN_LIMIT = 200
 _DEEP_LIMIT = 2  # each `**` multiplies the ways a path can match
 _SHOWN = 120
+_AROUND = 5
+"""Lines shown before and after a change."""
 
 
 def read_text(place: FileTree, path: str) -> str:
@@ -84,6 +87,43 @@ def edit_text(
     changed = text._replace(body=text.body[:start] + made + text.body[stop:])
     place.write(path, changed.bytes())
     return {"path": path, "line": line, "lines": count}
+
+
+def replace_lines(place: FileTree, path: str, first: int, last: int, text: str) -> dict[str, Any]:
+    """Replace lines of a file. An empty text deletes them.
+
+    Lines are counted from 1, and `last` is replaced too. The file keeps its line endings. If a
+    Python file would no longer parse, it stays as it is, and `error` in the result is the reason;
+    otherwise it is empty. `count` is the number of new lines, `lines` the first and the last line of
+    the code around the change, and `text` that code as it is now.
+    """
+    old = decode(path, place.read(path))
+    lines = lines_of(old.body)
+    if not 1 <= first <= last <= len(lines):
+        raise HostError(f"{path}: there are no lines {first} to {last}; it has {len(lines)}")
+    start, stop = lines[first - 1].start, lines[last - 1].next
+    newline = newline_of(old.body)
+    made = with_newline(text, newline).removesuffix(newline) + newline if text else ""
+    if made and lines[last - 1].stop == lines[last - 1].next:  # the file ends without a newline
+        made = made.removesuffix(newline)
+    changed = old._replace(body=old.body[:start] + made + old.body[stop:])
+    error = _syntax_error(path, changed.body)
+    if not error:
+        place.write(path, changed.bytes())
+    now = changed.body.split(newline)
+    count = made.count(newline) + (bool(made) and not made.endswith(newline))
+    shown = max(1, first - _AROUND), min(len(now), first + count - 1 + _AROUND)
+    return {
+        "error": error,
+        "count": count,
+        "lines": list(shown),
+        "text": "\n".join(now[shown[0] - 1 : shown[1]]),
+    }
+
+
+def _syntax_error(path: str, body: str) -> str:
+    found = parse_text(body) if path.endswith((".py", ".pyi")) else None
+    return found if isinstance(found, str) else ""
 
 
 def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: str) -> Line:

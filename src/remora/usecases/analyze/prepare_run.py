@@ -20,7 +20,7 @@ from remora.hub.process.hub_paths import hub_paths
 from remora.models.provider import used_provider
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import (
-    agent_may_write,
+    deciding,
     options_for,
     selected_rules_of,
 )
@@ -97,7 +97,7 @@ def prepare(
                 {
                     **options_for(config, agent.definition.operation, request),
                     **shared,
-                    "open": agent_may_write(config, agent, provider),
+                    "open": deciding(config, agent, provider) == "model",
                 },
             )
             for agent in agents

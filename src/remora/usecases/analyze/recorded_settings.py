@@ -13,6 +13,8 @@ from remora.runs.planning.run_request import RunRequest
 
 _OF_THE_RUN = (
     ("runner", "max_turns"),
+    ("runner", "decisions"),
+    ("runner", "opening"),
     ("runner", "memory", "enabled"),
     ("runner", "memory", "packet_size_limit"),
     ("runner", "memory", "summarizer_mode"),
