@@ -33,7 +33,7 @@ def called(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the first offered action that can be completed, else a submission."""
     tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in body["tools"]}
     text = body["messages"][-1]["content"]
-    _, _, offered = text.rpartition("\nActions:\n")
+    _, _, offered = text.rpartition("\nSuggestions:\n")
     for line in offered.splitlines():
         found = _CALL.match(line)
         if found and found[1] in tools:

@@ -12,7 +12,9 @@ _NAME = re.compile(r"(?:, )?(\w+)=")
 def offered(request: Request) -> list[str]:
     """The candidates of a request with the renderer `lines`, each as an answer that makes it."""
     shown = (request.messages or ())[-1].content
-    lines = shown.rpartition("\nActions:\n")[2].split("\n") if "\nActions:\n" in shown else []
+    lines = (
+        shown.rpartition("\nSuggestions:\n")[2].split("\n") if "\nSuggestions:\n" in shown else []
+    )
     return [_answer(line.removeprefix("- ")) for line in lines]
 
 

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -18,12 +17,12 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
-from remora.errors import ConfigError, DiskError, ModelError, UsageError
+from remora.errors import DiskError, UsageError
 from remora.models.protocol import Model, NoModel
 from remora.models.scripted import ScriptedModel
 from remora.runs.execution.agent_settings import (
     EMBEDDED_LIMIT,
-    agent_may_write,
+    deciding,
     max_turns_for,
     query_settings_for,
 )
@@ -81,21 +80,19 @@ def test_a_model_is_asked_by_its_best_strategy() -> None:
     ("provider", "model"),
     [("openai", ScriptedModel([])), ("embedded", Small([])), ("none", NoModel())],
 )
-def test_a_plan_knows_if_the_run_may_write(provider: str, model: Model) -> None:
+def test_a_plan_knows_who_decides(provider: str, model: Model) -> None:
     lint = load_agents(Path("/nowhere"), BUILT_IN, ["lint"])["lint"]
-    for decoding, renderer, memory in product(
-        ("auto", "grammar", "tool_call"),
-        ("auto", "functiongemma"),
-        (True, False),
-    ):
-        config = configured(
-            model__decoding=decoding, model__renderer=renderer, runner__memory__enabled=memory
-        )
-        for agent in (lint, replace(lint, candidates=None)):
-            with suppress(ConfigError, ModelError):  # then there is no run
-                used = query_settings_for(config, agent, model, RunRequest())
-                planned = agent_may_write(config, agent, provider)
-                assert planned == used.may_write, (decoding, renderer, memory)
+    for wanted, allowed in product(("rules", "model"), repeat=2):
+        config = configured(runner__decisions=wanted)
+        definition = lint.definition.model_copy(update={"decisions": allowed})
+        with_rules = replace(lint, definition=definition)
+        for agent in (with_rules, replace(with_rules, candidates=None)):
+            used = query_settings_for(config, agent, model, RunRequest())
+            planned = deciding(config, agent, provider)
+            assert (planned == "model") == used.asks_model
+            without_rules = agent.candidates is None
+            is_models = provider != "none" and allowed == "model"
+            assert used.asks_model == (is_models and (wanted == "model" or without_rules))
 
 
 def test_the_seed_is_always_recorded() -> None:

@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from remora.agents.decision.query_settings import QuerySettings, Rung
+from remora.agents.decision.query_settings import Deciding, QuerySettings, Rung
 from remora.agents.definition.agent import Agent, load_agent
+from remora.agents.fork import fork_point_at, fork_start
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.dependencies import AgentDependencies
@@ -52,7 +54,7 @@ RUN = "run-1"
 REDACT = Redactor(key=bytes(32))
 SOURCE = 'import os\n\n\ndef f():\n    """Eff."""\n    return 1\n\n\ndef g():\n    return 2\n'
 SUBMIT = '{"tool":"submit_result","args":{}}'
-LARGER = QuerySettings(renderer="long_track/1", strategy="grammar", limit=9000, samples=2)
+LARGER = QuerySettings(renderer="long_track/1", strategy="grammar", limit=9000, decisions="model")
 Answers = Sequence[str | ToolCall | ModelError] | Callable[[Request], str | ToolCall | ModelError]
 
 
@@ -67,8 +69,10 @@ class Play:
     node: str = "f"
     strategy: Strategy = "grammar"
     renderer: str = "lines/1"
-    writes: bool = True
+    decisions: Deciding = "model"
+    opening: bool = True
     samples: int = 1
+    max_requests: int = 100
     larger: Model | None = None
     limit: int = 3000
     max_turns: int = 12
@@ -146,10 +150,19 @@ class Theatre:
         stream.write_bytes(b"".join(stream.read_bytes().splitlines(keepends=True)[:events]))
         return self._played(play, root)
 
-    def _played(self, play: Play, root: Path) -> Played:
+    def fork(self, play: Play, played: Played, turn: int) -> Played:
+        """Run a second attempt, which begins before the decision of a turn."""
+        self.count += 1
+        root = self.folder / f"play-{self.count}" / "project"
+        shutil.copytree(played.folder.root, root)
+        return self._played(play, root, forked=(played.events, turn))
+
+    def _played(
+        self, play: Play, root: Path, forked: tuple[list[Event], int] | None = None
+    ) -> Played:
         base = take_base(root, project_files(root), root.parent / "base")
         folder = TraceFolder(root)
-        job = a_job(play.node, play.agent.definition.operation)
+        job = a_job(play.node, play.agent.definition.operation, attempt=2 if forked else 1)
         identity = Identity(RUN, job.agent_id, job.operation, job.node_id)
         clock = ticking()
         model = play.model or scripted(play.answers)
@@ -161,6 +174,12 @@ class Theatre:
             writer = JsonlEventEmitter.open(
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )
+            ancestors: list[Event] = []
+            if forked:
+                point = fork_point_at(*forked)
+                ancestors = forked[0][: point.seq + 1]
+                writer.emit(fork_start(point, job), turn=0)
+                writer.flush()
             seen: list[Event] = []
             stage = AgentDependencies(
                 redact=REDACT,
@@ -171,8 +190,10 @@ class Theatre:
                     renderer=play.renderer,
                     strategy=play.strategy,
                     limit=play.limit,
-                    writes=play.writes,
+                    decisions=play.decisions,
+                    opening=play.opening,
                     samples=play.samples,
+                    max_requests=play.max_requests,
                 ),
                 larger=Rung(play.larger, LARGER) if play.larger else None,
                 emitter=writer,
@@ -188,6 +209,7 @@ class Theatre:
                 options=play.options,
                 python=play.python,
                 recorded=list(read_events(path)),
+                ancestors=ancestors,
             )
             runner = AgentRunner(job, stage)
             with writer:
@@ -200,6 +222,36 @@ class Theatre:
         return Played(
             result=result, events=events, runner=runner, model=model, folder=folder, after=after
         )
+
+
+def told(played: Played) -> list[tuple[Any, ...]]:
+    """What the stream says, but for when: `recovered` and repeated requests aside."""
+    kept: list[tuple[Any, ...]] = []
+    for event in played.events:
+        data = msgspec.json.decode(event.data)
+        for name in ("duration_ms", "clock", "parent", "timestamp"):
+            data.pop(name, None)
+        for made in data.get("host_calls") or ():
+            made.pop("duration_ms", None)
+        told = (event.turn, event.type, data, msgspec.to_builtins(event.packet_delta))
+        if event.type == "model_request" and kept and kept[-1] == told:
+            continue  # asked again: the answer had not come
+        kept.append(told)
+    return kept
+
+
+def check_every_cut(theatre: Theatre, play: Play) -> Played:
+    whole = theatre.play(play)
+    for count in range(len(whole.events)):
+        again = theatre.go_on(play, whole, count)
+        assert told(again) == told(whole), f"cut after {count} events"
+        assert again.after == whole.after
+        assert msgspec.structs.replace(again.result, head=whole.result.head) == whole.result
+        assert again.runner.context.packet == whole.runner.context.packet
+        assert [m for m in again.runner.messages if m["role"] == "assistant"] == [
+            m for m in whole.runner.messages if m["role"] == "assistant"
+        ]
+    return whole
 
 
 def verify_problems(folder: TraceFolder) -> list[str]:
@@ -215,11 +267,12 @@ def of_job(job: Job) -> dict[str, Any]:
     return {"names": names, **{name: getattr(job, name) for name in fields}}
 
 
-def a_job(node: str, operation: str) -> Job:
+def a_job(node: str, operation: str, attempt: int = 1) -> Job:
     key = node_key("mod.py", node)
     return Job(
         run_id=RUN,
-        agent_id=agent_id(operation, RUN, key, 1),
+        agent_id=agent_id(operation, RUN, key, attempt),
+        attempt=attempt,
         operation=operation,
         node_id=key,
         node_type="module" if node == "__module__" else "function",

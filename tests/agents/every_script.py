@@ -98,6 +98,6 @@ def everything(theatre: Theatre, *, long: bool = True) -> Played:
     """A job of that agent, which fails by its second check. `long`: with what goes to blobs."""
     scripts = SCRIPTS if long else SCRIPTS | {"second": SECOND.replace("70000", "70")}
     agent = theatre.agent(YAML, **scripts)
-    played = theatre.play(Play(agent=agent, answers=choose(1), writes=False, renderer="lines/1"))
+    played = theatre.play(Play(agent=agent, answers=choose(1), opening=False))
     shutil.rmtree(agent.folder)
     return played

@@ -16,7 +16,6 @@ from remora.agents.replay import ScriptReplay, replay_scripts
 from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
 from tests.agents.conftest import Play, Played, Theatre, verify_problems
 from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything
-from tests.offered_calls import choose
 from tests.step_lint.operations import OPERATIONS
 
 
@@ -188,9 +187,7 @@ def spoilt(event: Event, record: Any) -> Mapping[str, Any]:
 def test_the_built_in_agents(theatre: Theatre, name: str) -> None:
     agent: Agent = load_agents(Path("/nowhere"), OPERATIONS, [name])[name]
     node = "__module__" if name == "lint" else "g"
-    played = theatre.play(
-        Play(agent=agent, answers=choose(0), node=node, writes=False, renderer="lines/1")
-    )
+    played = theatre.play(Play(agent=agent, node=node, decisions="rules"))
 
     found = again(played)
 

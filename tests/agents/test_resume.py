@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 
 from remora.agents.definition.agent import Agent
 from remora.chat import ToolCall
 from remora.memory.events import ToolCalled, ToolResulted
 from remora.models.protocol import Request
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre
+from tests.agents.conftest import SUBMIT, Play, Theatre, check_every_cut
 
 EDITS = """
 from remora.pym import Input, external
@@ -43,9 +42,12 @@ CANDIDATES = """
 from remora.pym import Input
 
 packet: dict = Input("packet")
+options: dict = Input("options")
 
-texts = ["x = 1", "x = 2", "x =", "nothing", "broken"]
+texts = ["x = 1", "x = 2", "x =", "nothing", "broken"] if options["open"] else ["x = 3"]
 actions = [{"tool": "act", "args": {"text": text}, "reason": "why not"} for text in texts]
+if packet["recent_actions"] and not options["open"]:
+    actions = []
 actions.append({"tool": "submit_result", "args": {}, "reason": "enough"})
 {"result": len(actions), "summary": "s", "candidate_actions": actions}
 """
@@ -89,36 +91,6 @@ def an_agent(theatre: Theatre) -> Agent:
     return theatre.agent(yaml, act=EDITS, candidates=CANDIDATES, look=LOOK)
 
 
-def told(played: Played) -> list[tuple[Any, ...]]:
-    """What the stream says, but for when: `recovered` and repeated requests aside."""
-    kept: list[tuple[Any, ...]] = []
-    for event in played.events:
-        data = msgspec.json.decode(event.data)
-        for name in ("duration_ms", "clock", "parent", "timestamp"):
-            data.pop(name, None)
-        for made in data.get("host_calls") or ():
-            made.pop("duration_ms", None)
-        told = (event.turn, event.type, data, msgspec.to_builtins(event.packet_delta))
-        if event.type == "model_request" and kept and kept[-1] == told:
-            continue  # asked again: the answer had not come
-        kept.append(told)
-    return kept
-
-
-def check_every_cut(theatre: Theatre, play: Play) -> Played:
-    whole = theatre.play(play)
-    for count in range(len(whole.events)):
-        again = theatre.go_on(play, whole, count)
-        assert told(again) == told(whole), f"cut after {count} events"
-        assert again.after == whole.after
-        assert msgspec.structs.replace(again.result, head=whole.result.head) == whole.result
-        assert again.runner.context.packet == whole.runner.context.packet
-        assert [m for m in again.runner.messages if m["role"] == "assistant"] == [
-            m for m in whole.runner.messages if m["role"] == "assistant"
-        ]
-    return whole
-
-
 X, Y, NOTHING, BROKEN, BAD = *map(call, ["x = 1", "x = 2", "nothing", "broken"]), "no call"
 ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
     "submitted": (1, {X: 2, Y: 2, NOTHING: 1, BAD: 1, SUBMIT: 1}, 12),
@@ -131,17 +103,26 @@ ENDINGS: dict[str, tuple[int, dict[str, int], int]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -> None:
+@pytest.mark.parametrize(
+    ("ending", "opening"),
+    [(e, o) for e in ENDINGS for o in (True, False) if e != "no_change" or not o],
+)
+def test_cut_after_every_event_it_ends_the_same(
+    theatre: Theatre, ending: str, opening: bool
+) -> None:
     seed, weights, most = ENDINGS[ending]
     play = Play(
-        agent=an_agent(theatre), answers=choosing(seed, weights), max_turns=most, facts=Facts()
+        agent=an_agent(theatre),
+        answers=choosing(seed, weights),
+        max_turns=most,
+        facts=Facts(),
+        opening=opening,
     )
     whole = check_every_cut(theatre, play)
     assert whole.result.stop_reason == ending
 
 
-def test_an_agent_without_candidates_ends_after_two_bad_calls(theatre: Theatre) -> None:
+def test_an_agent_without_candidates_ends_after_three_invalid_calls(theatre: Theatre) -> None:
     whole = check_every_cut(theatre, Play(agent=theatre.tool(LOOK), answers=lambda _: BAD))
     assert (whole.result.status, whole.result.stop_reason) == ("failed", "model_error")
 
@@ -153,7 +134,9 @@ def test_the_nodes_last_location_is_known_if_its_file_does_not_parse(theatre: Th
             return SUBMIT
         return NOTHING if "wrote" in shown else call("x =")
 
-    whole = check_every_cut(theatre, Play(agent=an_agent(theatre), answers=answer))
+    whole = check_every_cut(
+        theatre, Play(agent=an_agent(theatre), answers=answer, opening=False, max_turns=9)
+    )
     looked = next(
         result for result in whole.payloads(ToolResulted) if result.args == {"text": "nothing"}
     )

@@ -63,17 +63,11 @@ class TestTally:
                 tally.add(writer.emit(payload, turn=turn))
         return tally
 
-    @pytest.mark.parametrize(("choice", "differed"), [(0, 0), (1, 1), (None, 0)])
-    def test_only_another_than_the_first_differs(
-        self, tmp_path: Path, choice: int | None, differed: int
-    ) -> None:
-        call = ToolCalled(tool="t", decided_by="model", choice=choice)
-        tally = self.tally(tmp_path, (1, call))
-        assert (tally.asked, tally.differed) == (1, differed)
-
-    def test_a_rule_was_not_asked(self, tmp_path: Path) -> None:
-        tally = self.tally(tmp_path, (1, ToolCalled(tool="t", decided_by="rule", choice=0)))
-        assert (tally.decided_by["rule"], tally.asked, tally.differed) == (1, 0, 0)
+    def test_calls_are_counted_by_who_decided_them(self, tmp_path: Path) -> None:
+        calls = [ToolCalled(tool="t", decided_by=who) for who in ("rule", "model", "model", "new")]
+        tally = self.tally(tmp_path, *enumerate(calls, 1))
+        counts = {who: number for who, number in tally.decided_by.items() if number}
+        assert counts == {"rule": 1, "model": 2, "new": 1}
 
     def test_texts_in_blobs_count_with_their_length(self, tmp_path: Path) -> None:
         long = "x" * 100_000
@@ -84,7 +78,7 @@ class TestTally:
             (1, ToolResulted(tool="t", raw_output=long)),
             (3, TurnStart()),
         )
-        assert (tally.max_packet_tokens, tally.differed, tally.turns) == (7, 1, 3)
+        assert (tally.max_packet_tokens, tally.turns) == (7, 3)
         assert tally.raw_bytes > len(long)
 
 

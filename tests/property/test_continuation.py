@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from remora.agents.fork import fork_point_at
 from remora.trace.read.state_at import packet_at
-from tests.agents.conftest import SUBMIT, Play, Theatre
+from tests.agents.conftest import SUBMIT, Play, Theatre, told
 from tests.agents.test_resume import (
     BAD,
     BROKEN,
@@ -22,7 +22,6 @@ from tests.agents.test_resume import (
     an_agent,
     call,
     choosing,
-    told,
 )
 
 ANSWERS = [X, Y, NOTHING, BROKEN, BAD, call("x ="), SUBMIT]
@@ -39,6 +38,7 @@ def play(seed: int, weights: dict[str, int], cuts: list[float]) -> None:
             answers=choosing(seed, weights),
             max_turns=2 + seed % 7,
             facts=Facts(),
+            opening=bool(seed % 3),
         )
         whole = theatre.play(piece)
         for cut in cuts:

@@ -144,7 +144,7 @@ class Desk:
             environ={"HOME": str(self.home)},
             folder=self.root,
             root=self.root,
-            flags=flags,
+            flags={"runner.decisions": "model", **flags},
             operations=OPERATIONS,
         )
 

@@ -44,10 +44,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an attempt.
 
-    - `decided_by` contains the number of tool calls by each decider.
-    - `asked` is the number of calls for which a model had a choice.
-    - `differed` is the number of these calls for which the model wrote or did not choose the first
-      candidate.
+    - `decided_by` contains the number of tool calls by each decider. All that were not made by rule
+      are decisions of a model, because it could have called something else.
     - `raw_bytes` is the total size of all raw outputs.
     - `requests` is the number of requests that models answered, and `sent_tokens` is their total size.
     - `max_packet_tokens` is the size of the largest request.
@@ -57,8 +55,6 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: StopReason
     turns: int = 0
     decided_by: dict[str, int] = {}
-    asked: int = 0
-    differed: int = 0
     requests: int = 0
     sent_tokens: int = 0
     max_packet_tokens: int = 0

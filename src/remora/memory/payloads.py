@@ -130,8 +130,7 @@ class ModelResponse(Payload, frozen=True, kw_only=True):
 class ToolCalled(Payload, frozen=True, kw_only=True):
     """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
 
-    `choice` is the index of the chosen candidate among `candidates`. `written` is true if a model
-    completed the candidate.
+    `choice` is the index of the candidate that it follows among `candidates`, if any.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -140,7 +139,6 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
     decided_by: str = "rule"
     candidates: int = 0
     choice: int | None = None
-    written: bool = False
     packet_sha256: str = ""
     trim: int = 0
 

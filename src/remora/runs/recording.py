@@ -173,7 +173,6 @@ class Recording:
                         tool=call.tool,
                         args=call.args,
                         decided_by="model",
-                        written=True,
                         packet_sha256=request.packet_sha256,
                         trim=request.trim,
                     )

@@ -208,17 +208,14 @@ class TurnRecord:
         """Return the content of a file that the turn changed. Raises NotFound or DiskError."""
         return self.agent.project.trace.objects.get(digest)
 
-    def packet(
-        self, turn: int | None = None, *, shown: bool = True, called: bool = False
-    ) -> DecisionPacket:
+    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
         """Return the packet that was shown in this turn, or in another one.
 
-        If `shown` is False, return it with what the budget dropped. If `called` is True, return the
-        one that the call was chosen from. Raises NotFound if there is no such turn, and
-        StreamDamaged if a line before it is damaged.
+        If `shown` is False, return it with what the budget dropped. Raises NotFound if there is no
+        such turn, and StreamDamaged if a line before it is damaged.
         """
         number = self.turn if turn is None else turn
-        return packet_at(read_events(self.agent.path), number, shown=shown, called=called)
+        return packet_at(read_events(self.agent.path), number, shown=shown)
 
     def _resolved(self, event: Event) -> dict[str, Any]:
         try:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from remora.agents.decision.candidates import limit_tools, valid_candidates
+from remora.agents.decision.candidates import valid_candidates
 from remora.agents.decision.query_settings import strategy_for
 from remora.agents.definition.agent import Agent
 from remora.chat import ToolCall, ToolSchema, Usage
@@ -15,7 +15,7 @@ from remora.memory.packet import Candidate
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Answer, Request
 from remora.models.scripted import ScriptedModel
-from tests.agents.conftest import SUBMIT, Play, Played, Theatre, scripted
+from tests.agents.conftest import SUBMIT, Play, Theatre, scripted
 from tests.offered_calls import choose
 
 TOOL = ToolSchema(
@@ -32,80 +32,31 @@ TWO_EDITS = (
 RUFF = {"ruff.toml": 'lint.select = ["B904", "E722", "F401"]\n'}
 
 
-def played(theatre: Theatre, lint: Agent, model: ScriptedModel, **more: object) -> Played:
-    settings: dict[str, object] = {"writes": False, "source": TWO_EDITS, "files": RUFF, **more}
-    return theatre.play(Play(agent=lint, model=model, **settings))  # type: ignore[arg-type]
-
-
-class TestChosen:
-    def test_the_model_chooses_where_the_choice_matters(
-        self, theatre: Theatre, lint: Agent
-    ) -> None:
-        found = played(theatre, lint, scripted(choose(2)))
-        rule, asked = found.payloads(ToolCalled)
-        assert (rule.tool, rule.decided_by) == ("run_linter", "rule")
-        assert (asked.tool, asked.decided_by) == ("submit_result", "model")
-        assert (asked.choice, asked.candidates) == (2, 3)
-        assert (found.result.asked, found.result.differed) == (1, 1)
-
-    def test_after_two_answers_that_are_no_calls_the_first_candidate_is_taken(
-        self, theatre: Theatre, lint: Agent
-    ) -> None:
-        found = played(theatre, lint, scripted(["prose", "prose"]))
-        assert [error.kind for error in found.payloads(AgentError)] == ["bad_call"] * 2
-        call = found.payloads(ToolCalled)[1]
-        assert (call.decided_by, call.choice, call.tool) == ("fallback", 0, "edit_line")
-        assert found.result.differed == 0
-
-
-class TestWritten:
-    def test_a_call_in_json(self, theatre: Theatre, lint: Agent) -> None:
+class TestCalls:
+    def test_a_call_in_json(self, theatre: Theatre) -> None:
         call = '{"tool":"submit_result","args":{"summary":"left"}}'
-        found = played(theatre, lint, scripted([call]), strategy="grammar")
-        made = found.payloads(ToolCalled)[1]
+        found = theatre.play(Play(agent=theatre.tool("1"), answers=[call]))
+        (made,) = found.payloads(ToolCalled)
         assert (made.tool, made.args, made.decided_by) == (
             "submit_result", {"summary": "left"}, "model",
         )  # fmt: skip
-        assert (made.choice, made.candidates) == (2, 3)
+        assert (made.choice, made.candidates) == (None, 0)
         assert found.payloads(ModelRequest)[0].decoding["grammar"].startswith("root")
 
-    def test_a_call_that_is_not_a_candidate_is_bad(self, theatre: Theatre, lint: Agent) -> None:
-        call = '{"tool":"run_linter","args":{}}'
-        found = played(theatre, lint, scripted([call, call]), strategy="grammar")
-        assert found.payloads(AgentError)[0].kind == "bad_call"
-        assert "not one of the valid actions" in found.payloads(AgentError)[0].message
-
-    def test_arguments_left_open_are_the_models(self, theatre: Theatre) -> None:
-        pick = """
-            found = [{"tool": "act", "args": {"line": 1}, "reason": "any text"},
-                     {"tool": "submit_result", "args": {}, "reason": "done"}]
-            {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found}"""
-        act = """
-            from remora.pym import Input
-            line: int = Input("line")
-            text: str = Input("text")
-            {"result": text, "summary": text, "outcome": "success"}"""
-        agent = theatre.agent(
-            "name: own\noperation: own\ngoal: go\ntools: [{name: act, script: act.pym}]\n"
-            "candidates: pick.pym\n",
-            act=act,
-            pick=pick,
-        )
-        calls = ['{"tool":"act","args":{"line":1,"text":"mine"}}', SUBMIT]
-        found = theatre.play(Play(agent=agent, answers=calls))
-        assert found.payloads(ToolCalled)[0].args == {"line": 1, "text": "mine"}
-        assert found.payloads(ToolCalled)[0].choice == 0
-        chosen = theatre.play(Play(agent=agent, answers=[], writes=False))
-        assert chosen.payloads(ToolCalled)[0].decided_by == "rule", "one of two is complete"
+    def test_a_choice_between_suggestions(self, theatre: Theatre, lint: Agent) -> None:
+        play = Play(agent=lint, answers=choose(2), source=TWO_EDITS, files=RUFF)
+        rule, asked = theatre.play(play).payloads(ToolCalled)
+        assert (rule.tool, rule.decided_by) == ("run_linter", "rule")
+        assert (asked.tool, asked.decided_by) == ("submit_result", "model")
+        assert (asked.choice, asked.candidates) == (2, 3)
 
     def test_a_native_tool_call(self, theatre: Theatre) -> None:
         agent = theatre.tool("1")
         calls = [ToolCall(tool="act"), ToolCall(tool="submit_result")]
         found = theatre.play(Play(agent=agent, answers=calls, strategy="tool_call"))
         assert [c.tool for c in found.payloads(ToolCalled)] == ["act", "submit_result"]
-        assert found.result.differed == 0, "without candidates there is no first one"
-        assert [t["name"] for t in found.payloads(ModelRequest)[0].decoding["tools"]] == [
-            "act", "recall", "submit_result",
+        assert [t["name"] for t in found.payloads(ModelRequest)[1].decoding["tools"]] == [
+            "act", "recall", "undo", "leave", "submit_result",
         ]  # fmt: skip
 
     @pytest.mark.parametrize(
@@ -115,9 +66,13 @@ class TestWritten:
     )  # fmt: skip
     def test_an_invalid_native_call(self, theatre: Theatre, answer: str | ToolCall) -> None:
         found = theatre.play(
-            Play(agent=theatre.tool("1"), answers=[answer, answer], strategy="tool_call")
+            Play(
+                agent=theatre.tool("1"),
+                answers=[answer, ToolCall(tool="submit_result")],
+                strategy="tool_call",
+            )
         )
-        assert [e.kind for e in found.payloads(AgentError)] == ["bad_call"] * 2
+        assert [e.kind for e in found.payloads(AgentError)] == ["bad_call"]
 
     def test_functiongemma_over_plain_completions(self, theatre: Theatre) -> None:
         answers = [
@@ -226,7 +181,7 @@ class TestStrategy:
 
 
 class TestOffered:
-    def test_without_a_writer_candidates_are_complete(self) -> None:
+    def test_candidates_of_rules_are_complete(self) -> None:
         one = Candidate(tool="edit", args={"line": 1, "text": "x"})
         part = Candidate(tool="edit", args={"line": 1})
         assert valid_candidates([part, one], [TOOL], complete=True)[0] == (one,)
@@ -250,32 +205,15 @@ class TestOffered:
         )
 
 
-class TestNarrowed:
-    def test_given_arguments_are_the_only_ones(self) -> None:
-        candidates = [
-            Candidate(tool="edit", args={"line": 1}),
-            Candidate(tool="edit", args={"line": 2, "text": "x"}),
-            Candidate(tool="edit", args={"line": 2}),
-        ]
-        (tool,) = limit_tools([TOOL, ToolSchema(name="other")], candidates)
-        assert tool.parameters["properties"]["line"] == {"type": "integer", "enum": [1, 2]}
-        assert "enum" not in tool.parameters["properties"]["text"], "open in one of them"
-
-    def test_without_candidates_every_tool_stays(self) -> None:
-        assert limit_tools([TOOL], []) == (TOOL,)
-
-
 @pytest.mark.slow
 class TestEmbedded:
     """The same turns with the real model."""
 
     def test_it_chooses(self, theatre: Theatre, lint: Agent, embedded: EmbeddedModel) -> None:
         found = theatre.play(
-            Play(agent=lint, model=embedded, writes=False, limit=600, source=TWO_EDITS, files=RUFF)
+            Play(agent=lint, model=embedded, limit=600, source=TWO_EDITS, files=RUFF)
         )
-        asked = [c for c in found.payloads(ToolCalled) if c.decided_by != "rule"]
-        assert asked
-        assert all(call.candidates >= 2 for call in asked)
+        assert [c for c in found.payloads(ToolCalled) if c.decided_by != "rule"]
         for request, answer in zip(
             found.payloads(ModelRequest), found.payloads(ModelResponse), strict=True
         ):

@@ -1,246 +1,377 @@
-"""A model is asked only where its answer matters, and believed only if the checks accept it."""
+"""Rules do what they are sure of; then a model chooses each call, whatever is suggested to it."""
 
-import json
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from remora.agents.definition.agent import Agent
-from remora.agents.fork import fork_point_at
-from remora.memory.canonical import canonical_sha256
+from remora.chat import ToolCall
 from remora.memory.events import (
-    AgentError,
-    ContextUpdate,
     Escalation,
     ModelRequest,
-    ModelResponse,
+    SubmitResult,
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.packet import packet_json
 from remora.models.protocol import Request
-from remora.runs.diagnosis.agent_history import read_history
-from remora.runs.project import Project
-from remora.runs.records.turn_record import turn_document
 from remora.trace.read.state_at import packet_at
-from remora.web.agent_records import AgentRecord
-from remora.web.share.redacted_records import SharedAgent
-from remora.web.tabs.candidates_tab import candidates
-from remora.web.tabs.packet_tab import packet
-from tests.agents.conftest import Play, Played, Theatre, scripted
-from tests.web.shared import records_of
-
-YAML = """
-    name: own
-    operation: own
-    goal: Set the number
-    max_turns: 4
-    trials: true
-    tools:
-      - {{name: put, script: put.pym, grants: [read_text, edit_text]}}
-    candidates: {{script: pick.pym, grants: [read_text]}}
-    verify: [parses]
-"""
-PUT = """
-    from remora.pym import Input, external
-
-    value: str = Input("value")
-
-    @external
-    def read_text(path: str) -> str: ...
-
-    @external
-    def edit_text(path: str, line: int, expect: str, replace: str | None) -> dict: ...
-
-    edit_text("mod.py", 1, read_text("mod.py").split("\\n")[0], "x = " + value)
-    {"result": value, "summary": value, "knowledge_delta": {}, "outcome": "success"}
-"""
-PICK = """
-    from remora.pym import Input
-
-    packet: dict = Input("packet")
-    options: dict = Input("options")
-
-    def put(args):
-        return {"tool": "put", "args": args, "reason": ""}
-
-    if packet["recent_actions"]:
-        found = [{"tool": "submit_result", "args": {}, "reason": "done"}]
-    else:
-        found = FOUND
-    place = {"ref": "place", "path": "mod.py", "lines": [1, 1], "text": "x ="}
-    {"result": 0, "summary": "", "outcome": "success", "candidate_actions": found, "excerpt": place}
-"""
-CHOICE = '[put({"value": v}) for v in VALUES]'
-OPEN = """[{"tool": "put", "args": {}, "reason": "fill"}]
-    if not options["open"] or options["unanswered"]:
-        found = [{"tool": "submit_result", "args": {}, "reason": "nothing"}]"""
+from tests.agents.conftest import SUBMIT, Play, Theatre, scripted
+from tests.agents.loop.model_turns import (
+    GONE,
+    OPENED,
+    PROSE,
+    SOURCE,
+    a_play,
+    call,
+    cut_everywhere,
+    deciders,
+    ending,
+    errors,
+    play,
+    put,
+    replayed,
+    shown,
+    tools,
+    undo,
+    updates,
+    writer,
+)
 
 
-def own(theatre: Theatre, found: str, yaml: str = YAML) -> Agent:
-    return theatre.agent(yaml.format(), put=PUT, pick=PICK.replace("FOUND", found))
+class TestOpening:
+    def test_rules_begin_and_the_model_goes_on_where_they_would_submit(
+        self, theatre: Theatre
+    ) -> None:
+        found = play(theatre, writer(theatre, suggested="[put()]"), {2: put("7")})
+        assert found.after == b"x = 7\ny = 0\n"
+        assert deciders(found) == ["rule", "model", "model"]
+        assert updates(found, "opening") == [{"summary": "by rule"}]
+        requests = found.model.requests  # type: ignore[attr-defined]
+        assert len(requests) == 2
+        assert all("- put() - why not" in shown(one) for one in requests)
+        assert ending(found) == ("submitted", "submitted")
 
+    def test_without_an_opening_the_model_makes_every_call(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {1: put("7")}, opening=False)
+        assert found.after == b"x = 7\ny = 0\n"
+        assert deciders(found) == ["model", "model"]
+        assert updates(found, "opening") == []
 
-def choice(theatre: Theatre, *values: str) -> Agent:
-    return own(theatre, CHOICE.replace("VALUES", repr(list(values))))
-
-
-def put(value: str) -> str:
-    return json.dumps({"tool": "put", "args": {"value": value}}, separators=(",", ":"))
-
-
-def play(theatre: Theatre, agent: Agent, *answers: Any, **more: Any) -> Played:
-    settings = {"strategy": "grammar", "source": "x = 0\n", **more}
-    return theatre.play(Play(agent=agent, answers=list(answers), **settings))
-
-
-def trials(played: Played) -> list[dict[str, Any]]:
-    return [
-        one
-        for update in played.payloads(ContextUpdate)
-        if update.source == "trials"
-        for one in update.value["candidates"]
-    ]
-
-
-class TestTrials:
-    def test_candidates_that_fail_the_checks_are_not_put_to_a_model(self, theatre: Theatre) -> None:
-        found = play(theatre, choice(theatre, "(", "1"))
-        assert found.after == b"x = 1\n"
-        assert [(one["args"]["value"], one["kept"]) for one in trials(found)] == [
-            ("(", False),
-            ("1", True),
-        ]
+    def test_if_rules_decide_no_model_is_asked(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {}, decisions="rules")
+        assert (found.after, deciders(found)) == (OPENED, ["rule", "rule"])
         assert found.payloads(ModelRequest) == []
-        assert found.payloads(ToolCalled)[0].decided_by == "rule"
+        assert updates(found, "opening") == []
 
-    def test_candidates_with_the_same_outcome_are_one(self, theatre: Theatre) -> None:
-        found = play(theatre, choice(theatre, "1", "1", "2"), put("2"))
-        assert [one["kept"] for one in trials(found)] == [True, True]
-        assert found.after == b"x = 2\n"
-        assert found.payloads(ToolCalled)[0].decided_by == "model"
+    def test_an_opening_without_anything_to_do(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre, rules="[]"), {1: put("7")})
+        assert deciders(found) == ["model", "model"]
+        assert updates(found, "opening") == [{"summary": "by rule"}]
 
-    def test_a_trial_leaves_nothing_in_the_workspace(self, theatre: Theatre) -> None:
-        found = play(theatre, choice(theatre, "1", "2"), put("2"))
-        call = next(one for one in found.payloads(ToolResulted) if one.tool == "put")
-        assert call.host_calls[0]["result"] == "x = 0\n"
-        assert [len(one.changes) for one in found.payloads(ToolResulted)] == [1, 0]
+    def test_earlier_turns_can_be_recalled_and_undone_only_if_there_are_any(
+        self, theatre: Theatre
+    ) -> None:
+        calls = [ToolCall(tool="put", args={"value": "7"}), ToolCall(tool="submit_result")]
+        found = theatre.play(
+            Play(
+                agent=writer(theatre),
+                answers=calls,
+                source=SOURCE,
+                strategy="tool_call",
+                opening=False,
+            )
+        )
+        declared = [
+            {tool["name"] for tool in one.decoding["tools"]} for one in found.payloads(ModelRequest)
+        ]
+        assert declared == [
+            {"put", "leave", "submit_result"},
+            {"put", "leave", "submit_result", "recall", "undo"},
+        ]
+
+    @pytest.mark.slow
+    def test_resumed(self, theatre: Theatre) -> None:
+        how = a_play(writer(theatre, suggested="[put()]"), {2: put("7"), 3: put("8")})
+        assert cut_everywhere(theatre, how).after == b"x = 8\ny = 0\n"
+
+
+class TestSuggestions:
+    SUGGESTED = '[put(value="2"), put(line=2)]'
+
+    @pytest.mark.parametrize(
+        ("answer", "choice"),
+        [
+            (put("2"), 0),
+            (put("9", line=2), 1),
+            (put("9"), None),
+            (call("leave", item="x", because="it is right"), None),
+        ],
+    )
+    def test_any_valid_call_is_made(
+        self, theatre: Theatre, answer: str, choice: int | None
+    ) -> None:
+        found = play(theatre, writer(theatre, suggested=self.SUGGESTED), {2: answer})
+        made = found.payloads(ToolCalled)[1]
+        assert (made.decided_by, made.candidates, made.choice) == ("model", 2, choice)
+
+    def test_an_action_that_a_tool_suggests_is_only_a_suggestion(self, theatre: Theatre) -> None:
+        script = """
+            {"result": 1, "summary": "s", "outcome": "success", "candidate_actions": [
+                {"tool": "nope", "args": {}, "reason": ""},
+                {"tool": "submit_result", "args": {}, "reason": "done"},
+            ]}"""
+        answers = ['{"tool":"act","args":{}}'] * 2 + [SUBMIT]
+        found = theatre.play(Play(agent=theatre.tool(script), answers=answers))
+        assert [(one.decided_by, one.choice) for one in found.payloads(ToolCalled)] == [
+            ("model", None), ("model", None), ("model", 0),
+        ]  # fmt: skip
+
+
+class TestInvalidCalls:
+    def test_the_next_packet_says_what_is_wrong(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {2: PROSE, 3: call("nope"), 4: put("7")})
+        assert errors(found) == ["bad_call", "bad_call"]
+        requests = found.model.requests  # type: ignore[attr-defined]
+        assert "Error: the answer is not JSON" in shown(requests[1])
+        assert "Error: unknown tool 'nope'" in shown(requests[2])
+        assert "Error:" not in shown(requests[3])
+        assert found.after == b"x = 7\ny = 0\n"
+
+    def test_after_three_in_a_row_the_first_complete_suggestion_is_taken(
+        self, theatre: Theatre
+    ) -> None:
+        agent = writer(theatre, suggested='[put(), put(value="2")]')
+        found = play(theatre, agent, {2: PROSE, 3: PROSE, 4: PROSE})
+        assert errors(found) == ["bad_call"] * 3
+        taken = found.payloads(ToolCalled)[1]
+        assert (taken.decided_by, taken.choice, taken.args) == ("fallback", 1, {"value": "2"})
+        assert deciders(found) == ["rule", "fallback", "model"]
+        assert ending(found) == ("submitted", "submitted")
+
+    def test_a_valid_call_begins_the_count_anew(self, theatre: Theatre) -> None:
+        answers = {2: PROSE, 3: PROSE, 4: put("7"), 5: PROSE, 6: PROSE}
+        found = play(theatre, writer(theatre), answers)
+        assert errors(found) == ["bad_call"] * 4
+        assert (found.after, ending(found)) == (b"x = 7\ny = 0\n", ("submitted", "submitted"))
+
+    def test_without_a_suggestion_the_job_ends(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), dict.fromkeys(range(9), PROSE), opening=False)
+        assert errors(found) == ["bad_call"] * 3 + ["invalid_calls"]
+        assert ending(found) == ("failed", "model_error")
+        assert str(found.result.error).startswith(
+            "3 invalid calls in a row: the answer is not JSON"
+        )
+
+    @pytest.mark.slow
+    def test_resumed(self, theatre: Theatre) -> None:
+        agent = writer(theatre, suggested='[put(), put(value="2")]')
+        found = cut_everywhere(theatre, a_play(agent, {2: PROSE, 3: PROSE, 4: PROSE}))
+        assert found.after == b"x = 2\ny = 0\n"
+        assert deciders(found) == ["rule", "fallback", "model"]
+
+
+class TestSubmissions:
+    BROKEN = "mod.py: line 1: '(' was never closed"
+
+    def test_one_that_fails_a_check_goes_back_with_the_reason(self, theatre: Theatre) -> None:
+        answers = {2: put("("), 3: SUBMIT, 4: put("7"), 5: SUBMIT}
+        found = play(theatre, writer(theatre), answers)
+        assert [one.verified for one in found.payloads(SubmitResult)] == [False, True]
+        requests = found.model.requests  # type: ignore[attr-defined]
+        assert f"Error: parses: {self.BROKEN}" in shown(requests[2])
+        assert (found.after, ending(found)) == (b"x = 7\ny = 0\n", ("submitted", "submitted"))
+
+    @pytest.mark.parametrize(("more", "most"), [("", 3), ("max_submissions: 1", 1)])
+    def test_it_goes_back_only_so_often(self, theatre: Theatre, more: str, most: int) -> None:
+        found = play(theatre, writer(theatre, more=more), {1: put("(")}, opening=False)
+        assert len(found.payloads(SubmitResult)) == most
+        assert ending(found) == ("failed", "verification")
+        assert found.result.error == f"parses: {self.BROKEN}"
+
+    def test_a_submission_by_rule_does_not_go_back(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre, rules='[put(value="(")]'), {}, decisions="rules")
+        assert len(found.payloads(SubmitResult)) == 1
+        assert ending(found) == ("failed", "verification")
+
+    @pytest.mark.slow
+    def test_resumed(self, theatre: Theatre) -> None:
+        answers = {2: put("("), 3: SUBMIT, 4: SUBMIT, 5: put("7"), 6: SUBMIT}
+        found = cut_everywhere(theatre, a_play(writer(theatre), answers))
+        assert len(found.payloads(SubmitResult)) == 3
+        assert ending(found) == ("submitted", "submitted")
+
+
+class TestUndo:
+    def test_a_turn_of_the_model(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {2: put("7"), 3: put("8"), 4: undo(3)})
+        assert found.after == b"x = 7\ny = 0\n"
+        assert packet_at(found.events, 5).recent_actions[-1].summary == (
+            "Undid turn 3 and later: it was right"
+        )
+
+    def test_the_opening(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {2: undo(1)})
+        assert found.after == SOURCE.encode()
+        assert ending(found) == ("no_change", "no_change")
+
+    def test_a_turn_that_changed_nothing(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {2: undo(2)})
+        assert found.payloads(ToolResulted)[1].error == "no file was changed in turn 2 or later"
+        assert found.after == OPENED
+
+    @pytest.mark.slow
+    def test_resumed(self, theatre: Theatre) -> None:
+        answers = {2: put("7"), 3: undo(1), 4: put("8", line=2), 5: undo(4), 6: put("9", line=2)}
+        found = cut_everywhere(theatre, a_play(writer(theatre), answers))
+        assert found.after == b"x = 0\ny = 9\n"
+
+
+def test_what_is_left_is_a_fact_with_its_reason(theatre: Theatre) -> None:
+    answers = {2: call("leave", item="the number x", because="it is right")}
+    found = play(theatre, writer(theatre), answers)
+    assert packet_at(found.events, 3).knowledge["left the number x"].value == "it is right"
+    assert found.after == OPENED
+
+
+class TestBudget:
+    @pytest.mark.parametrize("samples", [1, 2])
+    @pytest.mark.slow
+    def test_after_the_last_request_rules_go_on(self, theatre: Theatre, samples: int) -> None:
+        answers = {2: put("7"), 3: put("8"), 4: put("9")}
+        how = a_play(writer(theatre), answers, max_requests=2 * samples, samples=samples)
+        found = cut_everywhere(theatre, how)
+        assert deciders(found) == ["rule", "model", "model", "rule"]
+        assert (found.after, ending(found)) == (b"x = 8\ny = 0\n", ("submitted", "submitted"))
+
+
+def drawn(*answers: str) -> Callable[[Request], str]:
+    """A model that answers the first turn by these, one after the other, and then submits."""
+    left = list(answers)
+    return lambda _: left.pop(0) if left else SUBMIT
 
 
 class TestSamples:
-    def test_the_sample_that_passes_is_taken(self, theatre: Theatre) -> None:
-        found = play(theatre, own(theatre, OPEN), put("("), "prose", put("7"), samples=3)
-        assert found.after == b"x = 7\n"
-        assert (found.result.asked, found.result.differed) == (1, 1)
-        assert found.payloads(ToolCalled)[0].decided_by == "model"
+    def agent(self, theatre: Theatre) -> Agent:
+        return writer(theatre, rules="[]")
+
+    def test_the_first_that_passes_is_made(self, theatre: Theatre) -> None:
+        model = drawn(put("("), PROSE, put("7"))
+        found = theatre.play(
+            Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=3)
+        )
+        assert found.after == b"x = 7\ny = 0\n"
+        tried = [one for update in updates(found, "trials")[:1] for one in update["candidates"]]
+        assert [(one["args"]["value"], one["kept"]) for one in tried] == [("(", False), ("7", True)]
+        assert tried[0]["detail"] == f"parses: {TestSubmissions.BROKEN}"
         requests = found.payloads(ModelRequest)
-        assert [request.decoding["temperature"] for request in requests] == [0.0, 0.8, 0.8]
+        assert [one.decoding["temperature"] for one in requests[:3]] == [0.0, 0.8, 0.8]
+        assert deciders(found) == ["model", "model"]
 
-    def test_of_several_that_pass_the_first_is_taken(self, theatre: Theatre) -> None:
-        found = play(theatre, own(theatre, OPEN), put("7"), put("8"), samples=2)
-        assert found.after == b"x = 7\n"
+    def test_if_none_passes_the_first_valid_one_is_made(self, theatre: Theatre) -> None:
+        model = drawn(PROSE, put("("), put("["))
+        found = theatre.play(
+            Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=3, max_turns=2)
+        )
+        assert found.payloads(ToolCalled)[0].args == {"value": "("}
 
-    def test_an_answer_that_changes_nothing_is_no_answer(self, theatre: Theatre) -> None:
-        found = play(theatre, own(theatre, OPEN), put("0"), put("0"), samples=2)
-        assert [error.kind for error in found.payloads(AgentError)] == ["no_answer"]
-        assert found.result.status == "no_change"
+    def test_a_trial_leaves_nothing_in_the_workspace(self, theatre: Theatre) -> None:
+        model = drawn(put("7"), put("8"))
+        found = theatre.play(
+            Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=2)
+        )
+        made = next(one for one in found.payloads(ToolResulted) if one.tool == "put")
+        assert made.host_calls[0]["result"] == SOURCE
+        assert found.after == b"x = 7\ny = 0\n"
+
+    @pytest.mark.slow
+    def test_resumed(self, theatre: Theatre) -> None:
+        def model(request: Request) -> str:
+            if "wrote" in shown(request):
+                return SUBMIT
+            return put("7" if request.decoding.temperature else "(")
+
+        how = Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=2)
+        assert cut_everywhere(theatre, how).after == b"x = 7\ny = 0\n"
 
 
 class TestEscalation:
-    def test_the_larger_model_is_asked_if_no_answer_passes(self, theatre: Theatre) -> None:
-        larger = scripted([put("9")] * 2)
-        found = play(theatre, own(theatre, OPEN), put("("), larger=larger)
+    """A larger model goes on where the smaller one cannot."""
+
+    def larger(self) -> Callable[[Request], str]:
+        return lambda request: SUBMIT if "wrote 9" in shown(request) else put("9")
+
+    def test_after_three_invalid_calls(self, theatre: Theatre) -> None:
+        larger = scripted(self.larger())
+        found = play(
+            theatre, writer(theatre), {2: PROSE, 3: PROSE, 4: PROSE, 5: put("7")}, larger=larger
+        )
         (step,) = found.payloads(Escalation)
         assert step.model["name"] == "scripted"
-        assert step.reason == (
-            "no answer passed the checks: parses: mod.py: line 1: '(' was never closed"
-        )
-        assert found.after == b"x = 9\n"
-        assert found.payloads(ToolCalled)[0].decided_by == "escalation"
-        assert found.result.decided_by["escalation"] == 1
+        assert step.reason.startswith("3 invalid calls in a row: the answer is not JSON")
+        assert deciders(found) == ["rule", "escalation", "escalation"]
+        assert found.result.decided_by["escalation"] == 2
+        assert (found.after, ending(found)) == (b"x = 9\ny = 0\n", ("submitted", "submitted"))
 
-    def test_the_larger_model_is_asked_if_the_answer_to_a_choice_is_no_call(
+    def test_after_a_refused_submission(self, theatre: Theatre) -> None:
+        larger = scripted(self.larger())
+        found = play(theatre, writer(theatre), {2: put("("), 3: SUBMIT}, larger=larger)
+        (step,) = found.payloads(Escalation)
+        assert step.reason == f"parses: {TestSubmissions.BROKEN}"
+        assert deciders(found) == ["rule", "model", "model", "escalation", "escalation"]
+        assert found.after == b"x = 9\ny = 0\n"
+
+    def test_after_a_failure(self, theatre: Theatre) -> None:
+        found = play(theatre, writer(theatre), {2: GONE}, larger=scripted(self.larger()))
+        (step,) = found.payloads(Escalation)
+        assert step.reason == "the server is gone"
+        assert deciders(found) == ["rule", "escalation", "escalation"]
+        assert found.after == b"x = 9\ny = 0\n"
+
+    def test_three_invalid_calls_of_the_larger_model_give_the_fallback(
         self, theatre: Theatre
     ) -> None:
-        agent = choice(theatre, "1", "2")
-        found = play(theatre, agent, "prose", larger=scripted([put("2")] * 2))
-        assert found.payloads(ToolCalled)[0].decided_by == "escalation"
-        assert found.after == b"x = 2\n"
-
-
-def shared_record(project: Project, _: str, path: Path) -> SharedAgent:
-    shared = SharedAgent(project, path)
-    shared.read_packets([1])
-    return shared
-
-
-def everything(agent: Agent) -> Play:
-    """Two samples fail, the larger model is asked, and two of its answers pass."""
-
-    def small(request: Request) -> str:
-        return put(")" if request.decoding.temperature else "(")
-
-    def large(request: Request) -> str:
-        return put("9" if request.decoding.temperature else "8")
-
-    return Play(
-        agent=agent, answers=small, strategy="grammar", source="x = 0\n", samples=2,
-        larger=scripted(large),
-    )  # fmt: skip
-
-
-class TestAllSteps:
-    """A stream with samples, trials and an escalation. Playing it verifies it."""
-
-    def test_the_first_answer_of_the_larger_model_is_used_and_the_record_shows_all(
-        self, theatre: Theatre
-    ) -> None:
-        found = theatre.play(everything(own(theatre, OPEN)))
-        assert found.after == b"x = 8\n"
-        strategies = [one.decoding["strategy"] for one in found.payloads(ModelRequest)]
-        assert strategies == ["grammar"] * 4
-        assert len(found.payloads(Escalation)) == 1
-        assert found.payloads(ToolCalled)[0].decided_by == "escalation"
-        point = fork_point_at(found.events, 1)  # before the first question
-        assert point.decides
-        assert [one.args for one in point.packet.candidate_actions] == [{}]
-        history = read_history(found.events)
-        assert canonical_sha256(history.shown(history.turns[0])) == (
-            found.payloads(ModelRequest)[0].packet_sha256
-        )
-
-    def test_its_packet_is_the_one_that_the_writer_saw(self, theatre: Theatre) -> None:
-        found = theatre.play(everything(own(theatre, OPEN)))
-        written = found.payloads(ModelRequest)[-1].packet_sha256
-        (call,) = [one for one in found.payloads(ToolCalled) if one.written]
-        (agent,) = {event.agent_id for event in found.events}
-        shown = packet_at(found.events, 1)
-        assert canonical_sha256(shown) == written != call.packet_sha256
-        called = packet_at(found.events, 1, called=True)
-        assert canonical_sha256(called) == call.packet_sha256
-        assert [one.args for one in called.candidate_actions] == [{"value": "8"}, {"value": "9"}]
-        document = turn_document(found.folder, agent, 1)
-        assert document["packet"] == packet_json(shown)
-        assert document["prompt_tokens"] == found.payloads(ModelRequest)[-1].prompt_tokens
-
-    def test_the_page_shows_the_answers_that_were_left(self, theatre: Theatre) -> None:
-        found = theatre.play(everything(own(theatre, OPEN)))
-        (agent,) = {event.agent_id for event in found.events}
-        project = records_of(found.folder.path.parent, theatre.folder)
-        for record in (AgentRecord, shared_record):
-            turn = record(project, agent, found.folder.existing_agent(agent)).turn(1)
-            rows = candidates(turn, None)["rows"]
-            assert [row["candidate"].args["value"] for row in rows] == ["8", "9"]
-            assert [row["is_chosen"] for row in rows] == [True, False]
-            assert packet(turn, None)["packet"]["candidate_actions"][0]["args"] == {}
+        agent = writer(theatre, suggested='[put(value="2")]')
+        larger = scripted(lambda request: SUBMIT if "wrote 2" in shown(request) else PROSE)
+        found = play(theatre, agent, {2: PROSE, 3: PROSE, 4: PROSE}, larger=larger)
+        assert errors(found) == ["bad_call"] * 6
+        assert deciders(found) == ["rule", "fallback", "escalation"]
+        assert found.after == b"x = 2\ny = 0\n"
 
     @pytest.mark.slow
-    def test_cut_after_any_event_nothing_is_asked_twice(self, theatre: Theatre) -> None:
-        agent = own(theatre, OPEN)
-        whole = theatre.play(everything(agent))
-        for cut in range(1, len(whole.events)):
-            again = theatre.go_on(everything(agent), whole, cut)
-            assert again.after == whole.after
-            assert again.result.change_set == whole.result.change_set
-            assert len(again.payloads(ModelResponse)) == len(whole.payloads(ModelResponse))
+    @pytest.mark.parametrize(
+        "answers", [{2: PROSE, 3: PROSE, 4: PROSE}, {2: put("("), 3: SUBMIT}, {2: GONE}]
+    )
+    def test_resumed(self, theatre: Theatre, answers: dict[int, str]) -> None:
+        larger = scripted(self.larger())
+        found = cut_everywhere(theatre, a_play(writer(theatre), answers, larger=larger))
+        assert len(found.payloads(Escalation)) == 1
+        assert (found.after, ending(found)) == (b"x = 9\ny = 0\n", ("submitted", "submitted"))
+
+
+class TestForks:
+    def test_one_in_the_middle_of_the_models_turns(self, theatre: Theatre) -> None:
+        agent = writer(theatre)
+        whole = play(theatre, agent, {2: put("7"), 3: put("8"), 4: put("9")})
+        found = replayed(theatre.fork(a_play(agent, {3: put("5")}), whole, 3))
+        assert deciders(found) == ["model", "model"]
+        assert (found.after, ending(found)) == (b"x = 5\ny = 0\n", ("submitted", "submitted"))
+
+    def test_it_can_undo_turns_of_its_ancestors(self, theatre: Theatre) -> None:
+        agent = writer(theatre)
+        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
+        found = theatre.fork(a_play(agent, {4: undo(3)}), whole, 4)
+        assert (found.after, tools(found)) == (b"x = 7\ny = 0\n", ["undo", "submit_result"])
+
+    def test_its_floor_is_what_the_opening_did(self, theatre: Theatre) -> None:
+        agent = writer(theatre)
+        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
+        found = theatre.fork(a_play(agent, {3: GONE}), whole, 3)
+        assert (found.after, tools(found)) == (OPENED, ["undo", "submit_result"])
+        assert ending(found) == ("submitted", "model_error")
+
+    def test_one_in_the_opening_begins_with_rules(self, theatre: Theatre) -> None:
+        agent = writer(theatre, rules='[put(value="1"), put(value="2")]')
+        whole = play(theatre, agent, {3: put("7")})
+        found = theatre.fork(a_play(agent, {3: put("5")}), whole, 2)
+        assert deciders(found) == ["rule", "model", "model"]
+        assert found.after == b"x = 5\ny = 0\n"

@@ -87,9 +87,11 @@ class TestAgentStart:
         assert start.packet.goal == "Look at f"
         assert start.packet.constraints.max_turns == 12
         assert start.packet.constraints.safety == ("parses", "own_lines_only")
-        assert [tool.name for tool in start.tools] == ["act", "recall", "submit_result"]
+        assert [tool.name for tool in start.tools] == [
+            "act", "recall", "undo", "leave", "submit_result",
+        ]  # fmt: skip
         assert start.model["provider"] == "scripted"
-        assert (start.model["strategy"], start.model["writes"]) == ("grammar", True)
+        assert (start.model["strategy"], start.model["decisions"]) == ("grammar", "model")
         assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/1", "fold/1")
         assert (start.counter, start.limit, start.attempt) == ("upper-bound/1", 3000, 1)
         assert start.definition == definition_record(agent)
@@ -177,11 +179,11 @@ class TestCandidates:
 
     def test_one_candidate_is_a_rules_decision(self, theatre: Theatre) -> None:
         pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]'
-        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        played = theatre.play(Play(agent=self.own(theatre, pick), decisions="rules"))
         (call,) = played.payloads(ToolCalled)
         assert (call.decided_by, call.candidates, call.choice) == ("rule", 1, 0)
         assert played.payloads(ModelRequest) == []
-        assert (played.result.asked, played.result.decided_by["rule"]) == (0, 1)
+        assert played.result.decided_by["rule"] == 1
 
     def test_candidates_are_computed_each_turn(self, theatre: Theatre) -> None:
         pick = """
@@ -191,7 +193,7 @@ class TestCandidates:
             if packet["turn"] == 3:
                 found = [{"tool": "submit_result", "args": {}, "reason": "done"}]
             """
-        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        played = theatre.play(Play(agent=self.own(theatre, pick), decisions="rules"))
         assert [c.args for c in played.payloads(ToolCalled)] == [{"n": 1}, {"n": 2}, {}]
         assert [u.source for u in played.payloads(ContextUpdate)] == ["candidates"] * 3
 
@@ -211,7 +213,7 @@ class TestCandidates:
         ],
     )  # fmt: skip
     def test_without_a_valid_one_the_job_ends(self, theatre: Theatre, pick: str, says: str) -> None:
-        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        played = theatre.play(Play(agent=self.own(theatre, pick), decisions="rules"))
         assert (played.result.status, played.result.stop_reason) == ("failed", "no_progress")
         assert says in (played.result.error or "")
         assert played.payloads(ToolCalled) == []
@@ -224,21 +226,11 @@ class TestCandidates:
             if packet["turn"] == 1:
                 found = [{"tool": "recall", "args": {"ref": "turn:9", "lines": [1, 2]}, "reason": ""}]
             """
-        played = theatre.play(Play(agent=self.own(theatre, pick)))
+        played = theatre.play(Play(agent=self.own(theatre, pick), decisions="rules"))
         assert (
             played.runner.context.packet.last_error == "no raw output 'turn:9'; there is none yet"
         )
         assert played.result.error == "the candidates script offers no action"
-
-    def test_a_tools_own_candidates_are_filtered_too(self, theatre: Theatre) -> None:
-        script = """
-            {"result": 1, "summary": "s", "outcome": "success", "candidate_actions": [
-                {"tool": "nope", "args": {}, "reason": ""},
-                {"tool": "submit_result", "args": {}, "reason": "done"},
-            ]}"""
-        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT]))
-        assert [c.decided_by for c in played.payloads(ToolCalled)] == ["model", "rule"]
-        assert played.result.status == "no_change"
 
 
 class TestOwnAgent:
@@ -287,7 +279,7 @@ class TestOwnAgent:
 
     def test_every_part_of_it_plays(self, theatre: Theatre) -> None:
         agent = theatre.agent(self.YAML, look=self.LOOK, swap=self.SWAP, pick=self.PICK)
-        played = theatre.play(Play(agent=agent))
+        played = theatre.play(Play(agent=agent, decisions="rules"))
         first, *_ = played.payloads(ContextUpdate)
         assert (first.source, first.value) == ("context", 73)
         shown = fold_shown(played, 1)
@@ -332,16 +324,15 @@ class TestEndings:
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
         assert (played.result.stop_reason, played.result.turns) == ("no_progress", 4)
 
-    def test_two_bad_calls_in_a_row(self, theatre: Theatre) -> None:
-        played = theatre.play(
-            Play(agent=theatre.tool("1"), answers=["nonsense", ACT, "nonsense", "more of it"])
-        )
+    def test_three_invalid_calls_in_a_row(self, theatre: Theatre) -> None:
+        answers = ["nonsense", ACT, *["nonsense"] * 3]
+        played = theatre.play(Play(agent=theatre.tool("1"), answers=answers))
         assert (played.result.status, played.result.stop_reason) == ("failed", "model_error")
         errors = played.payloads(AgentError)
-        assert [error.kind for error in errors] == ["bad_call"] * 3
+        assert [error.kind for error in errors] == ["bad_call"] * 4 + ["invalid_calls"]
         assert all(error.packet_sha256 and error.trim == 0 for error in errors)
         assert fold_shown(played, 2)["last_error"].startswith("the answer is not JSON")
-        assert played.result.turns == 4, "a turn without a call is a turn"
+        assert played.result.turns == 6, "a turn without a call is a turn"
 
     def test_a_failed_check_fails_the_job(self, theatre: Theatre) -> None:
         script = """
@@ -351,10 +342,10 @@ class TestEndings:
             edit_text("mod.py", 6, "    return 1", "    return (")
             1"""
         agent = theatre.tool(script, grants=["edit_text"], more="verify: [parses]\n")
-        played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
+        played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT, SUBMIT, SUBMIT]))
         assert (played.result.status, played.result.stop_reason) == ("failed", "verification")
         assert (played.result.error or "").startswith("parses: mod.py: line 6")
-        assert played.payloads(SubmitResult)[0].verified is False
+        assert [one.verified for one in played.payloads(SubmitResult)] == [False] * 3
         assert played.result.change_set, "what was tried is on record"
 
 

@@ -120,7 +120,7 @@ def test_a_prompt() -> None:
         "<start_of_turn>user\n"
         "Goal: Fix f\n"
         "Turn 2 of 12\n"
-        "Actions:\n"
+        "Suggestions:\n"
         "- submit_result() - done<end_of_turn>\n"
         "<start_of_turn>model\n"
     )

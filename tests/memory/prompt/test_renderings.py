@@ -80,8 +80,8 @@ Extensions:
 rule: E741
 Code:
 src/p.py 3-4
-def f(x):
-    return l
+3| def f(x):
+4|     return l
 Done:
 1. run_linter(n=1) -> success: Found 4
 3. edit_line() -> error x2: No text
@@ -93,7 +93,7 @@ Now: 2 of 4 findings left
 Error: No text
 Errors so far: 2
 Turn 4 of 12
-Actions:
+Suggestions:
 """
 JSON = """{
 "turn":4,

@@ -55,7 +55,7 @@ def agent() -> Agent:
 
 
 def a_play(agent: Agent, node: str, **more: Any) -> Play:
-    return Play(agent=agent, source=SIZES, node=node, writes=False, **more)
+    return Play(agent=agent, source=SIZES, node=node, decisions="rules", **more)
 
 
 def tools(played: Played) -> list[tuple[str, str]]:

@@ -369,7 +369,7 @@ def test_a_run_with_the_real_model(shop: Desk) -> None:
     jobs = {job.node_id: job for job in shop.view(prepared.run_id).jobs}
     assert {job.status for job in jobs.values()} <= {"submitted", "no_change", "failed"}
     assert jobs["node:a.py:load"].status == "submitted"
-    assert jobs["node:b.py:guarded"].asked > 0
+    assert jobs["node:b.py:guarded"].decided_by["model"] > 0
     assert 0 < jobs["node:b.py:guarded"].max_packet_tokens <= 600
     assert shop.problems() == []
     assert " 0 differences" in checked_independently(shop)

@@ -4,7 +4,6 @@ from typing import Any
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import (
-    asked_text,
     phrases_of,
     totals_by_operation,
 )
@@ -129,12 +128,3 @@ def test_the_words() -> None:
     (strengthened,) = phrases_of(totals_by_operation(jobs, 0, TOTALS))
     assert strengthened.brief == "1 of 2 functions tested further"
     assert totals_by_operation([], 0, TOTALS) == ()
-
-
-def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:
-    asked = "a model was asked for 23 decisions"
-    assert asked_text(23, 0) == f"{asked}, and rules would have decided the same"
-    assert asked_text(23, 2) == f"{asked}, and decided 2 differently from rules"
-    assert asked_text(23, 23) == f"{asked}, and decided all differently from rules"
-    once = "a model was asked for 1 decision, and decided it differently from rules"
-    assert asked_text(1, 1) == once

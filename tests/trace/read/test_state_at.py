@@ -76,7 +76,7 @@ def test_every_turn_is_restored(turns: list[Any]) -> None:
 
         run_events = list(read_events(folder.run_stream(RUN)))
         events = list(read_events(folder.agent_stream(AGENT)))
-        shown = {turn: state.shown() for turn, state, _ in each_decision(events)}
+        shown = {turn: state.shown() for turn, state in each_decision(events)}
         assert shown[0] == packet_at(events, 0)
         for turn in range(1, len(turns) + 1):
             assert packet_at(events, turn) == shown[turn] == agent.shown[turn]

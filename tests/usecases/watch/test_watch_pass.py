@@ -68,7 +68,7 @@ class Broken:
 def broken_model(caller: Invocation) -> Iterator[tuple[Broken, Invocation]]:
     broken = Broken()
     with openai_server(broken.chat) as server:
-        yield broken, replace(caller, flags=run_flags(server.address, False, ()))
+        yield broken, replace(caller, flags=run_flags(server.address, False, decisions="model"))
 
 
 def test_a_job_with_an_error_is_tried_again_when_its_file_changes(caller: Invocation) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from remora.agents.builtin_tools import UNDO
+from remora.agents.builtin_tools import SUBMIT, UNDO
 from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
@@ -67,8 +67,8 @@ class Decider:
 
     async def decide(self) -> Decision:
         """Return the turn's call, or the error that prevents one."""
-        if self._state.has_fallen and self._state.is_past_floor:
-            return self._undo_models_part()
+        if self._state.lost_model is not None:
+            return self._submit_floor()
         if not self._state.asks_model(self._rungs[0].settings):
             return self._first()
         is_last = len(self._rungs) == 1 or self._state.is_escalated
@@ -91,10 +91,14 @@ class Decider:
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
         return self._error(INVALID_CALLS, message)
 
-    def _undo_models_part(self) -> ToolCalled:
-        args = {"turn": self._state.first_model_turn, "because": "the model's part failed"}
+    def _submit_floor(self) -> ToolCalled:
+        """Submit what the opening did. If files differ from that, restore them first."""
+        tool, args = SUBMIT, self._state.submission
+        if self._state.is_past_floor:
+            args = {"turn": self._state.turn_after_floor, "because": "the model's part failed"}
+            tool = UNDO
         return ToolCalled(
-            tool=UNDO, args=args, packet_sha256=canonical_sha256(self._packet), trim=0
+            tool=tool, args=args, packet_sha256=canonical_sha256(self._packet), trim=0
         )
 
     # --- asking models ---------------------------------------------------------------------

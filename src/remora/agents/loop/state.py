@@ -42,7 +42,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import Candidate, DecisionPacket
+from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.render import HISTORY_TYPES, reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
@@ -56,14 +56,13 @@ class TurnState(msgspec.Struct, kw_only=True):
     """The recorded state of a turn.
 
     `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
-    candidates are. `offered` are the candidates before any were tried, `request` is a request that
-    has no answer yet, and `steps` are the recorded steps towards the decision.
+    candidates are. `request` is a request that has no answer yet, and `steps` are the recorded steps
+    towards the decision.
     """
 
     number: int = 0
     has_facts: bool = False
     has_candidates: bool = False
-    offered: tuple[Candidate, ...] = ()
     request: ModelRequest | None = None
     steps: list[Step] = []
     call: ToolCalled | None = None
@@ -85,9 +84,10 @@ class AgentState:
     last turn before a submission, or None if it succeeded.
 
     If the model drives, rules make the decisions of the opening. `floor` contains the changes of the
-    opening, and the model's turns begin with `first_model_turn`. `lost_model` is set when the
-    model's part has failed, so that rules submit the floor: it is the ending if there is nothing to
-    submit.
+    opening that the model did not take back, which are restored by undoing `turn_after_floor`.
+    `submission` contains the arguments with which rules would have submitted them. `lost_model` is
+    set when the model's part has failed, so that rules submit the floor: it is the ending if there
+    is nothing to submit.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -101,7 +101,8 @@ class AgentState:
         self.failure: str | None = None
         self.is_opening = False
         self.floor: tuple[Change, ...] = ()
-        self.first_model_turn = 0
+        self.turn_after_floor = 0
+        self.submission: dict[str, Any] = {}
         self.lost_model: Ending | None = None
         self.refused: list[str] = []
         self.is_escalated = False
@@ -138,18 +139,13 @@ class AgentState:
         return tuple(chain.from_iterable(self.changes.values()))
 
     @property
-    def has_fallen(self) -> bool:
-        """True if the model's part has failed."""
-        return self.lost_model is not None
-
-    @property
     def is_past_floor(self) -> bool:
         """True if files differ from those that the opening left."""
         return net_changes(self.all_changes) != self.floor
 
     def asks_model(self, settings: QuerySettings) -> bool:
         """Return True if the model decides this turn, and may still be asked."""
-        is_over = (
+        is_over = not self.turn.steps and (
             self.tally.requests >= settings.max_requests
             or self.tally.sent_tokens >= settings.max_tokens
         )
@@ -203,14 +199,15 @@ class AgentState:
             None,
             TurnCounts(),
         )
-        self.changes = {0: start.changes}
         self.history, self.messages, self.refused = [], [], []
         self.failure = self.lost_model = None
-        if not start.first_turn:  # a fork continues where its ancestors were
-            is_driven = start.model.get("decisions") == "model"
-            has_opening = start.model.get("opening") and start.definition.get("candidates")
-            self.is_opening = is_driven and bool(has_opening)
-            self.floor, self.first_model_turn, self.is_escalated = (), 0, False
+        is_fork = bool(start.first_turn)  # which continues where its ancestors were
+        has_opening = start.model.get("opening") and start.definition.get("candidates")
+        self.is_opening = (self.is_opening or not is_fork) and self._is_driven and bool(has_opening)
+        if not is_fork:
+            self.floor, self.turn_after_floor, self.is_escalated = (), 0, False
+        if net_changes(self.all_changes) != start.changes:  # its ancestors cannot be read
+            self.changes, self.floor = {0: start.changes}, ()
 
     def _began(self, event: Event) -> None:
         start = self.start
@@ -219,7 +216,6 @@ class AgentState:
             number=event.turn,
             has_facts=ready,
             has_candidates=ready,
-            offered=self.context.packet.candidate_actions,
         )
 
     def _updated(self, event: Event) -> None:
@@ -230,7 +226,6 @@ class AgentState:
             self.turn.has_facts = True
         elif source == "candidates":
             self.turn.has_facts = self.turn.has_candidates = True
-            self.turn.offered = self.context.packet.candidate_actions
             if not self.context.packet.candidate_actions and not self._is_driven:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.is_over = True
@@ -240,12 +235,11 @@ class AgentState:
             self.turn.steps.append(Tried(tuple(kept)))
         elif source == "opening":
             self.is_opening, self.turn.has_candidates = False, False
-            self.floor, self.first_model_turn = net_changes(self.all_changes), event.turn
+            self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
+            self.submission = self._whole(event, ContextUpdate).value
         elif source == "floor":
-            self.lost_model, self.ending = (
-                msgspec.convert(self._whole(event, ContextUpdate).value, Ending),
-                None,
-            )
+            self.lost_model = msgspec.convert(self._whole(event, ContextUpdate).value, Ending)
+            self.ending, self.turn.is_over = None, True
             self._stop_rules = StopRules()
 
     def _asked(self, event: Event) -> None:
@@ -274,8 +268,8 @@ class AgentState:
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
         self.changes[event.turn] = result.changes
-        if result.tool == UNDO and result.args.get("turn", 0) < self.first_model_turn:
-            self.floor = net_changes(self.all_changes)
+        if result.tool == UNDO and result.args.get("turn", 0) < self.turn_after_floor:
+            self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn + 1
         self.outputs.add(event.turn, event)
         self.turn.has_result = True
         if result.tool != SUBMIT:

@@ -31,15 +31,12 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 class TurnCounts:
     """Counts for an agent's whole life, computed from its events.
 
-    `asked` is the number of decisions in which there was a choice. Only recorded sizes and choices
-    are read, because long strings may be in blobs.
+    Only recorded sizes and deciders are read, because long strings may be in blobs.
     """
 
     def __init__(self) -> None:
         self.turns = 0
         self.decided_by = dict.fromkeys(DECIDERS, 0)
-        self.asked = 0
-        self.differed = 0
         self.requests = 0
         self.sent_tokens = 0
         self.max_packet_tokens = 0
@@ -56,20 +53,14 @@ class TurnCounts:
             self.requests += 1
             self.sent_tokens += self._asked
         elif event.type == ToolCalled.type:
-            self._count(decode_part(event, _Decided))
+            decider = decode_part(event, _Decided).decided_by
+            self.decided_by[decider] = self.decided_by.get(decider, 0) + 1
         elif event.type == ToolResulted.type:
             self.raw_bytes += raw_size(event)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts by name."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
-
-    def _count(self, call: "_Decided") -> None:
-        """Count a decision. A decision by rule does not count as a choice."""
-        self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
-        if call.decided_by != "rule":
-            self.asked += 1
-            self.differed += call.choice not in (None, 0) or call.written
 
 
 class StopRules:
@@ -152,8 +143,6 @@ def _known(packet: DecisionPacket) -> bytes:
 
 class _Decided(msgspec.Struct):
     decided_by: str = "rule"
-    choice: int | None = None
-    written: bool = False
 
 
 class _Raw(msgspec.Struct):

@@ -22,7 +22,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
-from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
+from remora.runs.records.totals import phrases_of, totals_by_operation
 from remora.text import count, escape_line
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
@@ -153,14 +153,10 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
 
 
 def decision_lines(document: Document, width: int | None) -> Iterator[str]:
-    """Yield how many decisions were not made by rules, and whether rules would have differed."""
-    jobs, decisions = document["jobs"], document["totals"]["decisions"]
-    asked = sum(job["asked"] for job in jobs)
-    differed = sum(job["differed"] for job in jobs)
+    """Yield how many decisions were made by whom, unless rules made all."""
+    decisions = document["totals"]["decisions"]
     if sum(decisions.values()) > decisions["rule"]:
         yield from wrap_text(sources_text(decisions), width)
-    if asked:
-        yield from wrap_text(asked_text(asked, differed), width)
 
 
 def unwritten_lines(document: Document, operations: Operations, width: int | None) -> Iterator[str]:

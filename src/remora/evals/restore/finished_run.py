@@ -11,7 +11,7 @@ from remora.errors import HostError, ModelError
 from remora.evals.restore.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.memory.decode_values import decode_value
-from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
+from remora.memory.events import Event, ModelRequest, ModelResponse, ToolResulted
 from remora.operations.restorer import Choice, Restored, Restorer, Slot, SlotKey, Texts, key_of
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
@@ -22,7 +22,7 @@ from remora.trace.read.reader import read_events
 from remora.workspaces.rooted_files import RootedFiles
 
 _BY_MODEL = ("model", "escalation")
-_READ = frozenset(each.type for each in (ModelRequest, ModelResponse, ToolCalled, ToolResulted))
+_READ = frozenset(each.type for each in (ModelRequest, ModelResponse, ToolResulted))
 
 
 class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,13 +110,12 @@ def _current_texts(project: ProjectRecords, texts: Texts) -> dict[str, str]:
 class _Streams:
     """What the streams of a run say.
 
-    `outputs` contains the outputs of all tools by file, and `written` the agents for which a model
-    wrote an argument. `tokens` are those that models received and wrote.
+    `outputs` contains the outputs of all tools by file. `tokens` are those that models received and
+    wrote.
     """
 
     def __init__(self) -> None:
         self.outputs: dict[str, list[Any]] = defaultdict(list)
-        self.written: set[str] = set()
         self.requests = 0
         self.tokens = 0
 
@@ -131,8 +130,7 @@ class _Choices:
         self._by_model = {
             key
             for job in view.jobs
-            if job.agent_id in streams.written
-            or any(job.decided_by.get(name) for name in _BY_MODEL)
+            if any(job.decided_by.get(name) for name in _BY_MODEL)
             for key in (job.node_id, *(job.nodes or ()))
         }
 
@@ -153,8 +151,6 @@ def _read_streams(project: ProjectRecords, view: RunView) -> _Streams:
             streams.tokens += found.prompt_tokens
         elif isinstance(found, ModelResponse):
             streams.tokens += found.usage.completion_tokens or 0
-        elif isinstance(found, ToolCalled) and found.written:
-            streams.written.add(job.agent_id)
         elif isinstance(found, ToolResulted):
             path, _ = split_node_key(job.node_id)
             streams.outputs[unescape_path(path)].append(decode_value(found.parsed_output))

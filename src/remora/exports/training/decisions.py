@@ -111,9 +111,7 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
     """Yield the decisions of a stream in order, each when its turn has ended.
 
     If a turn was interrupted and repeated, or asks for several samples, a decision is yielded for
-    each request. If a list was ranked in several rotations, the first is yielded. Scored texts are
-    left out, because the model wrote nothing. Only one turn is held in memory. Raises StreamDamaged
-    if the stream cannot be read.
+    each request. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be read.
     """
     packet, turn = DecisionPacket(), _Turn()
     for event in events:
@@ -166,17 +164,11 @@ class _Turn:
     def _called(self, call: ToolCalled) -> None:
         """Give the call to the answers that were read as it."""
         made = canonical([call.tool, call.args])
-        same = [
-            one.written is not None and canonical([one.written.tool, one.written.args]) == made
-            for one in self._decisions
-        ]
-        if not any(same):
-            untried = [number for number, one in enumerate(self._decisions) if one.trial is None]
-            for number in untried[-1:]:
-                same[number] = True
         self._decisions = [
-            replace(one, call=call) if is_same else one
-            for one, is_same in zip(self._decisions, same, strict=True)
+            replace(one, call=call)
+            if one.written and canonical([one.written.tool, one.written.args]) == made
+            else one
+            for one in self._decisions
         ]
 
 

@@ -15,7 +15,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
-SAME_RESULT = "it changes nothing, or leads to the same result as another answer or as rules"
+SAME_RESULT = "it leads to the same result as rules"
 OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
 
 

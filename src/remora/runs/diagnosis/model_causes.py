@@ -2,6 +2,7 @@
 
 import re
 
+from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn, TurnProblem
 from remora.runs.diagnosis.failure import Cause, Evidence, Failure, Kind, quoted
 
@@ -41,7 +42,7 @@ def recorded_error(history: AgentHistory, _failure: Failure) -> Cause | None:
 def bad_answer(history: AgentHistory, _failure: Failure) -> Cause | None:
     """No answer of the model was a valid call."""
     turn, problem = _last_problem(history)
-    if turn is None or problem is None or problem.kind not in ("bad_call", "no_answer"):
+    if turn is None or problem is None or problem.kind not in ("bad_call", INVALID_CALLS):
         return None
     sentence = f"The model's answer at turn {turn.number} could not be used"
     return _cause("bad_answer", f"{sentence}: {quoted(problem.message)}", turn, problem)

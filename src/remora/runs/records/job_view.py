@@ -87,8 +87,6 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     turns: int = 0
     decided_by: dict[str, int] = {}
     decisions: dict[str, int] = {}
-    asked: int = 0
-    differed: int = 0
     max_packet_tokens: int = 0
     raw_bytes: int = 0
     change_set: tuple[Change, ...] = ()
@@ -299,8 +297,6 @@ class _JobFold:
             turns=tally.turns,
             decided_by=tally.decided_by,
             decisions=self._sources.counts,
-            asked=tally.asked,
-            differed=tally.differed,
             max_packet_tokens=tally.max_packet_tokens,
             raw_bytes=tally.raw_bytes,
             before=self._before,

@@ -214,8 +214,6 @@ def job_document(job: JobView) -> dict[str, Any]:
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
-        "asked": job.asked,
-        "differed": job.differed,
         "max_packet_tokens": job.max_packet_tokens,
         "raw_bytes": job.raw_bytes,
         "files_changed": [change.path for change in job.changes],

@@ -13,7 +13,7 @@ from remora.operations.base import (
     Totals,
 )
 from remora.runs.records.findings import counts_as_done, fixed_and_left, fixes_count
-from remora.text import count, plural
+from remora.text import plural
 
 Document = Mapping[str, Any]
 
@@ -61,15 +61,6 @@ def totals_by_operation(
             measures[name][each.key] = measure
     sums = [_sum(name, counts[name], verified[name], measures[name], totals) for name in counts]
     return tuple(sorted(sums, key=lambda one: [one.measures[each.key] is None for each in totals]))
-
-
-def asked_text(asked: int, differed: int) -> str:
-    """Describe how often a model decided, and how often it did so differently from rules."""
-    text = f"a model was asked for {count(asked, 'decision')}, "
-    if not differed:
-        return text + "and rules would have decided the same"
-    same = "it" if asked == 1 else "all" if differed == asked else f"{differed:,}"
-    return text + f"and decided {same} differently from rules"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:

@@ -62,8 +62,6 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
         findings=sum(found["of"] for found in linted) if linted else None,
         sums=sums,
         decisions=total_of(job.decisions for job in view.jobs),
-        asked=sum(job.asked for job in view.jobs),
-        differed=sum(job.differed for job in view.jobs),
         jobs=jobs,
     )
 

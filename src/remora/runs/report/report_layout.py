@@ -8,7 +8,7 @@ from remora.memory.statuses import CONFLICT, DONE, KEPT, PENDING, SHOWN_WORDS, S
 from remora.operations.base import is_lint_code
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.findings import codes_text, fixes_text
-from remora.runs.records.totals import asked_text, phrases_of
+from remora.runs.records.totals import phrases_of
 from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import count, escape_line
 
@@ -116,8 +116,7 @@ def _totals(report: Report) -> str:
 def _decisions(report: Report) -> str:
     if sum(report.decisions.values()) == report.decisions.get("rule", 0):
         return "Rules made all decisions"
-    asked = f"; {asked_text(report.asked, report.differed)}" if report.asked else ""
-    return sources_text(report.decisions) + asked
+    return sources_text(report.decisions)
 
 
 def _job(job: JobReport) -> JobRow:

@@ -111,6 +111,4 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: int | None
     sums: tuple[OperationTotals, ...]
     decisions: dict[str, int]
-    asked: int
-    differed: int
     jobs: tuple[JobReport, ...]

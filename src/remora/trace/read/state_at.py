@@ -1,4 +1,4 @@
-"""Past state of an agent: the packet that a turn's model saw, and the one its call was chosen from."""
+"""Past state of an agent: the packet that was shown in a turn."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -22,6 +22,7 @@ from remora.memory.projection import apply, version_problem
 from remora.trace.read.reader import decode_part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
+_PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
 _HINT = "run `remora trace verify` for details"
 
 
@@ -42,56 +43,47 @@ class DecisionState(NamedTuple):
 class ShownPackets:
     """Selects the event of a turn before which its packet was shown.
 
-    That is the last request to a model, but not one that compares answers which passed their
-    trials: those are the candidates of a later packet. Without a request, it is the decision. If a
-    resumed turn was prepared twice, only the second time counts.
+    That is the last request to a model. Without a request, it is the decision. If a resumed turn was
+    prepared twice, only the second time counts.
     """
 
     def __init__(self) -> None:
-        self._is_asked = self._is_answered = False
+        self._is_asked = False
 
     def select(self, event: Event) -> bool:
         """Return True if the next event of the turn is shown a packet, in place of earlier ones."""
         if event.type == ModelRequest.type:
             self._is_asked = True
-            return not self._is_answered
-        if event.type == ContextUpdate.type and decode_part(event, _Source).source == "trials":
-            delta = event.packet_delta
-            self._is_answered = self._is_asked and delta is not None
-        elif event.type in (ContextUpdate.type, TurnStart.type):
-            self._is_asked = self._is_answered = False
+            return True
+        if event.type in _PREPARING and decode_part(event, _Source).source != "trials":
+            self._is_asked = False
         return event.type in _DECISIONS and not self._is_asked
 
 
-class _States:
-    """The packet that was shown in a turn, and the one that its call was chosen from."""
+class _Turn:
+    """The packet that was shown in a turn, or None if nothing was decided yet."""
 
     def __init__(self) -> None:
         self.shown: DecisionState | None = None
-        self.called: DecisionState | None = None
         self._packets = ShownPackets()
 
     def add(self, event: Event, packet: DecisionPacket) -> None:
         """Add the next event of the turn. `packet` is the packet before it."""
         is_shown, trim_steps = self._packets.select(event), trim_of_decision(event)
-        if trim_steps is not None:
-            self.called = DecisionState(packet, trim_steps)
-            self.shown = self.called if is_shown else self.shown
+        if is_shown and trim_steps is not None:
+            self.shown = DecisionState(packet, trim_steps)
 
 
-def packet_at(
-    events: Iterable[Event], turn: int, *, shown: bool = True, called: bool = False
-) -> DecisionPacket:
+def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
     """Return the packet that the model saw in a turn, untrimmed if `shown` is False.
 
-    `ShownPackets` defines it. If `called` is true, return the packet that the call was chosen from;
-    if answers were tried, those that passed are its candidates. If the turn has no decision, return
-    the packet at the end of the turn. For turn 0, return the packet at the start of the first turn.
+    `ShownPackets` defines it. If the turn has no decision, return the packet at the end of the turn.
+    For turn 0, return the packet at the start of the first turn.
 
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.
     """
-    states, packet, first, seen = _States(), None, 0, 0
+    asked, packet, first, seen = _Turn(), None, 0, 0
     stream = iter(events)
     for event in stream:
         if packet is not None and event.turn > turn >= 0:
@@ -103,7 +95,7 @@ def packet_at(
             packet = start_packet(event)
             seen = max(seen, _first_turn(packet, turn))
         elif event.turn == turn:
-            states.add(event, packet)
+            asked.add(event, packet)
         packet = packet and _applied(packet, event)
     if packet is None:
         raise StreamDamaged(
@@ -111,31 +103,28 @@ def packet_at(
         )
     if turn < 0 or seen < turn:
         raise turn_not_found(turn, [first, seen])
-    moment = (states.called if called else states.shown) or DecisionState(packet, 0)
+    moment = asked.shown or DecisionState(packet, 0)
     return moment.shown() if shown else moment.packet
 
 
-def each_decision(
-    events: Iterable[Event],
-) -> Iterator[tuple[int, DecisionState, DecisionState]]:
-    """Yield every turn with the packet that was shown and the one that its call was chosen from.
+def each_decision(events: Iterable[Event]) -> Iterator[tuple[int, DecisionState]]:
+    """Yield every turn with the packet that was shown, which `packet_at` defines.
 
-    `packet_at` defines them. The stream is read once.
+    The stream is read once.
 
     Raises StreamError if the version of the fold or trim rules is unknown.
     """
     packet: DecisionPacket | None = None
     for turn, group in groupby(events, key=lambda event: event.turn):
-        states = _States()
+        found = _Turn()
         for event in group:
             if packet is None:
                 packet = start_packet(event)
             else:
-                states.add(event, packet)
+                found.add(event, packet)
             packet = packet and _applied(packet, event)
         if packet is not None:
-            last = DecisionState(packet, 0)
-            yield turn, states.shown or last, states.called or last
+            yield turn, found.shown or DecisionState(packet, 0)
 
 
 def turn_not_found(turn: int, turns: list[int]) -> NotFound:

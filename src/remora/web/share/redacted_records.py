@@ -33,7 +33,7 @@ class SharedAgent(AgentRecord):
     def __init__(self, project: Project, path: Path) -> None:
         super().__init__(project, stream_id(path), path)
         self.redact = project.redact
-        self._states: dict[int, tuple[DecisionState, DecisionState]] = {}
+        self._states: dict[int, DecisionState] = {}
         self._problem: RemoraError | None = None
 
     @cached_property
@@ -49,16 +49,16 @@ class SharedAgent(AgentRecord):
     def read_packets(self, turns: Collection[int]) -> None:
         """Read the packets of these turns in one pass over the stream."""
         try:
-            for turn, shown, called in each_decision(read_events(self.path)):
+            for turn, state in each_decision(read_events(self.path)):
                 if turn in turns:
-                    self._states[turn] = shown, called
+                    self._states[turn] = state
         except RemoraError as error:
             self._problem = error
 
-    def packet(self, turn: int, *, shown: bool, called: bool) -> DecisionPacket:
+    def packet(self, turn: int, *, shown: bool) -> DecisionPacket:
         """Return a packet that was read. Raises StreamDamaged if a line before it is damaged."""
         if turn in self._states:
-            state = self._states[turn][called]
+            state = self._states[turn]
             return redacted(state.shown() if shown else state.packet, self.redact)
         raise self._problem or NotFound(f"{self.agent_id} has no turn {turn}")
 
@@ -99,12 +99,10 @@ class SharedTurn(TurnRecord):
         """Return the content of a file that the turn changed."""
         return self.agent.redact.data(super().content(digest))
 
-    def packet(
-        self, turn: int | None = None, *, shown: bool = True, called: bool = False
-    ) -> DecisionPacket:
+    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
         """Return the packet that was shown in this turn, or in another one."""
         number = self.turn if turn is None else turn
-        return self.agent.packet(number, shown=shown, called=called)
+        return self.agent.packet(number, shown=shown)
 
     def _resolved(self, event: Event) -> dict[str, Any]:
         return self.agent.redact.clean(super()._resolved(event))

@@ -36,7 +36,7 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     call = calls[-1] if calls else None
     problem, offered = "", tuple[Candidate, ...]()
     try:
-        offered = turn.packet(called=True).candidate_actions
+        offered = turn.packet().candidate_actions
     except (StreamDamaged, NotFound) as error:
         problem = error.with_hint
     choice = call.get("choice") if call else None
