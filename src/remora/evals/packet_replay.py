@@ -49,6 +49,7 @@ class PacketReplay:
         self._history: list[Event] = []
         self._renderer = setting.renderer or start.renderer
         self._tools = start.tools
+        self._instructions = str(start.definition.get("instructions", ""))
         self._strategy = _strategy(start, self._renderer)
         self._limit = setting.limit or start.limit or _NO_LIMIT
         self._fits_rules = setting.limit is not None
@@ -117,7 +118,9 @@ class PacketReplay:
         return context
 
     def _measure(self, shown: DecisionPacket) -> int:
-        question = Question(strategy=self._strategy, history=self._history)
+        question = Question(
+            strategy=self._strategy, instructions=self._instructions, history=self._history
+        )
         return request_tokens(self._counter, shown, self._tools, self._renderer, question)
 
 

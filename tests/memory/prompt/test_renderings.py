@@ -148,6 +148,12 @@ def test_json(strategy: str) -> None:
     assert user == JSON.replace("CANDIDATES", f"[{EDIT},{SUBMIT}]")
 
 
+@pytest.mark.parametrize("renderer", ["lines/1", "json/1", "history/1", "long_track/1"])
+def test_an_agents_instructions_follow_the_role(renderer: str) -> None:
+    shown = render(renderer, PACKET, TOOLS, "tool_call", instructions="Say no more.")
+    assert messages(shown)[0] == f"{ROLE}\nSay no more.\nAnswer with one call of a tool."
+
+
 def test_an_empty_packet_shows_nothing_that_is_empty() -> None:
     assert messages(render("lines/1", DecisionPacket(), (), "grammar"))[1] == ""
     shown = messages(render("json/1", DecisionPacket(), (), "grammar"))[1]

@@ -33,11 +33,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.
 
     The first `sample` is the most likely answer, and each other one is drawn at random. `history`
-    contains the events that renderers of the history show. `model` is recorded if it is not the
-    agent's own.
+    contains the events that renderers of the history show. `instructions` are the agent's own.
+    `model` is recorded if it is not the agent's own.
     """
 
     strategy: Strategy
+    instructions: str = ""
     sample: int = 0
     history: Sequence[Event] = ()
     omitted_events: int = 0
@@ -47,7 +48,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         self, renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
     ) -> RenderedRequest:
         history = self.history[self.omitted_events :]
-        return render(renderer, shown, tools, self.strategy, history)
+        return render(renderer, shown, tools, self.strategy, history, self.instructions)
 
 
 async def query_model(

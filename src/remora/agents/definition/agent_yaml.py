@@ -35,6 +35,8 @@ SUMMARIZERS = ("tool", "linter", "default")
 OWN_FOLDER = Path(".remora") / "agents"
 Role = Literal["tool", "context", "candidates", "summarizer", "needs", "verify"]
 _EXTENSION_LIMIT = 2048
+_INSTRUCTIONS = 600
+"""Characters, about 120 tokens: each request shows them."""
 _SIZE_LIMIT = 32 * 1024
 _MOST_TOOLS = 40
 _MOST_PARTS = 20
@@ -161,6 +163,8 @@ class AgentDefinition(_YamlModel):
     """Name of the operation for `analyze -o`. Use one word for what the agent does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
     """Goal that is shown to the model. It may contain fields such as `{node_name}` and `{path}`."""
+    instructions: Annotated[str, Field(max_length=_INSTRUCTIONS)] = ""
+    """Rules for the model: the task, and what counts as good. They are part of each request."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
     """Tools that the model may call, in addition to the built-in ones (`recall`, `undo`, `leave`,
     `submit_result`)."""

@@ -148,7 +148,10 @@ class Decider:
         samples: list[Exchange] = []
         for number in range(rung.settings.samples):
             question = Question(
-                strategy=rung.settings.strategy, sample=number, history=self._state.history
+                strategy=rung.settings.strategy,
+                instructions=self._state.instructions,
+                sample=number,
+                history=self._state.history,
             )
             answer = await self._ask(rung, question)
             if isinstance(answer, AgentError):

@@ -178,6 +178,12 @@ class AgentState:
         assert self.start is not None  # every agent begins with it
         return self.start.tools
 
+    @property
+    def instructions(self) -> str:
+        """The agent's own instructions for models."""
+        assert self.start is not None  # every agent begins with it
+        return str(self.start.definition.get("instructions", ""))
+
     def add(self, event: Event) -> None:
         if event.type != AgentStart.type:  # its packet is the one before its own delta
             self.context.apply_event(event, strict=False)

@@ -41,13 +41,14 @@ def callable_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple
     return tuple(one for one in tools if packet.recent_actions or one.name not in TURN_TOOLS)
 
 
-def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:
+def system_lines(tools: Sequence[ToolSchema], form: AnswerForm, instructions: str) -> list[str]:
     """Return the lines of the system message.
 
-    These are the role, the answer format, and any tools that are not declared natively.
+    These are the role, the agent's instructions, the answer format, and any tools that are not
+    declared natively.
     """
     listed = [] if form.declares_tools else ["Tools:", *map(_signature, tools)]
-    return [ROLE, form.instruction, *listed]
+    return [ROLE, *filter(None, [instructions]), form.instruction, *listed]
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from remora.memory.prompt.base import (
     RenderedRequest,
     callable_tools,
     chat_request,
-    instructions,
     prompt_context,
+    system_lines,
     without_empty_fields,
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
@@ -52,7 +52,7 @@ class Renderer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     render: Callable[
-        [DecisionPacket, Sequence[ToolSchema], AnswerForm, Sequence[Event]], RenderedRequest
+        [DecisionPacket, Sequence[ToolSchema], AnswerForm, Sequence[Event], str], RenderedRequest
     ]
     strategy: str | None = None
     reads_history: bool = False
@@ -63,8 +63,8 @@ _Text = Callable[[DecisionPacket, Sequence[Event]], str]
 
 def _chat(text: _Text) -> Callable[..., RenderedRequest]:
     """Return a renderer of a system message with the tools, and of a text as the user message."""
-    return lambda packet, tools, form, history: chat_request(
-        instructions(tools, form), text(packet, history)
+    return lambda packet, tools, form, history, instructions: chat_request(
+        system_lines(tools, form, instructions), text(packet, history)
     )
 
 
@@ -138,13 +138,16 @@ def render(
     tools: Sequence[ToolSchema],
     strategy: str,
     history: Sequence[Event] = (),
+    instructions: str = "",
 ) -> RenderedRequest:
     """Render the trimmed packet `shown` with the given renderer.
 
     `renderer` is a name with a version, such as `lines/1`. `strategy` is the form of the model's
-    answer, such as `grammar` or `tool_call`. `history` is used only by `history/1`.
+    answer, such as `grammar` or `tool_call`. `history` is used only by `history/1`. `instructions`
+    are the agent's own, for renderers with a system message of Remora.
     Raises `KeyError` if the renderer or strategy is unknown.
     """
     found = RENDERERS[renderer]
     tools = callable_tools(shown, tools)
-    return found.render(shown, tools, ANSWER_FORMS[found.strategy or strategy], history)
+    form = ANSWER_FORMS[found.strategy or strategy]
+    return found.render(shown, tools, form, history, instructions)

@@ -36,6 +36,7 @@ class ProjectionCheck:
         self._found = found
         self._packet: DecisionPacket | None = None
         self._tools: Sequence[ToolSchema] = ()
+        self._instructions = ""
         self._keeps_history = False
         self._history: list[Event] = []
         self._last_trimmed: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
@@ -60,6 +61,7 @@ class ProjectionCheck:
             self._found.add(line, "projection", unknown)
             return
         self._packet, self._tools = start.packet, start.tools
+        self._instructions = start.definition.get("instructions", "")
         self._keeps_history = reads_history(start.renderer) or bool(start.larger)
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
@@ -94,7 +96,9 @@ class ProjectionCheck:
         try:
             strategy = str(request.decoding.get("strategy", ""))
             history = self._history[request.omitted_events :]
-            rendered = render(request.renderer, trimmed, self._tools, strategy, history)
+            rendered = render(
+                request.renderer, trimmed, self._tools, strategy, history, self._instructions
+            )
             messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
             same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class
