@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from tests.openai_server import Chat, Handler, answer, send_json
 
-_OPEN = re.compile(r'^- (\w+)\((\w+)="([^"]+)"\)', re.MULTILINE)
+_OPEN = re.compile(r'^- (\w+)\((?:(\w+)="([^"]+)")?\)', re.MULTILINE)
 _WRITTEN = {
-    "describe": ("text", "Keep what a visitor picked"),
+    "write_docstring": ("text", "Keep what a visitor picked."),
     "propose_types": ("signature", "(self, item: str, count: int = 1) -> None"),
 }
 
 
 class Wanted(NamedTuple):
-    """The call that a request asks for: its tool, the known argument and the one to write."""
+    """A call that a request suggests: its tool, the known argument and the one to write."""
 
     tool: str
     known: Mapping[str, str]
@@ -31,14 +31,15 @@ class Wanted(NamedTuple):
 
 
 def wanted(request: Mapping[str, Any]) -> Wanted:
-    found = _OPEN.search(str(request["messages"][-1]["content"]))
-    assert found is not None, request
-    tool, known, value = found.groups()
-    return Wanted(tool, {known: value}, *_WRITTEN[tool])
+    """Return the first call that is suggested and that needs a text, or else a submission."""
+    for tool, known, value in _OPEN.findall(str(request["messages"][-1]["content"])):
+        if tool in _WRITTEN:
+            return Wanted(tool, {known: value} if known else {}, *_WRITTEN[tool])
+    return Wanted("submit_result", {}, "summary", "Done")
 
 
 def good(handler: Handler, request: dict[str, Any], _number: int) -> None:
-    """Make the call that is asked for."""
+    """Make the call that is suggested."""
     send_json(handler, good_answer(request))
 
 
@@ -48,7 +49,7 @@ def good_answer(request: Mapping[str, Any], model: str = "m") -> dict[str, Any]:
 
 
 def _sends(body: Callable[[Wanted], Any]) -> Chat:
-    """Answer with a body that is made from the call that is asked for."""
+    """Answer with a body that is made from the call that is suggested."""
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
         send_json(handler, body(wanted(request)))

@@ -1,14 +1,17 @@
 """An OpenAI-compatible server that answers with what people wrote.
 
 It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
-a fault of the harness, and not of a model. It answers by the tool that a question is about: parts
-of docstrings, types of signatures, and lines without findings.
+a fault of the harness, and not of a model. It follows the first suggestion for which it knows what
+people wrote: a docstring, the types of a signature, or a line without findings. If there is none, it
+submits.
 
     python -m tests.oracle_server PROJECT OPERATION
 
 prints its address, and serves what people wrote in a project until its input is closed.
 """
 
+import ast
+import inspect
 import json
 import re
 import sys
@@ -19,53 +22,58 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.code.syntax.definitions import find_definitions
+from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import parse_text
 from remora.ids import escape_path, node_key, split_node_key
 from remora.operations.restorer import Slot
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
 _TARGET = re.compile(r"^Target: \w+ \w+ (\S+)$", re.MULTILINE)
-_ACTION = re.compile(r"^- (\w+)\((?:line=\d+, )?(\w+)=(\"(?:[^\"\\\n]|\\.)*\")\)", re.MULTILINE)
-_LINE = re.compile(r"^- edit_line\(line=(\d+),", re.MULTILINE)
-_PART_OF = {"outcome": "returns"}
+_SUGGESTION = re.compile(r"^- (\w+)\((.*?)\)(?= - |$)", re.MULTILINE)
+_ARGUMENT = re.compile(r"(\w+)=(\"(?:[^\"\\\n]|\\.)*\"|\d+)")
+_CODE = re.compile(r"^(\d+)\| (.*)$", re.MULTILINE)
 _NO_TEXTS: Mapping[str, str] = {}
+Call = tuple[str, dict[str, Any]]
 
 
-class Question(NamedTuple):
-    """The node that a request is about, and the tool that it asks for, with the known argument."""
+class Shown(NamedTuple):
+    """What a request shows: the node, the suggested calls, and lines of code by number."""
 
     node: str
-    tool: str
-    about: str
-    line: int = 0
+    suggested: Sequence[Call]
+    code: Mapping[int, str]
+
+
+Answer = Callable[[Shown, dict[str, Any]], dict[str, Any] | None]
+"""Returns the arguments of a call from those that are suggested, or None if it knows none."""
 
 
 @contextmanager
 def oracle_server(
-    slots: Sequence[Slot] = (), lines: Mapping[str, str] = _NO_TEXTS
+    slots: Sequence[Slot] = (),
+    lines: Mapping[str, str] = _NO_TEXTS,
+    files: Mapping[str, str] = _NO_TEXTS,
 ) -> Iterator[Server]:
-    """Serve what people wrote in `slots`.
+    """Serve the docstrings in `files` and the types in `slots`, as people wrote them.
 
-    `lines` maps lines with a finding to those that people wrote. Where people wrote nothing, the
-    text of an answer is empty.
+    `lines` maps lines with a finding to those that people wrote.
     """
-    answers = {
-        "describe": _descriptions(slots),
-        "edit_line": lambda question: _edit(question, lines),
+    answers: Mapping[str, Answer] = {
+        "write_docstring": _docstrings(files),
+        "edit_lines": _lines(lines),
         "propose_types": _signatures(slots),
     }
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
-        question = asked_for(request)
-        args = _as_declared(answers[question.tool](question), question.tool, request["tools"])
-        send_json(handler, answer((question.tool, args)))
+        tool, args = call_for(shown_in(request), answers)
+        send_json(handler, answer((tool, _as_declared(args, tool, request["tools"]))))
 
     def complete(handler: Handler, request: dict[str, Any], _number: int) -> None:
         if not _TARGET.search(request.get("prompt", "")):  # Remora tests what the server can do
             send_json(handler, {"error": {"message": "not a question"}}, 400)
             return
-        question = asked_for(request)
-        text = functiongemma_call(question.tool, answers[question.tool](question))
+        text = functiongemma_call(*call_for(shown_in(request), answers))
         choice = {"index": 0, "text": text, "finish_reason": "stop"}
         send_json(handler, {"object": "text_completion", "model": "oracle", "choices": [choice]})
 
@@ -73,19 +81,31 @@ def oracle_server(
         yield server
 
 
-def asked_for(request: dict[str, Any]) -> Question:
-    """Read the target and the open action from a prompt, which shows the packet as lines or JSON.
+def shown_in(request: dict[str, Any]) -> Shown:
+    """Read a prompt, which shows the packet as lines or JSON.
 
     A request for a plain completion has the whole prompt in FunctionGemma's format.
     """
     prompt = request.get("prompt") or str(request["messages"][-1]["content"])
     if prompt.startswith("{"):
         packet = json.loads(prompt)
-        (action,) = packet["candidate_actions"]
-        *line, about = action["args"].values()
-        return Question(packet["node_id"], action["tool"], about, *line)
-    (node,), ((tool, _, about),) = _TARGET.findall(prompt), _ACTION.findall(prompt)
-    return Question(node, tool, json.loads(about), *map(int, _LINE.findall(prompt)))
+        calls = [(each["tool"], each["args"]) for each in packet["candidate_actions"]]
+        return Shown(packet["node_id"], calls, {})
+    (node,) = _TARGET.findall(prompt)
+    suggested = [(tool, _arguments(args)) for tool, args in _SUGGESTION.findall(prompt)]
+    return Shown(node, suggested, {int(n): text for n, text in _CODE.findall(prompt)})
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    return {name: json.loads(value) for name, value in _ARGUMENT.findall(text)}
+
+
+def call_for(shown: Shown, answers: Mapping[str, Answer]) -> Call:
+    for tool, suggested in shown.suggested:
+        args = answers[tool](shown, suggested) if tool in answers else None
+        if args is not None:
+            return tool, args
+    return "submit_result", {"summary": "as people wrote it"}
 
 
 def functiongemma_call(tool: str, args: Mapping[str, Any]) -> str:
@@ -106,36 +126,40 @@ def _as_declared(
     return {name: str(args[name]) if types[name] == "string" else args[name] for name in args}
 
 
-def _edit(question: Question, lines: Mapping[str, str]) -> dict[str, Any]:
-    replacement = lines.get(question.about, question.about)
-    return {"line": question.line, "expect": question.about, "replace": replacement}
-
-
-def _descriptions(slots: Sequence[Slot]) -> Callable[[Question], dict[str, Any]]:
-    texts: dict[tuple[str, str], str] = {
-        (node_key(escape_path(slot.path), slot.qualname), slot.part): slot.text for slot in slots
-    }
-
-    def answered(question: Question) -> dict[str, str]:
-        part = _PART_OF.get(question.about, question.about)
-        return {"part": question.about, "text": texts.get((question.node, part), "")}
+def _lines(lines: Mapping[str, str]) -> Answer:
+    def answered(shown: Shown, args: dict[str, Any]) -> dict[str, Any] | None:
+        text = lines.get(shown.code.get(args["first"], ""))
+        return None if text is None else {**args, "text": text}
 
     return answered
 
 
-def _signatures(slots: Sequence[Slot]) -> Callable[[Question], dict[str, Any]]:
+def _docstrings(files: Mapping[str, str]) -> Answer:
+    texts = {
+        str(each.key): inspect.cleandoc(docstring_text(each.node.body) or "")
+        for path, text in files.items()
+        for each in find_definitions(ast.parse(text), escape_path(path))
+    }
+
+    def answered(shown: Shown, _args: dict[str, Any]) -> dict[str, Any] | None:
+        return {"text": texts[shown.node]} if texts.get(shown.node) else None
+
+    return answered
+
+
+def _signatures(slots: Sequence[Slot]) -> Answer:
     types: Mapping[str, dict[str, str]] = defaultdict(dict)
     for slot in slots:
         types[node_key(escape_path(slot.path), slot.qualname)][
             slot.part.removeprefix("parameter ")
         ] = slot.text
 
-    def answered(question: Question) -> dict[str, str]:
-        known = dict(types[node_key(split_node_key(question.node)[0], question.about)])
+    def answered(shown: Shown, args: dict[str, Any]) -> dict[str, Any]:
+        known = dict(types[node_key(split_node_key(shown.node)[0], args["function"])])
         result = known.pop("return", "")
         parameters = ", ".join(f"{name}: {text}" for name, text in known.items())
         arrow = f" -> {result}" if result else ""
-        return {"function": question.about, "signature": f"({parameters}){arrow}"}
+        return {**args, "signature": f"({parameters}){arrow}"}
 
     return answered
 
@@ -145,7 +169,7 @@ def main() -> None:
     files = (each for each in project.rglob("*.py") if ".venv" not in each.parts)
     texts = {str(each.relative_to(project)): each.read_text("utf-8", "replace") for each in files}
     parsed = {path: text for path, text in texts.items() if not isinstance(parse_text(text), str)}
-    with oracle_server(BUILT_IN.restorers[operation].find(parsed)) as server:
+    with oracle_server(BUILT_IN.restorers[operation].find(parsed), files=parsed) as server:
         sys.stdout.write(f"{server.address}\n")
         sys.stdout.flush()
         sys.stdin.read()

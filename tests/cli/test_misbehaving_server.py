@@ -24,7 +24,7 @@ REMOVE = """
 """
 PROJECT = '[project]\nname = "cart"\nrequires-python = ">=3.11"\n[tool.ty]\n'
 TARGET = "cart.py:Cart.add"
-QUICK = {"REMORA_MODEL__RETRIES": "1", "REMORA_MODEL__SAMPLES": "2"}
+QUICK = {"REMORA_MODEL__RETRIES": "1", "REMORA_RUNNER__DECISIONS": "model"}
 IMPATIENT = {**QUICK, "REMORA_MODEL__TIMEOUT_S": "0.5"}
 
 

@@ -16,6 +16,7 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
     Outcome,
+    numbered_lines,
 )
 from remora.text import clip
 
@@ -97,7 +98,7 @@ def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
     return Excerpt(
         ref=to_packet_value(ref),
         path=to_packet_value(path),
-        lines=(first, first + text.count("\n")),
+        lines=(first, max(last for _, last, _ in numbered_lines(first, text))),
         text=text,
     )
 

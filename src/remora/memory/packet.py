@@ -1,5 +1,7 @@
 """The Decision Packet: a small, validated view of a stream, shown to the deciding model."""
 
+import re
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -22,6 +24,8 @@ SUBMIT_TOOL = "submit_result"
 """The tool that ends an agent's work. A candidate that calls it is the option to stop."""
 TURN_TOOLS = frozenset({"recall", "undo"})
 """Tools that refer to an earlier turn, so they can only be called if there is one."""
+
+_LEFT_OUT = re.compile(r"\.\.\. (\d{1,9}) lines \.\.\.")
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,13 +69,24 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
     """A code excerpt, which is the only verbatim text in a packet.
 
-    `lines` contains its first and last line numbers, starting from 1.
+    `lines` contains its first and last line numbers, starting from 1. A line of `text` such as
+    `... 20 lines ...` is in the place of lines that are left out.
     """
 
     ref: str
     path: str
     lines: tuple[int, int]
     text: str
+
+
+def numbered_lines(first: int, text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield each line of an excerpt's text, after the numbers of the first and last line it shows."""
+    number = first
+    for line in text.split("\n"):
+        cut = _LEFT_OUT.fullmatch(line)
+        last = number + int(cut[1]) - 1 if cut else number
+        yield number, last, line
+        number = last + 1
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,8 +44,14 @@ class HostFunction:
         return self.function.__name__
 
 
+def check_changes(place: ToolTree) -> list[str]:
+    """Return what the agent's checks would say against its changes so far, if it submitted now."""
+    return list(place.judge())
+
+
 GENERIC = (
     HostFunction(function=apply_ruff_fixes, seconds=60.0),
+    HostFunction(function=check_changes, seconds=60.0),
     HostFunction(function=edit_text),
     HostFunction(function=replace_lines),
     HostFunction(function=list_files),

@@ -15,7 +15,7 @@ from remora.tools.file_tree import NO_SUBPROCESS
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.host_functions import HostFunction, bind
 from remora.tools.result_contract import ToolResult, as_result, contract_problem
-from remora.tools.tree import NOT_SHARED, SharedWork, ToolTree
+from remora.tools.tree import NO_JUDGE, NOT_SHARED, Judge, SharedWork, ToolTree
 
 _DEFAULT_LIMITS = Limits()
 
@@ -87,13 +87,14 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     observed: Mapping[str, Any] | None = None,
     shared: SharedWork = NOT_SHARED,
     ruff: MakeRuff = Ruff,
+    judge: Judge = NO_JUDGE,
 ) -> ToolRun:
     """Run a tool on the files in `tree`. Never raises, because failures are part of the result.
 
-    If `python` is None, no project code is run. `observed`, `shared` and `ruff` are passed to the
-    ToolTree.
+    If `python` is None, no project code is run. `observed`, `shared`, `ruff` and `judge` are passed
+    to the ToolTree.
     """
-    place = ToolTree(tree, python, observed, shared, ruff)
+    place = ToolTree(tree, python, observed, shared, ruff, judge)
     granted = bind(tool.grants, place)
     run = tool.script.run(args, granted, limits=limits, clock=clock, seed=seed)
     return _tool_run(tool.name, run, clock, seed, place.isolation)

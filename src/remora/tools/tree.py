@@ -1,6 +1,6 @@
 """Access to the project tree for tools."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,6 +9,8 @@ from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 
 _T = TypeVar("_T")
+Judge = Callable[[], Sequence[str]]
+"""Returns what the checks at submission say against the changes in a tree."""
 
 
 class SharedWork(NamedTuple):
@@ -22,6 +24,7 @@ class SharedWork(NamedTuple):
 
 
 NOT_SHARED = SharedWork()
+NO_JUDGE: Judge = tuple
 
 
 class ToolTree(FileTree):
@@ -29,7 +32,7 @@ class ToolTree(FileTree):
 
     If `python` is None, no project code is run. `observed` contains the run-time types and values
     of the project's functions, by node key. `shared` describes the other jobs of the run. `ruff`
-    checks, fixes and formats files of the tree.
+    checks, fixes and formats files of the tree. `judge` runs the checks of the job that changes it.
     """
 
     def __init__(
@@ -39,11 +42,13 @@ class ToolTree(FileTree):
         observed: Mapping[str, Any] | None = None,
         shared: SharedWork = NOT_SHARED,
         ruff: MakeRuff = Ruff,
+        judge: Judge = NO_JUDGE,
     ) -> None:
         super().__init__(tree)
         self.python = python
         self.observed = observed or {}
         self.shared = shared
+        self.judge = judge
         self.ruff = ruff(self)
 
     def once(self, compute: Callable[[FileTree], _T]) -> _T:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.docstring.hidden_descriptions import documented_parts
 from remora.operations.types.hidden_annotations import written_slots
 from tests.cli.conftest import Remora, git, tree, write
 from tests.oracle_server import oracle_server
@@ -72,7 +71,7 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     root = write(tmp_path / "documented", files)
     git(root, "init", "-q")
     before = tree(root)
-    with oracle_server(documented_parts(files)) as server:
+    with oracle_server(files=files) as server:
         arm = f"{server.address},renderer={renderer}"
         words = ("eval", "restore", "-o", "docstring", "--arm", arm, "--arm", "rules", "--json")
         done = poor(*words, cwd=root)

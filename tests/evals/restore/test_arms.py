@@ -10,13 +10,14 @@ from remora.evals.restore.arms import parse_arm
     ("text", "settings"),
     [
         ("rules", {"model.provider": "none"}),
-        ("configured", {}),
-        ("configured,renderer=json", {"model.renderer": "json"}),
+        ("configured", {"runner.decisions": "model"}),
+        ("configured,renderer=json", {"runner.decisions": "model", "model.renderer": "json"}),
         (
             "http://127.0.0.1:8080/v1,decoding=grammar,renderer=lines",
             {
                 "model.provider": "openai",
                 "model.base_url": "http://127.0.0.1:8080/v1",
+                "runner.decisions": "model",
                 "model.decoding": "grammar",
                 "model.renderer": "lines",
             },

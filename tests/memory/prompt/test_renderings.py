@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
+from remora.memory.delta import excerpt
 from remora.memory.packet import Action, Candidate, Constraints, Excerpt, Fact, packet_json
 from remora.memory.prompt.base import RenderedRequest, prompt_context
 from remora.memory.prompt.render import RENDERERS, render
@@ -224,3 +225,10 @@ def test_another_programs_instructions_are_the_system_message() -> None:
     ]
     bare = render("packet/1", DecisionPacket(goal="Go"), TOOLS, "tool_call").messages or ()
     assert [(one.role, one.content) for one in bare] == [("user", "Goal: Go")]
+
+
+def test_the_numbers_of_lines_count_those_that_are_left_out() -> None:
+    found = excerpt("code", "a.py", 7, "def f():\n... 20 lines ...\n    return 1\n")
+    assert found.lines == (7, 28)
+    shown = messages(render("lines/1", DecisionPacket(excerpt=found), (), "grammar"))[1]
+    assert shown == "Code:\na.py 7-28\n7| def f():\n... 20 lines ...\n28|     return 1"

@@ -1,5 +1,6 @@
 """The built-in docstring agent: what it writes, what it leaves alone, and who decides."""
 
+import json
 import textwrap
 from typing import Any
 
@@ -7,9 +8,9 @@ import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.memory.events import ModelRequest, SubmitResult, ToolCalled
+from remora.memory.events import ModelRequest, SubmitResult, ToolCalled, ToolResulted
 from remora.operations.docstring.operation import DOCSTRING
-from tests.agents.conftest import Play, Played, Theatre
+from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 
 SHOP = '''\
 class Cart:
@@ -51,8 +52,8 @@ def play(theatre: Theatre, agent: Agent, node: str, source: str = SHOP, **more: 
 
 
 def test_a_contradiction_is_corrected_in_one_turn(theatre: Theatre, docstring: Agent) -> None:
-    played = play(theatre, docstring, "Cart.find", writes=False)
-    assert tools(played) == [("write_docstring", "rule"), ("submit_result", "rule")]
+    played = play(theatre, docstring, "Cart.find", decisions="rules")
+    assert tools(played) == [("mend_docstring", "rule"), ("submit_result", "rule")]
     assert (played.after or b"").decode() == SHOP.replace("full_name:", "name:")
     (submitted,) = played.payloads(SubmitResult)
     assert [check["name"] for check in submitted.checks if check["ok"]] == [
@@ -64,7 +65,7 @@ def test_a_contradiction_is_corrected_in_one_turn(theatre: Theatre, docstring: A
 
 @pytest.mark.parametrize("node", ["Cart.frob", "Cart.add"])
 def test_nothing_is_written_without_a_writer(theatre: Theatre, docstring: Agent, node: str) -> None:
-    played = play(theatre, docstring, node, writes=False)
+    played = play(theatre, docstring, node, decisions="rules")
     assert (played.result.status, played.after) == ("no_change", SHOP.encode())
     assert tools(played) == [("submit_result", "rule")]
 
@@ -73,7 +74,7 @@ def test_an_entry_that_may_be_about_another_parameter_is_left(
     theatre: Theatre, docstring: Agent
 ) -> None:
     source = SHOP.replace("full_name: What", "inplace: What")
-    played = play(theatre, docstring, "Cart.find", source=source, writes=False)
+    played = play(theatre, docstring, "Cart.find", source=source, decisions="rules")
     assert tools(played) == [("submit_result", "rule")]
     assert played.after == source.encode()
 
@@ -102,146 +103,74 @@ def test_what_other_docstrings_say_of_a_parameter_is_taken(
 ) -> None:
     first, _, other = DESCRIBED.partition("\n\n\ndef take{n}")
     source = SHOP + first + "".join(f"\n\n\ndef take{n}{other}".rstrip() for n in range(3)) + "\n"
-    played = play(theatre, docstring, "take", source=source, writes=False)
-    assert ("write_docstring", "rule") in tools(played)
+    played = play(theatre, docstring, "take", source=source, decisions="rules")
+    assert ("mend_docstring", "rule") in tools(played)
     assert (played.after or b"").decode() == source.replace("inplace: Was here", "name: Whose")
 
 
-ANSWERS = (
-    '{"tool":"describe","args":{"part":"summary","text":"Give back what came in"}}',
-    '{"tool":"describe","args":{"part":"parameters.x","text":"What comes in"}}',
-    '{"tool":"describe","args":{"part":"outcome","text":""}}',
-)
+def writing(*texts: str) -> list[str]:
+    """Answers of a model that writes these texts, one after the other, and submits."""
+    calls = [json.dumps({"tool": "write_docstring", "args": {"text": text}}) for text in texts]
+    return [*calls, SUBMIT]
 
 
-def test_a_model_that_writes_fills_what_the_code_leaves_open(
-    theatre: Theatre, docstring: Agent
-) -> None:
-    played = play(theatre, docstring, "Cart.frob", answers=ANSWERS)
-    expected = '''
-        def frob(self, x):
-            """Give back what came in.
-
-            Args:
-                x: What comes in.
-            """
-            return x
-    '''
-    made = textwrap.indent(textwrap.dedent(expected).strip(), "    ")
+def test_a_model_writes_what_the_code_leaves_open(theatre: Theatre, docstring: Agent) -> None:
+    text = "Give back what came in.\n\nArgs:\n    x: What comes in."
+    played = play(theatre, docstring, "Cart.frob", answers=writing(text))
+    assert tools(played) == [("write_docstring", "model"), ("submit_result", "model")]
+    made = textwrap.indent(f'"""{text}\n"""\nreturn x\n', "        ")
     assert made in (played.after or b"").decode()
     assert played.result.status == "submitted"
 
 
-def summary(text: str) -> str:
-    return f'{{"tool":"describe","args":{{"part":"summary","text":"{text}"}}}}'
+REFUSED = {
+    'End """ it': "the text contains triple quotes",
+    "Frob the x": "the summary of its docstring only repeats the name",
+    "Give back.\n\nArgs:\n    y: What came in.": "documented but does not exist",
+    "x" * 75: "the first line has 75 characters (maximum 74)",
+}
 
 
-def test_of_several_summaries_the_first_is_written(theatre: Theatre, docstring: Agent) -> None:
-    answers = [summary(text) for text in ("Sell the goods", "Give back", "Sell the goods.")]
-    left = '{"tool":"describe","args":{"part":"parameters.x","text":""}}'
-    played = play(theatre, docstring, "Cart.frob", answers=[*answers, *[left] * 9], samples=3)
-    assert b'"""Sell the goods.' in (played.after or b"")
-
-
-def test_a_text_that_would_end_the_docstring_is_refused(theatre: Theatre, docstring: Agent) -> None:
-    bad = '{"tool":"describe","args":{"part":"summary","text":"End \\"\\"\\" it"}}'
-    played = play(theatre, docstring, "Cart.frob", answers=[bad])
-    assert played.after == SHOP.encode()
-    assert played.result.status == "no_change"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "One sentence that says more than the name",
-        "The summary of the function is as follows:",
-        "Adds an item to the list of mod.py:Cart.frob",
-    ],
-)
-def test_an_answer_about_the_question_is_refused(
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_the_checks_would_refuse_is_refused_at_once(
     theatre: Theatre, docstring: Agent, text: str
 ) -> None:
-    played = play(theatre, docstring, "Cart.frob", answers=[summary(text)])
-    assert (played.result.status, played.after) == ("no_change", SHOP.encode())
+    played = play(theatre, docstring, "Cart.frob", answers=writing(text, "Give back what came in."))
+    refused, written, _ = played.payloads(ToolResulted)
+    assert (refused.outcome, written.outcome) == ("error", "success")
+    assert REFUSED[text] in str(refused.raw_output["summary"])
+    assert b'        """Give back what came in."""\n' in (played.after or b"")
 
 
-@pytest.mark.parametrize("text", ["frob:1", "frob", "x()"])
-def test_a_summary_without_words_is_refused(theatre: Theatre, docstring: Agent, text: str) -> None:
-    bad = f'{{"tool":"describe","args":{{"part":"summary","text":"{text}"}}}}'
-    played = play(theatre, docstring, "Cart.frob", answers=[bad])
-    assert (played.result.status, played.after) == ("no_change", SHOP.encode())
+def test_a_later_text_replaces_the_earlier_one(theatre: Theatre, docstring: Agent) -> None:
+    answers = writing("Give back what came in.", "Take nothing away.")
+    played = play(theatre, docstring, "Cart.frob", answers=answers)
+    assert (played.after or b"").count(b'"""') == SHOP.count('"""') + 2
+    assert b'"""Take nothing away."""' in (played.after or b"")
 
 
-def test_a_part_that_repeats_another_is_left_out(theatre: Theatre, docstring: Agent) -> None:
-    again = '{"tool":"describe","args":{"part":"parameters.x","text":"Give back what came in"}}'
-    played = play(theatre, docstring, "Cart.frob", answers=(ANSWERS[0], again, ANSWERS[2]))
-    assert (played.after or b"").count(b"what came in") == 1
-
-
-def test_a_summary_that_repeats_the_name_is_refused(theatre: Theatre, docstring: Agent) -> None:
-    bad = '{"tool":"describe","args":{"part":"summary","text":"Frob the x"}}'
-    played = play(theatre, docstring, "Cart.frob", answers=[bad])
-    assert (played.result.status, played.after) == ("no_change", SHOP.encode())
-
-
-def writing(theatre: Theatre, docstring: Agent, **more: Any) -> Played:
-    answers = [
-        '{"tool":"describe","args":{"part":"summary","text":"Put it on top"}}',
-        '{"tool":"describe","args":{"part":"parameters.item","text":""}}',
-        '{"tool":"describe","args":{"part":"parameters.count","text":""}}',
-    ]
-    return play(theatre, docstring, "Cart.add", answers=answers, **more)
+def test_new_findings_are_refused(theatre: Theatre, docstring: Agent) -> None:
+    rules = {"ruff.toml": 'lint.select = ["D205"]\n'}
+    answers = writing("Give back.\nWhat came in.", "Give back.\n\nWhat came in.")
+    played = play(theatre, docstring, "Cart.frob", answers=answers, files=rules)
+    refused, _, _ = played.payloads(ToolResulted)
+    assert "new finding D205" in str(refused.raw_output["summary"])
+    assert played.result.status == "submitted"
 
 
 def test_the_configured_style(theatre: Theatre, docstring: Agent) -> None:
-    played = writing(theatre, docstring, options={"style": "numpy"})
-    assert b"        Raises\n        ------\n        ValueError\n" in (played.after or b"")
-
-
-def test_the_projects_own_rules_are_kept(theatre: Theatre, docstring: Agent) -> None:
-    rules = {
-        "ruff.toml": 'line-length = 70\n[lint]\nselect = ["D", "E501"]\nignore = ["D213", "D203"]\n'
-    }
-    played = writing(theatre, docstring, files=rules)
-    assert played.result.status == "submitted"
-    assert b'"""Put it on top.' in (played.after or b"")
-
-
-def described(*texts: tuple[str, str]) -> list[str]:
-    return [f'{{"tool":"describe","args":{{"part":"{p}","text":"{text}"}}}}' for p, text in texts]
-
-
-def test_a_section_is_written_when_all_its_parts_are_described(
-    theatre: Theatre, docstring: Agent
-) -> None:
-    source = "def merge(first, second, third, fourth, fifth):\n    return first + second\n"
-    names = ("first", "second", "third", "fourth", "fifth")
-    answers = described(
-        ("summary", "Join two lists"),
-        *((f"parameters.{name}", f"The {name} list") for name in names),
-        ("outcome", "A new list"),
+    played = play(
+        theatre, docstring, "Cart.add", answers=writing("Put in."), options={"style": "numpy"}
     )
-    played = play(theatre, docstring, "merge", source=source, answers=answers)
-    text = (played.after or b"").decode()
-    assert [f"        {name}: The {name} list.\n" in text for name in names] == [True] * 5
-    assert "    Returns:\n        A new list.\n" in text
-    assert played.result.status == "submitted"
+    first = played.payloads(ModelRequest)[0].messages[-1]["content"]
+    assert "Parameters, Raises in numpy style" in first
 
 
-def test_nothing_more_is_asked_about_a_section_with_a_part_left_out(
-    theatre: Theatre, docstring: Agent
-) -> None:
-    answers = described(
-        ("summary", "Join two lists"), ("parameters.first", ""), ("outcome", "A new list")
-    )
-    source = "def merge(first, second):\n    return first + second\n"
-    played = play(theatre, docstring, "merge", source=source, answers=answers)
-    assert len(played.payloads(ModelRequest)) == len(answers)
-    assert b"Returns:\n        A new list.\n" in (played.after or b"")
-
-
-def test_the_job_says_why_no_answer_was_taken(theatre: Theatre, docstring: Agent) -> None:
-    bad = described(("summary", "Frob the x"))
-    played = play(theatre, docstring, "Cart.frob", answers=bad)
-    assert (played.result.error or "").startswith("no answer passed the checks: ")
-    assert "the summary only repeats the names of the signature" in (played.result.error or "")
+def test_a_docstring_may_be_left_with_a_reason(theatre: Theatre, docstring: Agent) -> None:
+    left = {"item": "the docstring", "because": "nobody calls it"}
+    answers = [json.dumps({"tool": "leave", "args": left}), SUBMIT]
+    played = play(theatre, docstring, "Cart.frob", answers=answers)
+    last = played.payloads(ModelRequest)[-1].messages[-1]["content"]
+    assert "left the docstring: nobody calls it" in last
+    assert "the docstring is missing" not in last
+    assert (played.result.status, played.after) == ("no_change", SHOP.encode())

@@ -49,11 +49,6 @@ def test_summaries_that_the_operation_would_not_write_are_left_out(text: str) ->
     assert "summary" not in parts(text)
 
 
-def test_longer_texts_than_the_operation_accepts_are_left_out() -> None:
-    text = SCALE.replace("How often.", "How often. " * 30)
-    assert parts(text) == ["summary", "parameters.value", "parameters.offset"]
-
-
 def test_an_exception_is_missed_if_others_are_listed() -> None:
     text = SCALE.replace(
         "The product.\n", "The product.\n\n    Raises:\n        TypeError: Never.\n"

@@ -1,5 +1,6 @@
 """New and corrected docstrings in each style."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
-from remora.operations.docstring.docstring_writer import write
+from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.documented_node import find_documented
+from remora.operations.docstring.given_text import plain_text, text_problem
 from remora.operations.docstring.layout import new_section
 from remora.operations.docstring.parts import DocstringFormat, DocstringTexts, Parameter
 from remora.operations.docstring.style import StyleCounts, docstring_format
@@ -20,16 +22,6 @@ def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
         raise ValueError(count)
     return shelf.take(count)
 """
-TEXTS = DocstringTexts(
-    summary="Move books from a shelf.",
-    parameters={
-        "shelf": "The shelf's name.",
-        "count": "Number of books.",
-        "by": "Person who carries the books; if None, the person who has waited for the longest time.",
-    },
-    outcome="True if the shelf had enough books.",
-    raises={"ValueError": "If `count < 1`."},
-)
 GOOGLE = '''
     """Move books from a shelf.
 
@@ -83,34 +75,64 @@ REST = '''
 '''
 
 
-def written(source: str, node: str = "f", texts: DocstringTexts = TEXTS, **said: Any) -> str:
-    """The file after the docstring of `node` was written."""
-    return write(
-        find_documented("a.py", source.encode(), node), texts, DocstringFormat(**said)
-    ).decode()
+def with_text(source: str, text: str, node: str = "f", **said: Any) -> str:
+    """The file after `text` was written as the docstring of `node`."""
+    found = find_documented("a.py", source.encode(), node)
+    return written(found, text, DocstringFormat(**said)).decode()
+
+
+def corrected(source: str, texts: DocstringTexts, node: str = "f") -> str:
+    """The file after the docstring of `node` was corrected."""
+    return mended(find_documented("a.py", source.encode(), node), texts, DocstringFormat()).decode()
 
 
 @pytest.mark.parametrize(
     ("style", "expected"), [("google", GOOGLE), ("numpy", NUMPY), ("rest", REST)]
 )
-def test_a_new_docstring(style: Any, expected: str) -> None:
+def test_a_given_text_is_indented_and_wrapped(style: Any, expected: str) -> None:
     header, body = FUNCTION.split("    if count", 1)
-    made = written(FUNCTION, "move", style=style)
+    text = plain_text(re.sub(r"for the( longest)?\n +", r"for the\1 ", expected))
+    assert max(map(len, text.split("\n"))) > 88
+    made = with_text(FUNCTION, text, "move", style=style)
     assert made == f"{header}{expected.removeprefix(chr(10))}    if count{body}"
-    assert written(FUNCTION, "move", style=style, below=True) == made.replace(
+    assert with_text(FUNCTION, text, "move", style=style, below=True) == made.replace(
         '"""Move', '"""\n    Move'
     )
+    assert with_text(made, "Move it.", "move") == f'{header}    """Move it."""\n    if count{body}'
 
 
-def test_a_list_that_would_not_be_whole_is_left_out() -> None:
-    texts = DocstringTexts(
-        summary="Move.", parameters={"shelf": "Where."}, raises={"OSError": "Never."}
-    )
-    made = written(FUNCTION, "move", texts)
-    assert '    """Move."""\n    if count' in made
+def test_code_in_a_text_is_not_wrapped() -> None:
+    code = ">>> " + "move('a', " * 9 + "1"
+    assert f"    {code}\n" in with_text(FUNCTION, f"Move.\n\n{code}\nTrue", "move")
 
 
-ONE = DocstringTexts(summary="Do it.")
+GIVEN = {
+    '"""Do it."""': "Do it.",
+    "  r'''Do it.\n\n    Now.\n    '''\n": "Do it.\n\nNow.",
+    "Do it.\n\n  Args:\n      a: One.\n": "Do it.\n\nArgs:\n    a: One.",
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_quotes_and_indentation_of_a_given_text_do_not_count(given: str) -> None:
+    assert plain_text(given) == GIVEN[given]
+
+
+REFUSED = {
+    " ": "needs a text",
+    "Do it so.": "the first line has 9 characters (maximum 8)",
+    'Do """.': "triple quotes",
+    "Do \a.": "control characters",
+    "Do.\n\n" + "x" * 4000: "4,005 characters (maximum 4,000)",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_texts_that_cannot_be_a_docstring(text: str) -> None:
+    assert REFUSED[text] in text_problem(plain_text(text), 8)
+    assert text_problem("Do it.\n\nNow, and then again.", 8) == ""
+
+
 LAYOUTS = {
     "a body behind the colon": (
         "def f(): return 1  # why\n",
@@ -147,23 +169,25 @@ LAYOUTS = {
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_layouts(name: str) -> None:
     before, after = LAYOUTS[name]
-    assert written(before, "A.f" if "class A" in before else "f", ONE) == after
+    assert with_text(before, "Do it.", "A.f" if "class A" in before else "f") == after
 
 
 def test_a_repeated_name_is_another_node() -> None:
     source = "if x:\n    def f(): pass\nelse:\n    def f(): return 1\n"
-    made = written(source, "f#2", ONE)
+    made = with_text(source, "Do it.", "f#2")
     assert made == source.replace(": return 1", ':\n        """Do it."""\n        return 1')
 
 
-def test_a_backslash_makes_it_raw() -> None:
-    made = written("def f(): pass\n", texts=DocstringTexts(summary=r"Match `\d`."))
-    assert 'r"""Match `\\d`."""' in made
-
-
-def test_quotes_that_would_end_it_are_refused() -> None:
-    with pytest.raises(HostError, match="quotes"):
-        written("def f(): pass\n", texts=DocstringTexts(summary='Do """ it.'))
+@pytest.mark.parametrize(
+    ("text", "literal"),
+    [
+        (r"Match `\d`.", 'r"""Match `\\d`."""'),
+        ('Say "so"', '"""Say "so"\n    """'),
+        ("End with \\", 'r"""End with \\\n    """'),
+    ],
+)
+def test_backslashes_and_quotes(text: str, literal: str) -> None:
+    assert with_text("def f(): pass\n", text) == f"def f():\n    {literal}\n    pass\n"
 
 
 NEW = DocstringTexts(parameters={"new": "New one."})
@@ -261,7 +285,7 @@ CORRECTED = {
 @pytest.mark.parametrize(("texts", "diff"), CORRECTED.values(), ids=CORRECTED)
 def test_corrections(texts: DocstringTexts, diff: str) -> None:
     before, after = versions(diff)
-    assert written(before, "f", texts) == after
+    assert corrected(before, texts) == after
 
 
 @pytest.mark.parametrize(
@@ -274,7 +298,7 @@ def test_corrections(texts: DocstringTexts, diff: str) -> None:
 )
 def test_a_literal_whose_lines_are_not_lines_is_left_alone(docstring: str) -> None:
     with pytest.raises(HostError, match="not a plain string literal"):
-        written(f"def f(a):\n    {docstring}\n", texts=DocstringTexts())
+        corrected(f"def f(a):\n    {docstring}\n", DocstringTexts())
 
 
 def test_habits() -> None:

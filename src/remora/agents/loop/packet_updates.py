@@ -18,7 +18,7 @@ from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.tool_execution import ToolExecution, context_update
 from remora.memory.context import ContextManager
-from remora.memory.delta import PacketDelta, error_text
+from remora.memory.delta import PacketDelta, error_text, knowledge
 from remora.memory.delta import diagnostics as shown_diagnostics
 from remora.memory.events import ContextUpdate, Event, Payload
 from remora.memory.packet import Candidate
@@ -89,6 +89,8 @@ class PacketUpdates:
             delta = msgspec.structs.replace(delta, excerpt=self._context.excerpt(excerpt))
         if (diagnostics := execution.result.get("diagnostics")) is not None:
             delta = msgspec.structs.replace(delta, diagnostics=shown_diagnostics(diagnostics))
+        if facts := execution.result.get("knowledge_delta"):
+            delta = msgspec.structs.replace(delta, update_knowledge=knowledge(facts))
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(context_update("candidates", execution), turn, delta)

@@ -295,7 +295,7 @@ class AgentRunner:
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Run the checks if any file has changed, and record the result."""
-        submission = self._submission()
+        submission = self._submission(self._changes)
         checks = await run_in_thread(self._checks, submission) if self._changes else []
         submitted = SubmitResult(
             summary=str(call.args.get("summary") or ""),
@@ -307,7 +307,7 @@ class AgentRunner:
         self._emit(submitted, turn, delta)
         return submitted
 
-    def _submission(self) -> Submission:
+    def _submission(self, changes: ChangeTracker) -> Submission:
         ruff = self._place().ruff
         return Submission(
             path=self.job.path,
@@ -315,14 +315,14 @@ class AgentRunner:
             node_name=self.job.node_name,
             qualname=self.job.qualname,
             nodes=self.job.nodes,
-            files=self._changes.contents(),
+            files=changes.contents(),
             findings_before=self.dependencies.findings_before,
             findings_after=cache(ruff.check_file),  # no check changes a file
             names=ruff.check_names,
             target=self._script_inputs().target,
             in_tree=self._in_workspace,
             results=self.dependencies.check_results.setdefault(
-                canonical_sha256(self._changes.change_set()), {}
+                canonical_sha256(changes.change_set()), {}
             ),
         )
 
@@ -331,6 +331,13 @@ class AgentRunner:
         return self._redact.clean(
             verify(agent.definition.verify, submission, checks, agent.scripts)
         )
+
+    def _judge(self) -> list[str]:
+        """Return what the checks say against the files as a tool has just changed them."""
+        changes = ChangeTracker(self.dependencies.workspace, self.dependencies.objects)
+        changes.restore(())
+        found = self._checks(self._submission(changes)) if changes else []
+        return [check.detail for check in found if not check.ok]
 
     def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
         return work(self._place())
@@ -367,6 +374,7 @@ class AgentRunner:
             observed=self.dependencies.observed,
             shared=self.dependencies.shared,
             ruff=self.dependencies.ruff,
+            judge=self._judge,
         )
 
     def _options(self, content: bytes | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
-from remora.tools.tree import NOT_SHARED, SharedWork
+from remora.tools.tree import NO_JUDGE, NOT_SHARED, Judge, SharedWork
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs and the environment of a script.
 
     `outputs` contains the raw outputs so far, for `recall`. `python` runs the project's code.
+    `judge` runs the checks at submission before it.
     """
 
     tree: Path
@@ -49,6 +50,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     observed: Mapping[str, Any] | None = None
     shared: SharedWork = NOT_SHARED
     ruff: MakeRuff = Ruff
+    judge: Judge = NO_JUDGE
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
@@ -90,6 +92,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         observed=inputs.observed,
         shared=inputs.shared,
         ruff=inputs.ruff,
+        judge=inputs.judge,
     )
     record = {
         **_for_event(run, tool.script.sha256),

@@ -9,10 +9,11 @@ from remora.errors import UsageError
 from remora.models.embedded.weights import MODEL
 
 RULES = "rules"
+_BY_MODEL = {"runner.decisions": "model"}
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     RULES: {"model.provider": "none"},
-    "embedded": {"model.provider": "embedded", "model.name": MODEL},
-    "configured": {},
+    "embedded": {"model.provider": "embedded", "model.name": MODEL, **_BY_MODEL},
+    "configured": _BY_MODEL,
 }
 _OPTIONS = ("decoding", "renderer")
 
@@ -30,7 +31,7 @@ def parse_arm(text: str) -> Arm:
     if name in _SETTINGS:
         settings = dict(_SETTINGS[name])
     elif name.startswith(("http://", "https://")):
-        settings = {"model.provider": "openai", "model.base_url": name}
+        settings = {"model.provider": "openai", "model.base_url": name, **_BY_MODEL}
     else:
         raise UsageError(
             f"unknown arm {name!r}",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.memory.canonical import json_text
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import DecisionPacket, numbered_lines
 
 
 def packet_lines(packet: DecisionPacket) -> str:
@@ -64,8 +64,8 @@ def _code(packet: DecisionPacket) -> Iterator[str]:
     if packet.excerpt is not None:
         first, last = packet.excerpt.lines
         yield f"{packet.excerpt.path} {first}-{last}"
-        for number, line in enumerate(packet.excerpt.text.split("\n"), first):
-            yield f"{number}| {line}"
+        for number, end, line in numbered_lines(first, packet.excerpt.text):
+            yield f"{number}| {line}" if number == end else line
 
 
 def _done(packet: DecisionPacket) -> Iterator[str]:

@@ -9,7 +9,7 @@ from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.layout import docstring_lines
+from remora.operations.docstring.given_text import text_lines
 from remora.operations.docstring.literal import (
     InsertionPoint,
     escape_text,
@@ -24,18 +24,33 @@ from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
 
 
-def write(found: DocumentedNode, texts: DocstringTexts, formatting: DocstringFormat) -> bytes:
-    """Return the content of the file with a new or updated docstring.
+def mended(found: DocumentedNode, texts: DocstringTexts, formatting: DocstringFormat) -> bytes:
+    """Return the content of the file with a corrected docstring.
 
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
-    describable = describable_parts(found.node)
+    spot, literal = _updated(found, texts, describable_parts(found.node), formatting)
+    content = file_bytes(found.source.raw).with_lines(spot, [literal])
+    _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
+    _check_rest(found, content)
+    return content
+
+
+def written(found: DocumentedNode, text: str, formatting: DocstringFormat) -> bytes:
+    """Return the content of the file with a text as the docstring.
+
+    Raises HostError if anything but the docstring would change.
+    """
+    body = file_bytes(found.source.raw)
     if found.text is None:
-        content = _new(found, texts, describable, formatting)
+        spot = new_docstring_point(found.node, found.source, body)
     else:
-        spot, literal = _updated(found, texts, describable, formatting)
-        content = file_bytes(found.source.raw).with_lines(spot, [literal])
-    _check(found, content)
+        spot = existing_docstring_point(found.node, body)
+    lines = text_lines(text, formatting, spot.indent)
+    literal = new_literal(lines, formatting.quotes, spot.indent, below=formatting.below)
+    content = body.with_lines(spot, literal)
+    find_documented(found.path, content, found.qualname)  # it parses
+    _check_rest(found, content)
     return content
 
 
@@ -55,23 +70,6 @@ def is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
     except HostError:
         return False
     return True
-
-
-def _new(
-    found: DocumentedNode,
-    texts: DocstringTexts,
-    describable: Describable,
-    formatting: DocstringFormat,
-) -> bytes:
-    if not texts.summary:
-        raise HostError("a new docstring needs a summary")
-    body = file_bytes(found.source.raw)
-    spot = new_docstring_point(found.node, found.source, body)
-    lines = docstring_lines(texts, describable, formatting, spot.indent)
-    if any(formatting.quotes in line for line in lines):
-        raise HostError("a text contains the quotes that end the docstring")
-    literal = new_literal(lines, formatting.quotes, spot.indent, below=formatting.below)
-    return body.with_lines(spot, literal)
 
 
 def _updated(
@@ -95,9 +93,8 @@ def _updated(
     return spot, updated_literal(literal, lines)
 
 
-def _check(found: DocumentedNode, content: bytes) -> None:
-    """Raise HostError if the content has new contradictions, or more than a docstring changed."""
-    _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
+def _check_rest(found: DocumentedNode, content: bytes) -> None:
+    """Raise HostError if more than a docstring changed."""
     before = tree_without_docstring(found.path, found.source.raw, found.key)
     if before is None or before != tree_without_docstring(found.path, content, found.key):
         raise HostError("the edit would change more than the docstring")

@@ -14,12 +14,18 @@ from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.docstring_writer import is_writable, write
+from remora.operations.docstring.docstring_writer import is_writable, mended, written
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
+from remora.operations.docstring.given_text import plain_text, text_problem
 from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
-from remora.operations.docstring.name_words import only_repeats_name
+from remora.operations.docstring.layout import section_title
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat, DocstringTexts
+from remora.operations.docstring.related_code import (
+    callee_docstrings,
+    neighbour_docstrings,
+    some_calls,
+)
 from remora.operations.docstring.related_texts import (
     FileTexts,
     RelatedTexts,
@@ -27,11 +33,10 @@ from remora.operations.docstring.related_texts import (
     possible_sections,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from remora.tools.host.ruff.finding import Finding, new_findings
+from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 
-TEXT_LIMIT = 240
 MAX_SIBLINGS = 40
 _MAX_FILES = 2000
 _QUOTES = len('""""""')
@@ -41,41 +46,51 @@ _INLINE_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 def docstring_plan(
     place: ToolTree, path: str, node: str, style: str | None = None
 ) -> dict[str, Any]:
-    """Return what is missing from a node's docstring and what the code states.
+    """Return what is wrong with a node's docstring, and what is known for it.
 
     `node` is a qualname. The result contains:
 
     - `state`: `missing`, `inherited`, `outdated` or `current`
     - `style`: the docstring style to use
-    - `parts`: lines about the contradictions, or about the parts to describe
-    - `texts`: known descriptions of `parameters`, `outcome` and `raises`. For a new docstring, only
-      in sections that others have. For an existing docstring, only the descriptions to add.
-    - `open`: parts without a description, in the same sections
+    - `problems`: in words, what the docstring contradicts and leaves out
+    - `sections`: the sections that a new docstring would have, as most others do
+    - `texts`: descriptions of `parameters` and `raises` that the code or other docstrings give. For
+      an existing docstring, only the descriptions to add.
     - `mends`: True if the texts or the code alone allow a correction
-    - `room`: maximum length of the summary
+    - `room`: maximum length of the first line
     """
     found = documented(place, path, node)
     describable = describable_parts(found.node)
     formatting = _format_for(place, path, style)
+    sections: list[str] = []
     if found.text is None:
         usual = _usual_parts(describable, found.related)
-        texts = known_texts(usual, found.related)
-        plan = UpdatePlan(texts=texts, left=tuple(_missing_texts(usual, texts)))
+        plan = UpdatePlan(texts=known_texts(usual, found.related))
         state = "inherited" if found.related.inherits_docstring(found.node.name) else "missing"
-        parts = list(_describable_lines(describable))
+        problems = ["the docstring is missing"] if state == "missing" else []
+        sections = [section_title(each, formatting.style) for each in possible_sections(usual)]
     else:
         plan = update_plan(found)
-        parts = [each.message for each in found.contradictions]
-        state = "outdated" if parts or plan.left or plan.mend else "current"
+        problems = list(_problems(found, plan))
+        state = "outdated" if problems or plan.mend else "current"
     return {
         "state": state,
         "style": formatting.style,
-        "parts": parts,
+        "problems": problems,
+        "sections": sections,
         "texts": msgspec.to_builtins(plan.texts),
-        "open": list(plan.left),
         "mends": bool(plan.mend) and is_writable(found, plan.texts),
-        "room": _summary_width(found, formatting),
+        "room": _first_line_width(found, formatting),
     }
+
+
+def _problems(found: DocumentedNode, plan: UpdatePlan) -> Iterator[str]:
+    """Yield the contradictions in words, and the exceptions that most docstrings would list."""
+    yield from (each.message for each in found.contradictions)
+    known = {name for each in found.contradictions for name in (each.name, each.new)}
+    for kind, _, name in (part.partition(".") for part in plan.left):
+        if name not in known:
+            yield f"{'exception' if kind == 'raises' else 'parameter'} {name} is not described"
 
 
 def documented(place: ToolTree, path: str, node: str) -> DocumentedNode:
@@ -93,50 +108,72 @@ def with_related(found: DocumentedNode, related: RelatedTexts) -> DocumentedNode
     return dataclasses.replace(found, related=replace(related, owner=owner))
 
 
-def write_docstring(
-    place: ToolTree, path: str, node: str, texts: dict[str, Any], style: str | None = None
+def mend_docstring(
+    place: ToolTree, path: str, node: str, style: str | None = None
 ) -> dict[str, Any]:
-    """Write a missing docstring from `texts`, or correct an existing docstring.
+    """Correct an existing docstring as far as the code and other docstrings say how.
 
-    `texts` contains the strings `summary` and `outcome`, and the mappings `parameters` and
-    `raises`, which are keyed by name. If the sections of a new docstring would violate the
-    project's lint rules, only the summary is written. Raises HostError, without writing anything,
-    if a text is not a single line, a summary only repeats the names of the signature, nothing can
-    be corrected, or the file would have new findings.
+    Raises HostError, without writing anything, if nothing can be corrected or the file would have
+    new findings.
     """
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
-    valid = _validated_texts(texts, found, formatting)
+    content = mended(found, _in_format(update_plan(found).texts, formatting), formatting)
     before = place.ruff.check_text(path, found.source.raw)
-    extra: list[Finding] = []
-    for form in [valid, DocstringTexts(summary=valid.summary)] if found.text is None else [valid]:
-        content = write(found, form, formatting)
-        extra = new_findings(before, place.ruff.check_text(path, content))
-        if not extra:
-            place.write(path, content)
-            return {"path": path, "state": "added" if found.text is None else "mended"}
-    raise HostError(f"{path}: the docstring would add {extra[0]['code']}: {extra[0]['message']}")
+    extra = new_findings(before, place.ruff.check_text(path, content))
+    if extra:
+        raise HostError(
+            f"{path}: the docstring would add {extra[0]['code']}: {extra[0]['message']}"
+        )
+    place.write(path, content)
+    return docstring_plan(place, path, node, style)
 
 
-def _validated_texts(
-    given: dict[str, Any], found: DocumentedNode, formatting: DocstringFormat
-) -> DocstringTexts:
+def write_docstring(
+    place: ToolTree, path: str, node: str, text: str, style: str | None = None
+) -> str:
+    """Give a node a docstring with this text, in place of an earlier one.
+
+    The text has no indentation. Long lines are wrapped, except for the first. Returns an empty
+    string, or the reason for which the file is left as it was: the text cannot be a docstring, or
+    the agent's checks would refuse the change.
+    """
+    found = documented(place, path, node)
+    formatting = _format_for(place, path, style)
+    plain = plain_text(text)
+    problem = text_problem(plain, _first_line_width(found, formatting))
+    if problem:
+        return problem
     try:
-        texts = msgspec.convert(given, DocstringTexts, strict=True)
-    except msgspec.ValidationError as error:
-        raise HostError(f"texts: {error}") from None
-    if found.text is None:
-        room = _summary_width(found, formatting)
-        if len(texts.summary) > room:
-            raise HostError(f"the summary has {len(texts.summary)} characters (maximum {room})")
-        if only_repeats_name(texts.summary, found):
-            raise HostError("the summary only repeats the names of the signature")
-    for text in (texts.summary, texts.outcome, *texts.parameters.values(), *texts.raises.values()):
-        if text != text.strip() or not text.isprintable() or len(text) > TEXT_LIMIT:
-            raise HostError(f"a text must be one line of at most {TEXT_LIMIT} characters")
-        if '"""' in text or "'''" in text:
-            raise HostError("a text must not contain triple quotes")
-    return _in_format(texts, formatting)
+        place.write(path, written(found, plain, formatting))
+    except HostError as error:
+        return error.message
+    refused = "; ".join(place.judge())
+    if refused:
+        place.write(path, found.source.raw)
+    return refused
+
+
+def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
+    """Return what helps to write a node's docstring, as facts for a packet."""
+    found = documented(place, path, node)
+    known = known_texts(describable_parts(found.node), found.related)
+    texts = neighbour_docstrings(found)
+    facts = {
+        **{f"docstring of {name}": text for name, text in texts.items()},
+        "calls": callee_docstrings(place, found),
+        "known descriptions": known.parameters,
+        "exceptions": known.raises,
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, Any]]:
+    """Return some calls of a node by its name: their `path`, `line`, and the `code` around them.
+
+    `callers` are links of the Hub to the callers. Without any, all files are searched.
+    """
+    return some_calls(place, node.rpartition(".")[2].partition("#")[0], callers)
 
 
 def _in_format(texts: DocstringTexts, formatting: DocstringFormat) -> DocstringTexts:
@@ -144,9 +181,7 @@ def _in_format(texts: DocstringTexts, formatting: DocstringFormat) -> DocstringT
         return _INLINE_CODE.sub(rf"{formatting.tick}\1{formatting.tick}", text)
 
     return DocstringTexts(
-        summary=quoted(texts.summary),
         parameters={name: quoted(text) for name, text in texts.parameters.items()},
-        outcome=quoted(texts.outcome),
         raises={
             name: quoted(_as_condition(text, formatting)) for name, text in texts.raises.items()
         },
@@ -160,18 +195,8 @@ def _as_condition(text: str, formatting: DocstringFormat) -> str:
     return text.removesuffix(".") + formatting.period if text.endswith(".") else text
 
 
-def _summary_width(found: DocumentedNode, formatting: DocstringFormat) -> int:
+def _first_line_width(found: DocumentedNode, formatting: DocstringFormat) -> int:
     return max(32, formatting.width - found.node.col_offset - 4 - _QUOTES)
-
-
-def _describable_lines(describable: Describable) -> Iterator[str]:
-    for each in describable.parameters:
-        typed = f": {each.annotation}" if each.annotation else ""
-        default = f" = {each.default}" if each.default else ""
-        yield f"{each.kind}{each.name}{typed}{default}"
-    if describable.outcome != "nothing":
-        yield f"{describable.outcome} {describable.annotation or 'a value'}"
-    yield from (f"raises {each.name} {each.reason}".rstrip() for each in describable.raises)
 
 
 def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable:
@@ -182,18 +207,6 @@ def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable
         outcome="nothing" if "returns" in omitted else describable.outcome,
         raises=() if "raises" in omitted else describable.raises,
         annotation=describable.annotation,
-    )
-
-
-def _missing_texts(describable: Describable, texts: DocstringTexts) -> Iterator[str]:
-    """Yield the parts without a description, as `parameters.NAME`, `outcome` or `raises.NAME`."""
-    for each in describable.parameters:
-        if each.name not in texts.parameters:
-            yield f"parameters.{each.name}"
-    if describable.outcome != "nothing" and not texts.outcome:
-        yield "outcome"
-    yield from (
-        f"raises.{each.name}" for each in describable.raises if each.name not in texts.raises
     )
 
 

@@ -180,7 +180,7 @@ def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) 
     the line below the opening quotes.
     """
     prefix = "r" if any("\\" in line for line in lines) else ""
-    if len(lines) == 1:
+    if len(lines) == 1 and not lines[0].endswith((quotes[0], "\\")):
         return [f"{prefix}{quotes}{lines[0]}{quotes}"]
     first = [prefix + quotes, indent + lines[0]] if below else [prefix + quotes + lines[0]]
     return [*first, *lines[1:], indent + quotes]

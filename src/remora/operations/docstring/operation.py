@@ -29,7 +29,13 @@ def _load() -> Parts:
         keeps_text,
         says_more,
     )
-    from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
+    from remora.operations.docstring.host_docstring import (
+        calls_of,
+        docstring_plan,
+        mend_docstring,
+        related_facts,
+        write_docstring,
+    )
     from remora.operations.docstring.restorable_parts import RESTORER
     from remora.tools.host_functions import HostFunction
 
@@ -44,6 +50,9 @@ def _load() -> Parts:
         },
         host_functions=(
             HostFunction(function=docstring_plan),
+            HostFunction(function=related_facts),
+            HostFunction(function=calls_of, seconds=30.0),
+            HostFunction(function=mend_docstring, seconds=60.0),
             HostFunction(function=write_docstring, seconds=60.0),
         ),
         restorer=RESTORER,

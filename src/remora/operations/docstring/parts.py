@@ -66,9 +66,7 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """The descriptions in a docstring. A part with an empty description is omitted."""
+    """Descriptions of parts, by name. Those of parts that a docstring leaves out are added to it."""
 
-    summary: str = ""
     parameters: dict[str, str] = {}
-    outcome: str = ""
     raises: dict[str, str] = {}

@@ -17,7 +17,7 @@ from remora.operations.docstring.hidden_descriptions import (
     hide_parts,
     text_without,
 )
-from remora.operations.docstring.host_docstring import MAX_SIBLINGS, TEXT_LIMIT
+from remora.operations.docstring.host_docstring import MAX_SIBLINGS
 from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
@@ -44,8 +44,6 @@ def restorable_parts(texts: Texts) -> list[Slot]:
 
 
 def _is_restorable(slot: Slot, found: DocumentedNode) -> bool:
-    if len(slot.text) > TEXT_LIMIT:
-        return False
     if slot.part == SUMMARY:
         is_one_line = parse_docstring(found.text or "").summary.split() == slot.text.split()
         return is_one_line and _has_code(found) and not only_repeats_name(slot.text, found)

@@ -1,0 +1,108 @@
+"""Code and docstrings that show a writer what a node is for: neighbours, callees and calls."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from inspect import cleandoc
+from itertools import islice
+from typing import Any
+
+from remora.code.callgraph.module_lookup import ModuleLookup
+from remora.code.syntax.definitions import Definition, find_definitions
+from remora.code.syntax.effects import own_nodes, unqualified_name
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Unreadable, read_source
+from remora.errors import HostError
+from remora.ids import escape_path, unescape_path
+from remora.operations.docstring.documented_node import DocumentedNode
+from remora.tools.tree import ToolTree
+
+_NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5
+_SHORT = 300
+"""Characters of a docstring that is shown whole. All facts fit into a fifth of a packet."""
+_LINE = 80
+_MAX_FILES = 2000
+
+
+def neighbour_docstrings(found: DocumentedNode) -> dict[str, str]:
+    """Return the docstrings of the nearest functions, or classes, of the file, by qualname."""
+    here = found.node.lineno
+    near = sorted(_definitions(found), key=lambda each: abs(each.node.lineno - here))
+    texts = (
+        (each.qualname, cleandoc(docstring_text(each.node.body) or ""))
+        for each in near
+        if each.key != found.key
+        and isinstance(each.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
+    )
+    return dict(islice((pair for pair in texts if 0 < len(pair[1]) <= _SHORT), _NEIGHBOURS))
+
+
+def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:
+    """Return the first lines of the docstrings of functions and classes that a node uses, by name.
+
+    They are defined in its file, or imported by name from a file of the project.
+    """
+    calls = [each for each in own_nodes(found.node.body) if isinstance(each, ast.Call)]
+    in_order = sorted(calls, key=lambda each: (each.lineno, each.col_offset))
+    names = dict.fromkeys(unqualified_name(each.func) for each in in_order)
+    known = {each.qualname.rpartition(".")[2]: each for each in reversed(_definitions(found))}
+    imported = _imported(place, found) if names.keys() - known.keys() else {}
+    nodes = (known.get(name) or imported.get(name) for name in names)
+    texts = ((each, docstring_text(each.node.body)) for each in nodes if each is not None)
+    lines = ((each.qualname, text.strip().split("\n")[0][:_LINE]) for each, text in texts if text)
+    return dict(islice(lines, _CALLEES))
+
+
+def _definitions(found: DocumentedNode) -> list[Definition]:
+    return find_definitions(found.source.tree, escape_path(found.path))
+
+
+def _imported(place: ToolTree, found: DocumentedNode) -> dict[str, Definition]:
+    """Return the definitions that a file imports by name, by the names under which it uses them."""
+    imports = [each for each in found.source.tree.body if isinstance(each, ast.ImportFrom)]
+    modules = ModuleLookup(list(place.files.glob("**/*.py"))) if imports else ModuleLookup(())
+    known: dict[str, Definition] = {}
+    for each in imports:
+        dotted = each.module or ""
+        if each.level:
+            module = modules.relative(found.path, each.level, dotted)
+        else:
+            module = modules.absolute(found.path, dotted)
+        path = str(module[1]) if module is not None else ""
+        tree = _tree(place, path) if path.endswith(".py") else None
+        made = {one.qualname: one for one in find_definitions(tree, path)} if tree else {}
+        for alias in each.names:
+            if alias.name in made:
+                known[alias.asname or alias.name] = made[alias.name]
+    return known
+
+
+def calls_of(place: ToolTree, name: str, callers: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield some calls of a name, each with the lines around it.
+
+    `callers` are links of the Hub to nodes that make such calls. Without any, all files are read.
+    """
+    paths: dict[str, None] = dict.fromkeys(
+        unescape_path(each.removesuffix("?").rpartition(":")[0]) for each in callers
+    )
+    for path in islice(paths or place.files.glob("**/*.py"), _MAX_FILES):
+        place.left()
+        text = place.text_or_empty(path)
+        tree = _tree(place, path) if name in text else None
+        lines = text.splitlines()
+        for each in ast.walk(tree) if tree else ():
+            if isinstance(each, ast.Call) and unqualified_name(each.func) == name:
+                first, last = max(1, each.lineno - 1), (each.end_lineno or each.lineno) + 1
+                code = "\n".join(lines[first - 1 : last])
+                yield {"path": path, "line": each.lineno, "code": code[:_SHORT]}
+
+
+def some_calls(place: ToolTree, name: str, callers: Sequence[str]) -> list[dict[str, Any]]:
+    return list(islice(calls_of(place, name, callers), _CALLS))
+
+
+def _tree(place: ToolTree, path: str) -> ast.Module | None:
+    try:
+        source = read_source(path, place.read(path))
+    except HostError:  # deleted or too large
+        return None
+    return None if isinstance(source, Unreadable) else source.tree
