@@ -62,7 +62,8 @@ def oracle_server(
     answers: Mapping[str, Answer] = {
         "write_docstring": _docstrings(files),
         "edit_lines": _lines(lines),
-        "propose_types": _signatures(slots),
+        "annotate": _signatures(slots),
+        "leave": lambda _shown, args: {**args, "because": "no more is known"} if slots else None,
     }
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
@@ -154,8 +155,14 @@ def _signatures(slots: Sequence[Slot]) -> Answer:
             slot.part.removeprefix("parameter ")
         ] = slot.text
 
-    def answered(shown: Shown, args: dict[str, Any]) -> dict[str, Any]:
-        known = dict(types[node_key(split_node_key(shown.node)[0], args["function"])])
+    answered_before: set[str] = set()
+
+    def answered(shown: Shown, args: dict[str, Any]) -> dict[str, Any] | None:
+        node = node_key(split_node_key(shown.node)[0], args["function"])
+        known = dict(types[node])
+        if not known or node in answered_before:
+            return None
+        answered_before.add(node)
         result = known.pop("return", "")
         parameters = ", ".join(f"{name}: {text}" for name, text in known.items())
         arrow = f" -> {result}" if result else ""

@@ -48,7 +48,7 @@ def test_annotation_with_a_finding_is_mended_or_left_out(
 
     chosen = {slots["fa"]: "str | None", slots["greturn"]: "int"}
     place = project(tmp_path, settings, BEFORE)
-    after = without_findings(place, "m.py", BEFORE, write, chosen)
+    after, _ = without_findings(place, "m.py", BEFORE, write, chosen)
     assert left in after
     assert "def g() -> int:" in after
 
@@ -62,7 +62,7 @@ def test_imports_for_type_checkers_only_get_a_block_of_their_own(tmp_path: Path)
         text = before.replace("annotations\n", "annotations\n\nfrom decimal import Decimal\n")
         return text.replace("f(a)", "f(a: Decimal)")
 
-    after = without_findings(place, "m.py", before, write, {("m.py", slot): "Decimal"})
+    after, _ = without_findings(place, "m.py", before, write, {("m.py", slot): "Decimal"})
     assert "if TYPE_CHECKING:\n    from decimal import Decimal\n" in after
     assert "def f(a: Decimal):" in after
 
@@ -75,7 +75,7 @@ def test_annotations_that_were_there_keep_their_notation(tmp_path: Path) -> None
     def write(_terms: Terms) -> str:
         return before.replace("a, b: Optional[int]", "a: Optional[str], b: Optional[int]")
 
-    after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
+    after, _ = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
     assert "def f(a: str | None, b: Optional[int]):" in after
 
 
@@ -91,7 +91,7 @@ def test_new_annotation_that_reads_like_an_older_line_is_still_the_new_one(tmp_p
         return before.replace("    a=None", "    a: Optional[int] = None")
 
     place = ToolTree(tmp_path)
-    after = without_findings(place, "m.py", before, write, {("m.py", slot): "int | None"})
+    after, _ = without_findings(place, "m.py", before, write, {("m.py", slot): "int | None"})
     assert "def f(\n    a: int | None = None,\n)" in after
     assert "def g(\n    a: Optional[int] = None,\n)" in after
 
@@ -109,7 +109,7 @@ def test_signature_is_wrapped_only_if_its_final_notation_is_too_long(tmp_path: P
         return before.replace("first, b:", "first: Optional[str], b:")
 
     place = ToolTree(tmp_path)
-    after = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
+    after, _ = without_findings(place, "m.py", before, write, {("m.py", slot): "str | None"})
     assert "def f(first: str | None, b: Optional[int]):" in after
 
 
@@ -144,4 +144,4 @@ def test_signature_is_as_long_as_the_code_of_the_file_and_as_flake8_allows(
     def write(_terms: Terms) -> str:
         return before.replace("_part", "_part: str").replace("):", ") -> str:")
 
-    assert signature in without_findings(ToolTree(tmp_path), "m.py", before, write, chosen)
+    assert signature in without_findings(ToolTree(tmp_path), "m.py", before, write, chosen)[0]

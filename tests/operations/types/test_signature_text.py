@@ -57,7 +57,7 @@ def test_names_of_known_owners_keep_their_module() -> None:
     ],
 )
 def test_what_python_would_evaluate_is_not_a_type(text: str) -> None:
-    assert types_in(f"(x: {text}, y: int)", ["os", "a"]) == {"y": "int"}
+    assert types_in(f"(x: {text}, y: int)", ["os", "a"]) == {"x": "", "y": "int"}
 
 
 def test_literals_and_callables_are_types() -> None:

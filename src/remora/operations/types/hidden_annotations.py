@@ -14,9 +14,9 @@ from remora.operations.types.source.needless_imports import import_names, withou
 from remora.operations.types.source.slots import (
     RETURN,
     SourceText,
+    annotations_of,
     functions_of,
     is_left_alone,
-    is_overload,
     parameters_of,
 )
 from remora.operations.types.source.terms import arguments_of, canonical, head_of, members_of, union
@@ -59,7 +59,7 @@ def written_slots(texts: Texts) -> list[Slot]:
 
 
 def _slots(path: str, source: SourceText) -> Iterator[Slot]:
-    for (number, name), annotation in written_annotations(source).items():
+    for (number, name), annotation in annotations_of(source).items():
         _, node, _ = source.functions[number]
         if not is_left_alone(source, node) and canonical(ast.unparse(annotation)):
             text = source.text[source.start(annotation) : source.end(annotation)]
@@ -86,7 +86,7 @@ def compare_annotations(slots: Sequence[Slot], _hidden: Texts, after: Texts) -> 
 
     @cache
     def annotations(path: str) -> dict[_Place, ast.expr]:
-        return written_annotations(SourceText(after[path]))
+        return annotations_of(SourceText(after[path]))
 
     return [_compared(slot, annotations(slot.path).get(_place(slot)), aliases) for slot in slots]
 
@@ -172,19 +172,6 @@ def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
         return term
     inner = (each if each.startswith("[") else _plain(each, aliases) for each in arguments)
     return f"{head_of(term)}[{', '.join(inner)}]"
-
-
-def written_annotations(source: SourceText) -> dict[_Place, ast.expr]:
-    """Return the annotations of a file's functions. Overloads are left out."""
-    found = {}
-    for number, (_, node, owner) in enumerate(source.functions):
-        if is_overload(node):
-            continue
-        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
-        for name, annotation in [*every, (RETURN, node.returns)]:
-            if annotation is not None:
-                found[number, name] = annotation
-    return found
 
 
 def without_annotations(

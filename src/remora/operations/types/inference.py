@@ -86,8 +86,6 @@ class Inference:
         self.signatures = Signatures(self.original)
         self.annotations: Terms = {}
         """All annotations found so far."""
-        self.scattered: Terms = {}
-        """Annotations that were found and left out, because they would be scattered."""
         self.best: dict[tuple[str, Slot], Ranked] = {}
         """The last candidate of each slot: the likeliest, or one that other methods agree on."""
 
@@ -161,9 +159,7 @@ class Inference:
 
     def leave_out_scattered(self) -> None:
         """Remove annotations of signatures and files most of which would stay without."""
-        kept = self.signatures.consistent(self.annotations)
-        self.scattered |= {key: t for key, t in self.annotations.items() if key not in kept}
-        self.annotations = kept
+        self.annotations = self.signatures.consistent(self.annotations)
 
     def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
         """Return the candidates of some slots of sparsely annotated files that complete `known`."""

@@ -18,9 +18,10 @@ def _load() -> Parts:
     from remora.operations.types.hidden_annotations import RESTORER
     from remora.operations.types.host_types import (
         annotate,
-        judge_signature,
         missing_annotations,
-        open_signatures,
+        open_functions,
+        reveal,
+        write_annotations,
     )
     from remora.operations.types.types_need import unannotated
     from remora.tools.host_functions import HostFunction
@@ -35,7 +36,7 @@ def _load() -> Parts:
         host_functions=(
             *(
                 HostFunction(function=each, seconds=600.0, reads_packages=True, reads_observed=True)
-                for each in (annotate, judge_signature, open_signatures)
+                for each in (annotate, open_functions, reveal, write_annotations)
             ),
             HostFunction(function=missing_annotations),
         ),

@@ -4,15 +4,17 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from remora.code.edit.text_lines import decode
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
-from remora.operations.types.checker.judge import Terms, independent_groups
+from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.project_checker import (
     SETTINGS_FILES,
     ProjectChecker,
@@ -28,9 +30,11 @@ from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.overrides import overrides_of
 from remora.operations.types.ranking.type_candidates import Ranked, weights
+from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import Slot
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
+from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
@@ -38,8 +42,26 @@ from remora.tools.tree import ToolTree
 _KEPT = 2
 _WAIT = 1.0
 _MAX_TOGETHER = 4000
+_REMEMBERED = 8
+"""Answers of a judge that are kept: those about a file as it is now, and about its next versions."""
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
 _lock = threading.Lock()
+
+
+class Verdict(NamedTuple):
+    """What a judge refuses, and the first diagnostic because of which it does."""
+
+    judge: str
+    refused: Terms
+    why: Diagnostic | None
+
+
+class _Judge(NamedTuple):
+    """A judge of annotations. `by_function` is that of `settle`."""
+
+    name: str
+    added_by: AddedBy
+    by_function: bool = False
 
 
 class Session:
@@ -65,6 +87,7 @@ class Session:
         self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
+        self._judges: dict[str, list[_Judge]] = {}
         self.judges = _ty()
         """The type checkers that judged the annotations, in words."""
 
@@ -126,18 +149,6 @@ class Session:
             if path not in self._alone:
                 self._settle_alone(path)
             return {} if path in self.checker.left_out else self._alone[path]
-
-    def left_out(self, path: str, by_rules: Terms) -> Terms:
-        """Return the types that are left out of a file because they would be scattered over it.
-
-        `by_rules` contains its `annotations`. If a model completes the file, the types are not
-        scattered. Those that leave their own signature incomplete are not returned.
-        """
-        with self._lock:
-            found = self._inference.scattered | by_rules
-            own = {key: term for key, term in found.items() if key[0] == path}
-            complete = self._inference.signatures.complete(own)
-            return {key: term for key, term in complete.items() if key not in by_rules}
 
     def _settle_alone(self, path: str) -> None:
         """Find the annotations of a file that add no diagnostic without those of other files.
@@ -217,10 +228,6 @@ class Session:
         """Return True if the project mostly leaves out annotations like this one."""
         return self._inference.omits(path, slot)
 
-    def owners(self, path: str) -> Collection[str]:
-        """Return the names of modules and classes whose attributes a file can refer to."""
-        return self._inference.original.files[path].owners
-
     def stated(self, path: str, slot: Slot, left: Callable[[], float]) -> Collection[str]:
         """Return the types that an overridden method or the methods of the class have for a slot."""
         with self._locked(left):
@@ -232,45 +239,62 @@ class Session:
         found = overrides_of(index.files[path].functions[number], index)
         return {each.number for each in found if each.path == path}
 
-    def judge(self, terms: Terms, base: Terms, place: ToolTree) -> tuple[Terms, str]:
-        """Return the annotations that add no diagnostic together with `base`, and why others do.
+    def judge(
+        self, path: str, terms: Terms, base: Terms, place: ToolTree
+    ) -> tuple[Terms, list[Verdict]]:
+        """Return the annotations of a file that add no diagnostic with `base`, and all verdicts.
 
-        The type checkers and the imports judge them, but not the project's tests. Raises HostError
+        The type checkers and the import judge them, but not the project's tests. Raises HostError
         if one of them fails only with the annotations.
         """
         project = self._inference.project
         with self._locked(place.left):
             self.checker.left = place.left
-            if not self.checker.left_out.isdisjoint(path for path, _ in terms):
+            if path in self.checker.left_out:
                 raise HostError("ty fails on the file")
-            kept = project.writable(terms)
-            unknown = [term for key, term in terms.items() if key not in kept]
-            why = f"{unknown[0]} is not known in the file" if unknown else ""
-            for judge, by_function in self._judges(sorted({path for path, _ in kept}), place.tree):
-                added_by = _beyond(base, judge)
-                tried, kept = kept, project.accepted(kept, base, added_by, by_function=by_function)
-                if len(kept) < len(tried):
-                    why = why or added_by(base | tried)[0].message
+            kept, verdicts = project.writable(terms), list[Verdict]()
+            for judge in self._judges_of(path, place.tree) if kept else ():
+                tried, added_by = kept, _beyond(base, judge.added_by)
+                kept = project.accepted(tried, base, added_by, by_function=judge.by_function)
+                refused = {key: term for key, term in tried.items() if key not in kept}
+                why = added_by(base | tried)[0] if refused else None
+                verdicts.append(Verdict(judge.name, refused, why))
                 if not kept:
                     break
-            return kept, why
+            return kept, verdicts
 
-    def _judges(self, changed: Sequence[str], tree: Path) -> Iterator[tuple[AddedBy, bool]]:
-        """Yield judges, and if they judge functions as a whole.
-
-        Those that fail on the project as it is are left out.
-        """
+    def _judges_of(self, path: str, tree: Path) -> list[_Judge]:
+        """Return the judges of a file, without those that fail on the project as it is."""
+        if path in self._judges:
+            return self._judges[path]
         project = self._inference.project
-        yield project.added_by, False
+        found = [_Judge(_ty(), _remembering(project.added_by))]
         checker = self._other_checker(self._python)
         if checker is not None:
             with suppress(HostError):
-                yield project.adding(checker.check, checker.question), True
-        imports = find_import_check(changed, self._python)
+                added_by = project.adding(checker.check, checker.question)
+                found.append(_Judge(checker.label, _remembering(added_by), by_function=True))
+        imports = find_import_check([path], self._python)
         if imports is not None:
             copy_data_files(tree, self.checker.folder)
             with suppress(HostError):
-                yield project.adding(imports.check, ""), False
+                added_by = project.adding(imports.check, "")
+                found.append(_Judge("the import of the file", _remembering(added_by)))
+        self._judges[path] = found
+        return found
+
+    def reveal(
+        self, path: str, text: str, left: Callable[[], float]
+    ) -> Mapping[tuple[str, int, int], str]:
+        """Return the types that another text of a file reveals, by path, line and column."""
+        with self._locked(left):
+            self.checker.left = left
+            return self.checker.check({path: text}).revealed
+
+    @property
+    def index(self) -> ProjectIndex:
+        """The files of the project."""
+        return self._inference.original
 
     def text(self, path: str, terms: Terms, proposed: Collection[tuple[str, Slot]] = ()) -> str:
         """Return the text of a file with those annotations that complete a signature.
@@ -298,6 +322,21 @@ def _beyond(base: Terms, added_by: AddedBy) -> AddedBy:
     return lambda terms: new_diagnostics(known, added_by(terms))
 
 
+def _remembering(added_by: AddedBy) -> AddedBy:
+    """Return a function that remembers the last answers."""
+
+    @lru_cache(maxsize=_REMEMBERED)
+    def known(terms: tuple[tuple[Key, str], ...]) -> list[Diagnostic]:
+        return added_by(dict(terms))
+
+    return lambda terms: known(tuple(sorted(terms.items(), key=_place_of)))
+
+
+def _place_of(item: tuple[Key, str]) -> tuple[str, int, str]:
+    (path, slot), _ = item
+    return path, slot.number, slot.name
+
+
 def _ty() -> str:
     return f"ty {version('ty')}"
 
@@ -321,7 +360,7 @@ def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
     return found
 
 
-def project_texts(place: ToolTree) -> dict[str, str]:
+def project_texts(place: FileTree) -> dict[str, str]:
     """Return the text of each Python file of a tree that is valid UTF-8."""
     found = {}
     for path, content in place.contents("**/*.py", "**/*.pyi"):

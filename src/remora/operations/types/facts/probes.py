@@ -21,7 +21,7 @@ _NARROWING = frozenset(
         *("TypeAliasType", "locals", "globals", "type", "getattr", "property"),
     )
 )
-_OPEN, _CLOSE = "reveal_type((", "))"
+OPEN, _CLOSE = "reveal_type((", "))"
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,14 +175,14 @@ class Instrumented:
     def __init__(self, file: File, probes: FileProbes) -> None:
         self.path = file.path
         nodes = {id(node): node for node in _wrapped(probes)}
-        body, self._places = _wrap(file.source, list(nodes.values()))
+        body, self._places = wrap(file.source, list(nodes.values()))
         if not body.endswith("\n"):
             body += "\n"
         last = len(split_lines(body))
         tail = []
         for number, each in enumerate(probes.inherited, 1):
-            tail.append(f"{_OPEN}{each.expression}{_CLOSE}\n")
-            self._places[id(each)] = (last + number, len(_OPEN) + 1)
+            tail.append(f"{OPEN}{each.expression}{_CLOSE}\n")
+            self._places[id(each)] = (last + number, len(OPEN) + 1)
         self.text = body + "".join(tail)
 
     def revealed(
@@ -207,7 +207,7 @@ def _wrapped(probes: FileProbes) -> Iterator[ast.expr]:
     yield from (default for _, _, default in probes.defaults)
 
 
-def _wrap(source: SourceText, nodes: Sequence[ast.expr]) -> tuple[str, dict[int, tuple[int, int]]]:
+def wrap(source: SourceText, nodes: Sequence[ast.expr]) -> tuple[str, dict[int, tuple[int, int]]]:
     """Return the text with wrapped nodes, and the line and column of each node in it."""
     spans = [(source.start(node), source.end(node), node) for node in nodes]
     openings = [(start, 1, -end, node) for start, end, node in spans]
@@ -216,7 +216,7 @@ def _wrap(source: SourceText, nodes: Sequence[ast.expr]) -> tuple[str, dict[int,
     places: dict[int, tuple[int, int]] = {}
     last, shift, line = 0, 0, 0
     for offset, is_opening, _, node in sorted(openings + closings, key=lambda each: each[:3]):
-        parts += [source.text[last:offset], _OPEN if is_opening else _CLOSE]
+        parts += [source.text[last:offset], OPEN if is_opening else _CLOSE]
         last = offset
         row, column = source.place(offset)
         line, shift = row, (shift if row == line else 0) + len(parts[-1])

@@ -20,7 +20,8 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
     """Return the canonical type of each annotated parameter, and of the result as `return`.
 
     `def`, the function's name and the colon at the end may be there. Names of modules and classes in
-    `owners` stay as they are, such as `h11.Request`. Raises HostError if the text is not a signature.
+    `owners` stay as they are, such as `h11.Request`. What is not a type is an empty string. Raises
+    HostError if the text is not a signature.
     """
     text = _TAIL.sub("", _HEAD.sub("", signature.strip().strip("`").strip(), count=1).strip())
     text = f"(){text}" if text.startswith("->") else text
@@ -33,15 +34,14 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
     given = node.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     annotations = {each.arg: each.annotation for each in every if each is not None}
-    found = {
-        name: _canonical(annotation, owners)
+    return {
+        name: type_in(annotation, owners)
         for name, annotation in {**annotations, RETURN: node.returns}.items()
         if annotation is not None
     }
-    return {name: term for name, term in found.items() if term}
 
 
-def _canonical(annotation: ast.expr, owners: Collection[str]) -> str:
+def type_in(annotation: ast.expr, owners: Collection[str]) -> str:
     """Return the canonical form of an annotation, or an empty string if it is not a type."""
     try:
         return term_of(_type_of(annotation, owners))

@@ -163,6 +163,22 @@ def parameters_of(
     return found + ([(given.kwarg, "kwargs", None)] if given.kwarg else [])
 
 
+def annotations_of(source: SourceText) -> dict[tuple[int, str], ast.expr]:
+    """Return the annotations of functions, by number and name of a parameter, or `return`.
+
+    Overloads are left out.
+    """
+    found = {}
+    for number, (_, node, owner) in enumerate(source.functions):
+        if is_overload(node):
+            continue
+        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
+        for name, annotation in [*every, (RETURN, node.returns)]:
+            if annotation is not None:
+                found[number, name] = annotation
+    return found
+
+
 def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
     """Return True if a comment says that a function stays as it is."""
     if any(node.lineno in region for region in source.regions):

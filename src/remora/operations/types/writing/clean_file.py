@@ -26,31 +26,33 @@ _WORD = re.compile(r"\w+")
 
 def without_findings(
     place: ToolTree, path: str, before: str, write: Callable[[Terms], str], chosen: Terms
-) -> str:
+) -> tuple[str, list[Finding]]:
     """Return the file with those annotations of `chosen` that add no finding of ruff.
 
-    `write` returns the text of the file with annotations. If ruff fails, all are written.
+    The findings are those because of which others are left out. `write` returns the text of the file
+    with annotations. If ruff fails, all are written.
     """
     known = None
     with suppress(HostError):
         known = place.ruff.check_text(path, before.encode())
-    kept = dict(chosen)
+    kept, refused = dict(chosen), list[Finding]()
     for _ in range(_TRIES):
         if not kept:
-            return before
+            return before, refused
         after = write(kept)
         if known is None:
-            return _formatted(place, path, before, after)
+            return _formatted(place, path, before, after), []
         after = _formatted(place, path, before, _fixed(place, path, (before, after), known, kept))
         added = _added(place, path, (before, after), known)
         if any(each["code"] == "I001" for each in added):
             after = place.ruff.with_sorted_imports(path, after.encode()).decode()
             added = _added(place, path, (before, after), known)
         if not added:
-            return after
+            return after, refused
+        refused += added
         causes = set(_causes(SourceText(after), kept, added))
         kept = {key: term for key, term in kept.items() if key not in causes} if causes else {}
-    return before
+    return before, refused
 
 
 def _fixed(

@@ -1,0 +1,55 @@
+"""Questions of a model: the type of any expression at a line of a file."""
+
+import ast
+
+from remora.errors import HostError
+from remora.operations.types.facts.probes import OPEN, wrap
+from remora.operations.types.source.slots import SourceText
+from remora.python_text import parse
+
+_BLOCKS = (ast.stmt, ast.excepthandler)
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+"""Statements after which no line is reached."""
+
+
+def with_question(text: str, expression: str, line: int) -> tuple[str, int, int]:
+    """Return a text that reveals the type of an expression, and the line and column of it there.
+
+    If the line contains the expression, it is asked about in its place. Otherwise, it is asked about
+    after the line's statement, or at the begin of its block. Raises HostError if neither is possible.
+    """
+    source = SourceText(text)
+    try:
+        wanted = ast.dump(parse(expression.strip(), "eval").body)
+    except (SyntaxError, ValueError, RecursionError):
+        raise HostError(f"not an expression: {expression}") from None
+    found = (each for each in ast.walk(source.tree) if isinstance(each, ast.expr))
+    same = [each for each in found if each.lineno == line and ast.dump(each) == wanted]
+    made, place = _wrapped(source, same[0]) if same else _inserted(source, expression.strip(), line)
+    try:
+        parse(made)
+    except (SyntaxError, ValueError):
+        raise HostError(f"line {line} has no place to ask in; take one beside it") from None
+    return made, *place
+
+
+def _wrapped(source: SourceText, node: ast.expr) -> tuple[str, tuple[int, int]]:
+    made, places = wrap(source, [node])
+    return made, places[id(node)]
+
+
+def _inserted(source: SourceText, expression: str, line: int) -> tuple[str, tuple[int, int]]:
+    every = (each for each in ast.walk(source.tree) if isinstance(each, _BLOCKS))
+    around = [each for each in every if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    if not around:
+        raise HostError(f"line {line} has no statement")
+    beside = around[-1]
+    body: list[ast.stmt] = getattr(beside, "body", [])
+    is_before = bool(body) or isinstance(beside, _LEAVING)
+    beside = body[0] if body else beside
+    first = min([beside.lineno, *(each.lineno for each in getattr(beside, "decorator_list", []))])
+    number = first if is_before else (beside.end_lineno or beside.lineno) + 1
+    lines = [each.rstrip("\r\n") for each in source.lines]
+    indent = lines[beside.lineno - 1][: beside.col_offset]
+    lines.insert(number - 1, f"{indent}{OPEN}{expression}))")
+    return "\n".join(lines) + "\n", (number, len(indent + OPEN) + 1)

@@ -1,0 +1,247 @@
+"""The annotations of one file: which were missing before a job, and which it has written by now."""
+
+import ast
+import re
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from remora.code.edit.text_lines import decode
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, lines_of_nodes
+from remora.errors import HostError
+from remora.ids import escape_path, node_key
+from remora.operations.types.checker.judge import Terms
+from remora.operations.types.checker.type_checker import Diagnostic, line_map
+from remora.operations.types.facts.calls import call_sites, header_of
+from remora.operations.types.shared_inference import Verdict, project_texts, session_for
+from remora.operations.types.source.project_index import Function
+from remora.operations.types.source.signature_text import (
+    as_signature,
+    says_something,
+    type_in,
+    types_in,
+)
+from remora.operations.types.source.slots import RETURN, Slot, SourceText, annotations_of
+from remora.operations.types.source.terms import same, without_none
+from remora.operations.types.writing.clean_file import without_findings
+from remora.tools.tree import ToolTree
+
+_SHOWN = 3
+"""Likely types, and calls, that are shown of a function."""
+_FIRST, _LAST = 40, 19
+"""Lines that are shown of a function with more than 60."""
+_NAME_LIMIT = 60
+"""Characters of a name that a fact keeps."""
+
+
+class MissingAnnotations:
+    """The functions of a file, and the missing annotations on the lines of `nodes`."""
+
+    def __init__(self, path: str, text: str, nodes: Sequence[str]) -> None:
+        module = parse_module(path, text.encode())
+        if not isinstance(module, Module):
+            raise HostError(f"{path}: {module.detail}")
+        self.source = SourceText(text)
+        lines = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
+        starts = [node.lineno for _, node, _ in self.source.functions]
+        self.slots = [each for each in self.source.slots if starts[each.number] in lines]
+
+
+class FileAnnotations:
+    """A file `before` the job and `now`, and the functions whose annotations were missing before."""
+
+    def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
+        self._place, self._path = place, path
+        self.now = decode(path, place.read(path))
+        texts = place.once(project_texts)
+        self.before = texts[path]
+        self.functions = MissingAnnotations(path, self.before, nodes)
+        self.session = session_for(place, texts)
+        self.file = self.session.index.files[path]
+
+    def written(self, text: str) -> Terms:
+        """Return the annotations that a version of the file has in addition to those before."""
+        found = annotations_of(SourceText(text))
+        return {
+            (self._path, slot): type_in(annotation, self.file.owners)
+            for slot in self.file.source.slots
+            if (annotation := found.get((slot.number, slot.name))) is not None
+        }
+
+    def save(self, text: str) -> None:
+        if text != self.now.body:
+            self.now = self.now._replace(body=text)
+            self._place.write(self._path, self.now.bytes())
+
+    def write_accepted(self, asked: Terms) -> tuple[Terms, list[str]]:
+        """Write those types that all checkers accept, beside the others or in their place.
+
+        Returns them, and what is refused and accepted, by what and why, as sentences. Raises
+        HostError if a checker fails with the types.
+        """
+        base = self.written(self.now.body)
+        others = {key: term for key, term in base.items() if key not in asked}
+        accepted, verdicts = self.session.judge(self._path, asked, others, self._place)
+        said = self._said(asked, accepted, verdicts)
+        every = base | accepted
+        write = partial(self.session.text, self._path, proposed=every)
+        after, findings = without_findings(self._place, self._path, self.before, write, every)
+        said += [f"ruff refuses {each['code']}: {each['message']}" for each in findings[:1]]
+        kept = self.written(after)
+        if not accepted or base.keys() - asked.keys() - kept.keys():
+            return {}, said  # others would have to be left out for them
+        self.save(after)
+        accepted = {key: term for key, term in accepted.items() if key in kept}
+        judges = [each.judge for each in verdicts]
+        return accepted, [*said, *([f"accepted by {_listed(judges)}"] if accepted else [])]
+
+    def asked(self, function: str, signature: str) -> tuple[Terms, list[str]]:
+        """Return the types of a signature for a function, and for others that must agree with it.
+
+        The methods that override it get the types of its parameters. Also returns why others are
+        refused. Raises HostError if there is no such function, or nothing to judge.
+        """
+        own = self.definitions(function)
+        if not own:
+            raise HostError(f"{self._path} has no function {function}")
+        overriding = {each for number in own for each in self.session.overrides(self._path, number)}
+        asked: Terms = {}
+        said = []
+        for name, term in types_in(signature, self.file.owners).items():
+            slots = [each for each in self.functions.slots if each.name == name]
+            given = [each for each in slots if each.number in own]
+            why = self._refusal(self.file.functions[min(own)], name, term, given)
+            said += [why] if why else []
+            also = [each for each in slots if each.number in overriding and name != RETURN]
+            asked |= {} if why else {(self._path, slot): term for slot in [*given, *also]}
+        if not asked:
+            raise HostError("; ".join(said) or "the signature has no type for what is missing")
+        return asked, said
+
+    def _refusal(self, function: Function, name: str, term: str, given: Sequence[Slot]) -> str:
+        """Return why a type is not judged at all, or an empty string."""
+        if not given:
+            stays = dict(function.terms()).get(name, "")
+            if stays:
+                return "" if same(stays, term) else f"{name}: {stays} was there before and stays"
+            return f"{name} is not a parameter that lacks a type"
+        if not term:
+            return f"{name}: not a type, which has only names, [], | and literals"
+        if not all(self._counts(slot, term) for slot in given):
+            return f"{name}: {term} fits every value and says nothing"
+        return ""
+
+    def _counts(self, slot: Slot, term: str) -> bool:
+        """Return False for a type that says nothing, unless related methods have it."""
+        if says_something(term):
+            return True
+        return without_none(term) in self.session.stated(self._path, slot, self._place.left)
+
+    def _said(self, asked: Terms, kept: Terms, verdicts: Sequence[Verdict]) -> list[str]:
+        """Return which types are refused, by what and why, as sentences."""
+        judged = {*kept, *(key for each in verdicts for key in each.refused)}
+        unknown = {key: term for key, term in asked.items() if key not in judged}
+        said = [f"{_as_text(unknown)}: not known in the file"] if unknown else []
+        return said + [
+            f"{each.judge} refuses {_as_text(each.refused)}: {self._message(each.why)}"
+            for each in verdicts
+            if each.why is not None
+        ]
+
+    def _message(self, found: Diagnostic) -> str:
+        """Return a diagnostic in words, with its line in the file as it is now."""
+        if found.path != self._path:
+            return f"{found.path}:{found.line}: {found.message}"
+        lines = line_map(self.now.body, self.before)
+        return f"line {lines.get(found.line, found.line)}: {found.message}"
+
+    def definitions(self, function: str) -> set[int]:
+        """Return the numbers of the functions with a qualname.
+
+        A function without decorators may be defined again under a condition, and mypy wants the
+        same signature there.
+        """
+        source = self.functions.source
+        again = {n for n, each in enumerate(source.qualnames) if _without_number(each) == function}
+        if any(source.functions[number][1].decorator_list for number in again):
+            again = set()
+        return again | {n for n, each in enumerate(source.qualnames) if each == function}
+
+    def left(self, skipped: Sequence[str]) -> dict[int, list[Slot]]:
+        """Return the missing annotations of each function that lacks some, by its number.
+
+        Functions whose names begin with one of `skipped` are left out, and so is what the project
+        mostly leaves out.
+        """
+        written = self.written(self.now.body)
+        found: dict[int, list[Slot]] = {}
+        for slot in self.functions.slots:
+            is_skipped = self.file.source.qualnames[slot.number][:_NAME_LIMIT] in skipped
+            if not (
+                is_skipped or (self._path, slot) in written or self.session.omits(self._path, slot)
+            ):
+                found.setdefault(slot.number, []).append(slot)
+        return found
+
+    def described(self, function: Function, missing: Sequence[Slot]) -> dict[str, Any]:
+        """Return a function with missing annotations, for `open_functions`."""
+        now = SourceText(self.now.body)
+        _, node, owner = now.functions[function.number]
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        last = node.end_lineno or node.lineno
+        likely = {slot.name: self._likely(slot) for slot in missing}
+        return {
+            "function": now.qualnames[function.number],
+            "first": first,
+            "last": last,
+            "text": _cut([each.rstrip("\r\n") for each in now.lines[first - 1 : last]]),
+            "names": [slot.name for slot in missing],
+            "likely": {name: terms for name, terms in likely.items() if terms},
+            "calls": [*islice(dict.fromkeys(call_sites(function, self.session.index)), _SHOWN)],
+            "owner": [] if owner is None else _class_lines(owner),
+        }
+
+    def _likely(self, slot: Slot) -> list[str]:
+        found = self.session.likely(self._path, slot, _SHOWN, self._place.left)
+        return [term for term in found if says_something(term)]
+
+    def header(self, number: int) -> str:
+        """Return the first line of a function as it is now, on one line."""
+        return header_of(SourceText(self.now.body).functions[number][1])
+
+
+def _without_number(qualname: str) -> str:
+    return re.sub(r"#\d+$", "", qualname)
+
+
+def _as_text(terms: Terms) -> str:
+    """Return types as signatures, each with the name of its function."""
+    functions = dict.fromkeys(slot.function for _, slot in terms)
+    return ", ".join(
+        f"{name}{as_signature({s.name: t for (_, s), t in terms.items() if s.function == name})}"
+        for name in functions
+    )
+
+
+def _class_lines(owner: ast.ClassDef) -> list[str]:
+    """Return the first line of a class, and that of its `__init__` if it has one."""
+    bases = f"({', '.join(map(ast.unparse, owner.bases))})" if owner.bases else ""
+    made = (
+        each for each in owner.body if isinstance(each, FunctionNode) and each.name == "__init__"
+    )
+    return [f"class {owner.name}{bases}:", *map(header_of, made)]
+
+
+def _cut(lines: Sequence[str]) -> str:
+    left_out = len(lines) - _FIRST - _LAST
+    if left_out > 1:
+        lines = [*lines[:_FIRST], f"... {left_out} lines ...", *lines[-_LAST:]]
+    return "\n".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as words, such as `ty, mypy and the import of the file`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
