@@ -134,7 +134,8 @@ def parse(lines: Iterable[str], pick: Callable[[str], tuple[str, str]]) -> dict[
 def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None:
     settings = '[project]\nname = "orders"\nrequires-python = ">=3.11"\n[tool.ty]\n'
     files = {"orders.py": ORDERS}
-    root = write(tmp_path / "typed", {**files, "pyproject.toml": settings})
+    limit = "runner: {memory: {packet_size_limit: 12000}}"
+    root = write(tmp_path / "typed", {**files, "pyproject.toml": settings, "remora.yaml": limit})
     git(root, "init", "-q")
     before = tree(root)
     slots = written_slots(files)

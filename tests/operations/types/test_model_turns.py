@@ -89,7 +89,7 @@ def test_a_model_reveals_annotates_revises_and_submits(project: Path) -> None:
     assert "Done:\n1. write_annotations() -> success: Wrote " in first
     assert "14| def total(items, less=None):\n15|     return sum(each" in first
     assert "names known here: Item\n" in first
-    assert "Findings:\ntotal lacks items, less, the result\n" in first
+    assert "Findings:\ntotal lacks items, less, the result; functions that lack types: 1\n" in first
     assert '- annotate(function="total") - missing: items, less, the result' in first
     assert "success: At line 11, item.price is float" in revealed
     assert re.search(r"ty \S+ refuses total\(items: int\): line 15: .* not iterable", refused)

@@ -206,7 +206,8 @@ class FileAnnotations:
 
     def _likely(self, slot: Slot) -> list[str]:
         found = self.session.likely(self._path, slot, _SHOWN, self._place.left)
-        return [term for term in found if says_something(term)]
+        alone = "" if slot.name == RETURN else "None"  # a parameter takes something else, too
+        return [term for term in found if says_something(term) and term != alone]
 
     def header(self, number: int) -> str:
         """Return the first line of a function as it is now, on one line."""
