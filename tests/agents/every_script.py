@@ -3,7 +3,7 @@
 import shutil
 
 from tests.agents.conftest import Play, Played, Theatre
-from tests.offered_calls import choose
+from tests.offered_calls import offered
 
 YAML = """
     name: own
@@ -14,6 +14,7 @@ YAML = """
     context:
       - {script: first.pym, grants: [list_files]}
       - {script: second.pym}
+    max_submissions: 1
     candidates: {script: candidates.pym, grants: [read_text]}
     packet_extension: {type: object, properties: {files: {type: integer}}}
     verify: [parses, own.pym, texts.pym]
@@ -98,6 +99,12 @@ def everything(theatre: Theatre, *, long: bool = True) -> Played:
     """A job of that agent, which fails by its second check. `long`: with what goes to blobs."""
     scripts = SCRIPTS if long else SCRIPTS | {"second": SECOND.replace("70000", "70")}
     agent = theatre.agent(YAML, **scripts)
-    played = theatre.play(Play(agent=agent, answers=choose(1), opening=False))
+    played = theatre.play(
+        Play(
+            agent=agent,
+            answers=lambda request: (offered(request)[1:] or offered(request))[0],
+            opening=False,
+        )
+    )
     shutil.rmtree(agent.folder)
     return played

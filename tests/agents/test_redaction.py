@@ -42,7 +42,7 @@ def test_a_placeholder_from_the_file_may_be_in_a_call(theatre: Theatre) -> None:
 
 
 def test_a_file_into_which_a_tool_wrote_one_is_refused(theatre: Theatre) -> None:
-    agent = theatre.tool(WRITES, grants=["write_new_file"])
+    agent = theatre.tool(WRITES, grants=["write_new_file"], more="max_submissions: 1\n")
     answers = ['{"tool":"act","args":{}}', SUBMIT]
     played = theatre.play(Play(agent=agent, answers=answers))
     assert (played.result.status, played.result.stop_reason) == ("failed", "verification")

@@ -107,7 +107,13 @@ def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None
 
 def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
     environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
-    caller = Invocation(environ=environ, folder=Path(root), root=Path(root), operations=OPERATIONS)
+    caller = Invocation(
+        environ=environ,
+        folder=Path(root),
+        root=Path(root),
+        flags={"runner.decisions": "model"},
+        operations=OPERATIONS,
+    )
     fuse = Fuse(int(steps))
     if what == "analyze":
         analyze(caller, fuse, embedded="embedded" in more)

@@ -47,7 +47,13 @@ class Disk:
     def project(self) -> Project:
         environ = {"HOME": str(self.folder / "home")}
         return open_project(
-            Invocation(environ=environ, folder=self.root, root=self.root, operations=OPERATIONS)
+            Invocation(
+                environ=environ,
+                folder=self.root,
+                root=self.root,
+                flags={"runner.decisions": "model"},
+                operations=OPERATIONS,
+            )
         )
 
     def begin_again(self) -> None:

@@ -67,9 +67,9 @@ def last(request: Request) -> str:
 
 
 def eager(request: Request) -> str:
-    """Any candidate but the last; which follows from what is shown, and from nothing else."""
+    """Any candidate but the last, if there are more, as follows from what is shown."""
     calls = offered(request)
-    return calls[Random(f"a{calls}").randrange(len(calls) - 1)]
+    return calls[Random(f"b{calls}").randrange(max(1, len(calls) - 1))]
 
 
 class Watching:

@@ -77,7 +77,7 @@ def main(home: str, root: str, what: str, kind: str, number: str, *more: str) ->
         environ={**os.environ, "XDG_STATE_HOME": home} if embedded else {"HOME": home},
         folder=Path(root),
         root=Path(root),
-        flags={"model.exact": True},
+        flags={"model.exact": True, "runner.decisions": "model"},
         operations=OPERATIONS,
     )
     watching = Killing(kind, int(number))

@@ -99,6 +99,7 @@ class TestCalls:
         self, theatre: Theatre
     ) -> None:
         calls = [
+            ToolCall(tool="act"),
             ToolCall(tool="recall", args={"lines": "[1, 2]", "ref": "turn:7"}),
             ToolCall(tool="submit_result"),
         ]
@@ -106,13 +107,13 @@ class TestCalls:
             "strategy": "string_tool_call", "renderer": "functiongemma_tools/1",
         }  # fmt: skip
         found = theatre.play(Play(agent=theatre.tool("1"), answers=calls, **how))
-        request = found.payloads(ModelRequest)[0]
+        request = found.payloads(ModelRequest)[1]
         assert request.messages is not None
         assert "function calling" in request.messages[0]["content"]
         recall = next(one for one in request.decoding["tools"] if one["name"] == "recall")
         assert {one["type"] for one in recall["parameters"]["properties"].values()} == {"string"}
-        first = found.payloads(ToolCalled)[0]
-        assert (first.tool, first.args) == ("recall", {"lines": [1, 2], "ref": "turn:7"})
+        made = found.payloads(ToolCalled)[1]
+        assert (made.tool, made.args) == ("recall", {"lines": [1, 2], "ref": "turn:7"})
 
 
 class TestSize:

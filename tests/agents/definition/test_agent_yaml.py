@@ -49,7 +49,9 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
     assert agent.definition.needs == "always"
     assert agent.definition.verify == ["parses", "own_lines_only"]
     assert agent.definition.node_types == ["function", "class", "module"]
-    assert [schema.name for schema in agent.schemas] == ["act", "recall", "submit_result"]
+    assert [schema.name for schema in agent.schemas] == [
+        "act", "recall", "undo", "leave", "submit_result",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

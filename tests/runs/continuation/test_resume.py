@@ -427,7 +427,7 @@ class TestTheRunsOwnSettings:
         desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {samples: 5}\n"})
         wanted = desk.resume(choosing)
         assert wanted.run.request.max_turns == 4
-        assert wanted.run.project.config.model.samples == 3
+        assert wanted.run.project.config.model.samples == 1
         assert {end.attempt for end in desk.payloads(RUN, JobEnd)} == {1}
         (load,) = [job for job in desk.view(RUN).jobs if job.node_id.endswith(":load")]
         assert start_of(desk, load.agent_id).packet.constraints.max_turns == 4

@@ -63,11 +63,9 @@ def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
     document = run_document(ran.project, ran.view(run_id))
     jobs = {job["node_id"].rpartition(":")[2]: job for job in document["jobs"]}
     load, guarded = jobs["load"], jobs["guarded"]
-    assert load["decided_by"] == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
+    assert load["decided_by"] == {"rule": 2, "model": 1, "fallback": 0, "escalation": 0}
     assert (load["turns"], load["files_changed"], load["error"]) == (3, ["a.py"], None)
-    assert load["max_packet_tokens"] == 0
     assert guarded["decided_by"] == {"rule": 1, "model": 1, "fallback": 0, "escalation": 0}
-    assert (guarded["asked"], guarded["differed"]) == (1, 1)
     assert 0 < guarded["max_packet_tokens"] < 3000
     assert guarded["raw_bytes"] > 100
     assert load["why"] is None
@@ -92,7 +90,7 @@ def test_live_and_recorded_counts_agree(shop: Desk) -> None:
     for job in shop.view(run_id).jobs:
         result = ended[job.agent_id]
         for name in (
-            "status", "stop_reason", "turns", "decided_by", "asked", "differed", "error",
+            "status", "stop_reason", "turns", "decided_by", "error",
             "max_packet_tokens", "raw_bytes", "change_set", "head",
         ):  # fmt: skip
             assert getattr(job, name) == getattr(result, name), name
