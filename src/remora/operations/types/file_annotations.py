@@ -64,7 +64,7 @@ class FileAnnotations:
 
     def written(self, text: str) -> Terms:
         """Return the annotations that a version of the file has in addition to those before."""
-        found = annotations_of(SourceText(text))
+        found = {} if text == self.before else annotations_of(SourceText(text))
         return {
             (self._path, slot): type_in(annotation, self.file.owners)
             for slot in self.file.source.slots

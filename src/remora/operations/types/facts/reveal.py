@@ -21,14 +21,14 @@ def with_question(text: str, expression: str, line: int) -> tuple[str, int, int]
     source = SourceText(text)
     try:
         wanted = ast.dump(parse(expression.strip(), "eval").body)
-    except (SyntaxError, ValueError, RecursionError):
-        raise HostError(f"not an expression: {expression}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise HostError(f"not an expression: {expression[:200]}") from None
     found = (each for each in ast.walk(source.tree) if isinstance(each, ast.expr))
     same = [each for each in found if each.lineno == line and ast.dump(each) == wanted]
     made, place = _wrapped(source, same[0]) if same else _inserted(source, expression.strip(), line)
     try:
         parse(made)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise HostError(f"line {line} has no place to ask in; take one beside it") from None
     return made, *place
 
