@@ -25,7 +25,6 @@ from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
-from tests.offered_calls import choose
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"
@@ -144,13 +143,13 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     caller = Invocation(environ={"HOME": str(tmp_path)}, folder=root, root=root)
     wish = RunRequest(operations=("noprint",))
     prepared = prepare(caller, wish)
-    model = ScriptedModel(choose(1))
+    model = ScriptedModel([])
     asyncio.run(execute_plan(prepared, model, Quiet(), utc_now))
     prepared.close()
 
     run = read_run(prepared.project, prepared.run_id)
     assert [job.status for job in run.jobs] == ["submitted"]
-    assert run.jobs[0].decided_by == {"rule": 2, "model": 1, "fallback": 0, "escalation": 0}
+    assert run.jobs[0].decided_by == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
     diff = job_diff(prepared.project, run.jobs[0])
     assert [line for line in diff.splitlines() if line[:1] == "-"][1:] == [
         "-    print(a)",

@@ -303,8 +303,8 @@ class TestMarkdown:
         assert row.endswith("| would fix F401 |  | rule 2, model 1 |")
         reject(shop.project, shop.newest, ["a.py:load"])
         told_in_rows = markdown(told(shop)).splitlines()
-        assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
-        assert "lint: left F401; 3 turns: rule 3" in html_page(told(shop))
+        assert "| `a.py:load` lint | rejected |  | F401 | rule 2, model 1 |" in told_in_rows
+        assert "lint: left F401; 3 turns: rule 2, model 1" in html_page(told(shop))
 
     def test_hostile_names_add_no_cell_and_no_markup(self, shop: Desk) -> None:
         text = markdown(hostile(told(shop)))
