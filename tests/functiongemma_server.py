@@ -15,10 +15,10 @@ from typing import Any
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
 ROLE = "You are a model that can do function calling with the following functions"
-TEXT = "Keep what a visitor picked"
-_DECLARED = re.compile(r"<start_function_declaration>declaration:describe\{(.*?)<end_function_decl")
+TEXT = "Keep what a visitor picked."
+_DECLARED = re.compile(r"<start_function_declaration>declaration:(\w+)\{(.*?)<end_function_decl")
 _TYPE = r"{}:\{{description:<escape>.*?<escape>,type:<escape>(\w+)<escape>"
-_OPEN = re.compile(r'describe\(part="([^"]+)"\)')
+_SUGGESTED = re.compile(r"^- (\w+)\(", re.MULTILINE)
 _CALL = re.compile(r"<start_function_call>call:(\w+)\{(.*?)\}<end_function_call>")
 _STRING = re.compile(r"(\w+):<escape>(.*?)<escape>")
 _SPECIAL = re.compile(r"<(?:start|end)_function_call>|<escape>")
@@ -29,15 +29,15 @@ Parse = Callable[[str], dict[str, Any]]
 def generated(prompt: str) -> str:
     """Return what the model writes after a prompt, which must have the format that it knows."""
     developer, _, user = prompt.partition("<end_of_turn>\n<start_of_turn>user\n")
-    declared = _DECLARED.search(developer)
-    if not developer.startswith("<start_of_turn>developer\n" + ROLE) or declared is None:
+    declared = dict(_DECLARED.findall(developer))
+    if not developer.startswith("<start_of_turn>developer\n" + ROLE) or not declared:
         return "I cannot assist with this."
     if not user.endswith("<end_of_turn>\n<start_of_turn>model\n"):
         return "I cannot assist with this."
-    (part,) = _OPEN.findall(user)
-    values = {"part": part, "text": TEXT}
-    args = ",".join(f"{name}:{_written(name, values[name], declared[1])}" for name in values)
-    return f"<start_function_call>call:describe{{{args}}}<end_function_call>"
+    tool, *_ = _SUGGESTED.findall(user)
+    name = "text" if tool == "write_docstring" else "summary"
+    args = f"{name}:{_written(name, TEXT, declared[tool])}"
+    return f"<start_function_call>call:{tool}{{{args}}}<end_function_call>"
 
 
 def _written(name: str, value: str, declaration: str) -> str:
