@@ -268,7 +268,10 @@ def test_a_question_shows_the_function_its_calls_and_the_faults_that_no_test_det
     assert (found["lines"], found["made_by"]) == ([7, 9], "Cart(owner, limit=3)")
     assert found["text"].startswith("    def add(self, name, count=1):\n")
     assert (found["calls"], found["tests"]) == ([], [])
-    assert "line 9: Lt became LtE" in found["faults"]
+    assert (
+        "line 9: `len(self.names) < self.limit` became `len(self.names) <= self.limit`"
+        in found["faults"]
+    )
     (tree / "test_dates.py").write_text(WEAK)
     found = run("call_question", "dates.py", "parse")
     assert (found["calls"], found["tests"]) == (

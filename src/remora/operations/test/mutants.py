@@ -10,8 +10,11 @@ import msgspec
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import FunctionNode, default_values, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
+from remora.text import clip
 
 MAX_MUTANTS = 20
+_MOST_SHOWN = 60
+"""Characters of code in the description of a fault."""
 CONDITION, CALL = "condition", "call"
 """Kinds of faults: negated conditions, and removed calls and `del`."""
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -247,58 +250,62 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
     match node:
-        case ast.If() | ast.While() | ast.IfExp():
-            yield CONDITION, "a condition was negated", _negate
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            yield CONDITION, f"the condition {_shown(test)} was negated", _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
             yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case (
             ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
         ):
             kind = CALL if isinstance(node, ast.Expr | ast.Delete) else "statement"
-            what = f"a statement ({type(node).__name__}) was removed"
-            yield kind, what, lambda node: ast.copy_location(ast.Pass(), node)
+            yield (
+                kind,
+                f"{_shown(node)} was removed",
+                lambda node: ast.copy_location(ast.Pass(), node),
+            )
 
 
 def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
     match node:
         case ast.Compare(ops=[op]):
             for other in _OTHER_COMPARISONS[type(op)]:
-                what = f"{type(op).__name__} became {other.__name__}"
-                yield (
-                    f"comparison {other is _OTHER_COMPARISONS[type(op)][0]}",
-                    what,
-                    _set_fields(ops=[other()]),
-                )
+                kind = f"comparison {other is _OTHER_COMPARISONS[type(op)][0]}"
+                yield _changed(kind, node, ops=[other()])
         case ast.BinOp(op=op) if type(op) in _OTHER_OPERATORS and not _is_text(node):
             opposite = _OTHER_OPERATORS[type(op)]
-            what = f"{type(op).__name__} became {opposite.__name__}"
-            yield "arithmetic", what, _set_fields(op=opposite())
+            yield _changed("arithmetic", node, op=opposite())
         case ast.BoolOp(op=op):
             swapped = ast.Or if isinstance(op, ast.And) else ast.And
-            yield (
-                "and or",
-                f"{type(op).__name__} became {swapped.__name__}",
-                _set_fields(op=swapped()),
-            )
+            yield _changed("and or", node, op=swapped())
         case ast.UnaryOp(op=ast.Not()):
-            yield "not", "not was removed", _double_negate
+            yield "not", f"the not of {_shown(node)} was removed", _double_negate
         case ast.Constant(value=value):
-            yield from _constant(value)
+            yield from _constant(node, value)
         case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
-            yield "arguments", "two arguments were swapped", _swap
+            yield "arguments", f"two arguments of {_shown(node)} were swapped", _swap
 
 
-def _constant(value: object) -> Iterator[tuple[str, str, _Change]]:
+def _constant(node: ast.expr, value: object) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(value, bool):
-        yield "constant", f"{value} became {not value}", _set_fields(value=not value)
+        yield _changed("constant", node, value=not value)
     elif isinstance(value, int):
-        yield "boundary", f"{value} became {value + 1}", _set_fields(value=value + 1)
-        yield "boundary below", f"{value} became {value - 1}", _set_fields(value=value - 1)
+        yield _changed("boundary", node, value=value + 1)
+        yield _changed("boundary below", node, value=value - 1)
     elif isinstance(value, str):
-        other = f"{value}x" if value else "x"
-        yield "constant", "a text was changed", _set_fields(value=other)
+        yield _changed("constant", node, value=f"{value}x")
     elif isinstance(value, bytes):
-        yield "constant", "bytes were changed", _set_fields(value=value + b"x")
+        yield _changed("constant", node, value=value + b"x")
+
+
+def _changed(kind: str, node: ast.expr, **fields: object) -> tuple[str, str, _Change]:
+    """Return a fault that sets fields of an expression, described by the code before and after."""
+    change = _set_fields(**fields)
+    return kind, f"{_shown(node)} became {_shown(change(copy.copy(node)))}", change
+
+
+def _shown(node: ast.AST) -> str:
+    """Return the first line of the code, in a form that fits into a sentence."""
+    return f"`{clip(ast.unparse(node).partition(chr(10))[0], _MOST_SHOWN)}`"
 
 
 def _set_fields(**fields: object) -> _Change:
