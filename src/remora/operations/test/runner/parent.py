@@ -164,7 +164,7 @@ def run_in_child(
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
     with temporary_folder("remora-proving-") as private:
-        (private / "out").mkdir(mode=0o700)
+        (private / "out" / "scratch").mkdir(mode=0o700, parents=True)
         program = shutil.copytree(
             CHILD, private / "program" / "remora_test_child", ignore=_CACHES
         ).parent

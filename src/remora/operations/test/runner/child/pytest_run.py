@@ -79,13 +79,18 @@ def locations(asked: Order, order: Order) -> list[str]:
     return [os.path.join(asked["root"], each) for each in order["ids"]]
 
 
+def options(asked: Order, order: Order) -> list[str]:
+    """Return pytest's options. Folders such as `tmp_path` are created in the scratch folder."""
+    temporary = "--basetemp=" + os.path.join(asked["scratch"], "pytest")
+    return ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", temporary, *order["words"]]
+
+
 def run_with_mutants(asked: Order, name: str, order: Order) -> None:
     """Run tests on the unchanged function and with each mutant. Tests are collected once."""
     import pytest
 
     loop, stderr = MutantLoop(asked, name, order), Tail()
-    words = ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
-    problem = ""
+    words, problem = options(asked, order), ""
     with contextlib.redirect_stderr(stderr):
         try:
             pytest.main([*words, *locations(asked, order)], plugins=[loop])
@@ -99,8 +104,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
     import pytest
 
     reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
-    words = ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
-    words.append("--collect-only" if order.get("collect") else "-x")
+    words = [*options(asked, order), "--collect-only" if order.get("collect") else "-x"]
     stderr, problem = Tail(), ""
     with contextlib.redirect_stderr(stderr):
         try:

@@ -102,7 +102,7 @@ class Effects:
     """Records side effects outside the process.
 
     Side effects are file writes, subprocesses, connections, and reads of files that belong neither
-    to the project nor to Python.
+    to the project nor to Python. Files below `tmp_path` are in `scratch`, where all is allowed.
     """
 
     ALLOWED = (
@@ -134,7 +134,12 @@ class Effects:
         "types.",
         "function.",
         "os.fwalk",
+        "os.putenv",
+        "os.unsetenv",
+        "pathlib.",
         "setopencodehook",
+        "shutil.",  # what it does to each file is an event of its own
+        "socket.gethostname",
     )
 
     watching: list[Effects | None] = []  # noqa: RUF012 - one hook for the process, for good
