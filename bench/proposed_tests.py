@@ -26,7 +26,7 @@ from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.test.function_context import target_at
 from remora.operations.test.function_plan import plan_further, plan_missing, project_texts
-from remora.operations.test.host_write import write_test
+from remora.operations.test.host_write import write_cases
 from remora.operations.test.missing_tests import TestNeed
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.mutation_check import surviving_mutants
@@ -106,7 +106,7 @@ class Package:
         if not plan.cases:
             print(f"# {self.name} {path}:{qualname}: {plan.reason}", file=sys.stderr)
             return None
-        written = write_test(self.place, path, qualname, plan.cases)
+        written = write_cases(self.place, path, qualname, plan.cases)
         seconds = time.monotonic() - start
         normal = any(not case.raises for case in plan.cases)
         name = written["ids"][0].rpartition("::")[2]

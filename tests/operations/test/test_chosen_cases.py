@@ -30,12 +30,12 @@ def chosen(
     return [case.call for case in some], why
 
 
-def case(call: str, value: str = "True", source: Source = "writer", **more: Any) -> Case:
+def case(call: str, value: str = "True", source: Source = "call", **more: Any) -> Case:
     return Case(call=call, value=value, source=source, **more)
 
 
 def raising(call: str) -> Case:
-    return Case(call=call, raises="ValueError", source="writer")
+    return Case(call=call, raises="ValueError", source="call")
 
 
 def test_the_fewest_calls_that_detect_most_faults_are_taken() -> None:
@@ -51,19 +51,6 @@ def test_of_equal_calls_the_shorter_one_is_taken_and_exceptions_come_last() -> N
 def test_of_equal_calls_one_with_a_result_that_says_something_is_taken() -> None:
     shown = case("f('some text')", "True")
     assert chosen((case("f(0)", "False"), {1}), (shown, {1})) == (["f('some text')"], "")
-
-
-def test_a_comparison_that_does_not_hold_is_refused() -> None:
-    assert chosen((case("f(1) == f(2)"), {1})) == (["f(1) == f(2)"], "")
-    refused = "f(1) == f(0): it does not hold"
-    assert chosen((case("f(1) == f(0)", "False"), {1})) == ([], refused)
-
-
-def test_a_comparison_that_holds_is_kept_as_written() -> None:
-    both = case("f('~/todo') == os.path.join(home(), 'todo')")
-    shorter = case("f('~/todo')", "'/home/ann/todo'"), {1, 2}
-    assert chosen((both, {1}), shorter) == ([both.call], "")
-    assert chosen((both, set()), (case("f('~/todo')"), {1})) == (["f('~/todo')"], "")
 
 
 def test_a_call_that_detects_nothing_is_no_test() -> None:
@@ -87,11 +74,6 @@ def test_results_that_contradict_the_function_or_differ_between_machines_are_lef
     )
     long = f"f({'x' * 80!r})"
     assert chosen((case(long), {1}))[1] == f"{long}: its call or result is too long to read"
-
-
-def test_what_is_done_with_a_result_has_another_type_but_has_a_result() -> None:
-    assert chosen((case("len(f(1))", "3"), {1})) == (["len(f(1))"], "")
-    assert chosen((case("check(f(1))", "None"), {1}))[1] == "check(f(1)): it returns nothing"
 
 
 def test_equal_calls_after_other_statements_are_judged_apart() -> None:

@@ -11,7 +11,7 @@ from remora.operations.test.function_plan import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import run_tests, write_test
+from remora.operations.test.host_write import run_tests, write_cases
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -80,7 +80,7 @@ def test_a_case_is_proposed_for_faults_that_the_tests_miss(tree: Path, place: To
     plan = further(place)
     assert "shipping(20)" in calls(plan)
     assert (plan.worth["killed"], plan.worth["mutants"]) == (2, 5)
-    ids = write_test(place, "shop.py", "shipping", plan.cases)["ids"]
+    ids = write_cases(place, "shop.py", "shipping", plan.cases)["ids"]
     assert run_tests(place, ids)["passed"]
 
 

@@ -14,7 +14,7 @@ from remora.errors import HostError
 from remora.operations.test.cases.case import Case
 from remora.operations.test.function_context import target_at
 from remora.operations.test.function_plan import plan_missing, project_texts
-from remora.operations.test.host_write import write_test
+from remora.operations.test.host_write import write_cases
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.runner.trials import try_calls
 from remora.operations.test.target_function import TargetFunction
@@ -133,7 +133,7 @@ def test_from_what_it_does_to_a_test_that_notices_faults(
     (tree / "sizes.py").write_text(SIZES)
     plan = plan_missing(place, "sizes.py", "parse_size", project_texts(place))
     assert plan.worth["killed"] == plan.worth["mutants"] > 5
-    written = write_test(place, "sizes.py", "parse_size", plan.cases)
+    written = write_cases(place, "sizes.py", "parse_size", plan.cases)
     assert (tree / "tests/test_sizes.py").read_text() == WRITTEN
     told = run(written["ids"], "sizes.py", "parse_size")
     assert told["passed"]
@@ -328,7 +328,7 @@ def test_a_module_is_imported_in_one_way(tree: Path, place: ToolTree) -> None:
     case = Case(
         call="total(cart)", setup=("cart = shop.Cart()",), imports=("import shop",), value="5"
     )
-    path = write_test(place, "shop.py", "total", [case])["path"]
+    path = write_cases(place, "shop.py", "total", [case])["path"]
     assert (tree / path).read_text() == (
         "import shop\n\n\ndef test_total():\n    cart = shop.Cart()\n    assert shop.total(cart) == 5\n"
     )

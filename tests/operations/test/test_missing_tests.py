@@ -9,7 +9,6 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.test.missing_tests import (
     TRIVIAL,
-    WITH_EFFECTS,
     WITHOUT_ARGUMENTS,
     WITHOUT_RESULT,
     TestNeed,
@@ -54,8 +53,9 @@ def double(text):
         ("increment", True, 1),
         ("increment", False, WITHOUT_ARGUMENTS),
         ("passed", True, TRIVIAL),
-        ("shout", True, WITHOUT_RESULT),
-        ("stored", True, WITH_EFFECTS),
+        ("shout", False, WITHOUT_RESULT),
+        ("shout", True, 1),
+        ("stored", True, 1),
         ("double", False, 1),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the scripts of the test agent report of a model's calls."""
+"""What the scripts of the test agent report, and what they suggest to a model."""
 
 from typing import Any
 
@@ -8,102 +8,143 @@ from remora.operations.test.operation import TEST
 from remora.pym import Limits, load
 from tests.clock import ticking
 
-WRITTEN = {"ids": ["test_mod.py::test_f"], "killed": 2, "mutants": 4, "lines": 3, "all_lines": 3}
-COUNTED = {"killed": 3, "mutants": 5, "lines": 6, "all_lines": 6}
+WORTH = {"killed": 3, "mutants": 5, "lines": 6, "all_lines": 6}
+BY_RULE = {"by rule": ["test_g"], "yours": [], **WORTH}
+OPEN = "it needs a writer: no example shows arguments for it"
+NONE = "none: no example shows arguments for it"
 
 
 def reported(
     script: str, host: Any, options: Any = None, folder: str = "tools", **packet: Any
 ) -> dict[str, Any]:
+    facts = {name: {"value": value} for name, value in packet.pop("facts", {}).items()}
     inputs = {
         "function": "f",
-        "code": "f(1)",
+        "name": "test_g",
+        "code": "def test_f(): assert f(1)",
         "target": {"path": "mod.py", "nodes": ["f", "g", "h"]},
         "options": options or {},
-        "packet": {"knowledge": {}, "extensions": {}, **packet},
+        "packet": {"knowledge": facts, "recent_actions": [], "excerpt": None, **packet},
     }
     tool = load(TEST.folder / folder / f"{script}.pym")
     taken = {each.name: inputs[each.name] for each in tool.inputs}
     done = tool.run(taken, host, limits=Limits(), clock=ticking()(), seed=0)
-    assert done.error is None
+    assert done.error is None, done.error
     found: dict[str, Any] = done.value
     return found
 
 
-def sums(*, first: bool, strengthen: bool = False, tested: bool = False) -> tuple[Any, Any]:
-    """Return the sums and the functions that still lack a test after calls of `f`."""
-    kind = "weak test" if strengthen else "missing test"
-    found = reported(
-        "try_calls",
-        {"write_calls": lambda *_: {**WRITTEN, "first": first}},
-        {"open": True, "strengthen": strengthen},
-        knowledge={"worth": {"value": COUNTED}, "findings": {"value": {kind: 2}}},
-        extensions={"open": ["f", "g"], **({"tested": ["f"]} if tested else {})},
-    )
-    assert found["extensions"] == {"open": ["g"]}
-    facts = found["knowledge_delta"]
-    return [*facts["worth"].values()], facts["findings"][kind]
-
-
-@pytest.mark.parametrize("strengthen", [False, True])
-@pytest.mark.parametrize("first", [False, True])
-def test_faults_of_a_function_that_write_tests_left_out_are_added(
-    first: bool, strengthen: bool
-) -> None:
-    assert sums(first=first, strengthen=strengthen) == ([5, 9, 9, 9], 1)
-
-
-def test_faults_of_a_function_that_write_tests_has_tested_are_counted_once() -> None:
-    assert sums(first=False, tested=True) == ([5, 5, 6, 6], 2)
-    assert sums(first=True, tested=True) == ([3, 5, 6, 6], 2)
-
-
-def test_write_tests_says_which_open_functions_have_a_test() -> None:
+def test_write_tests_says_what_each_test_is_worth_and_which_functions_need_a_model() -> None:
     done = {
-        "path": "test_mod.py", "tests": {"f": [], "g": []}, "ids": [], "reasons": {},
-        "open": ["g", "h"], "worth": COUNTED,
+        "path": "test_mod.py", "tests": {"g": ["test_mod.py::test_g"]}, "ids": [],
+        "reasons": {"f": OPEN, "h": "it only returns or stores what it has"},
+        "open": ["f"], "worth": {"g": WORTH},
     }  # fmt: skip
-    host = {"write_tests": lambda *_: done}
-    found = reported("write_tests", host, {"open": True})
-    assert found["extensions"] == {"open": ["g", "h"], "tested": ["g"]}
-
-
-def test_a_function_that_cannot_be_examined_is_removed_from_the_open_ones() -> None:
-    """Its turn counts as progress, so several failures in a row do not end the job."""
-    host = {"call_question": lambda *_: {"problem": "the tests did not finish in time"}}
-    found = reported("read_function", host, extensions={"open": ["f", "g"]})
-    assert (found["outcome"], found["extensions"]) == ("error", {"open": ["g"]})
-    assert found["summary"] == "the tests did not finish in time"
+    found = reported("write_tests", {"write_tests": lambda *_: done})
+    assert found["knowledge_delta"] == {
+        "tests of f": "none: no example shows arguments for it",
+        "tests of g": BY_RULE,
+        "findings": {"missing test": 2},
+        "worth": WORTH,
+    }
 
 
 @pytest.mark.parametrize(
-    ("failed", "still_open", "calls"),
-    [
-        (["f"], ["f", "g"], [("read_function", {"function": "g"})]),
-        (["f"], ["f"], [("submit_result", {})]),
-        (["f", "g"], ["g", "h"], [("read_function", {"function": "h"})]),
-        (["f", "g"], ["f", "g", "h"], [("submit_result", {})]),
-    ],
+    ("options", "kind"), [({}, "missing test"), ({"strengthen": True}, "weak test")]
 )
-def test_no_other_function_is_examined_if_the_tool_itself_failed_for_two(
-    failed: list[str], still_open: list[str], calls: list[object]
-) -> None:
-    """The same failure in several turns would end the job without the tests of rules.
+def test_a_written_test_is_added_to_the_sums(options: Any, kind: str) -> None:
+    wrote = {**WORTH, "path": "t.py", "tests": ["test_f"], "functions": ["make", "test_f"]}
+    done = {**wrote, "found": ["line 1: a"], "left": ["line 2: b"]}
+    host = {"write_test": lambda *_: done}
+    found = reported("write_test", host, options, facts={"tests of g": BY_RULE})
+    assert found["knowledge_delta"] == {
+        "tests of f": {"by rule": [], "yours": ["make", "test_f"], **WORTH},
+        "findings": {kind: 1},
+        "worth": {"killed": 6, "mutants": 10, "lines": 12, "all_lines": 12},
+    }
+    assert found["diagnostics"] == ["no test detects: line 2: b", "detected: line 1: a"]
 
-    A function that is not open any more failed for a reason of its own.
-    """
-    found = reported(
-        "candidates",
-        {},
-        {"open": True},
-        folder="context",
-        recent_actions=[
-            {"tool": "read_function", "args": {"function": name}, "outcome": "error"}
-            for name in failed
-        ],
-        extensions={"open": still_open},
-        constraints={"max_turns": 60},
-        turn=3,
-        excerpt=None,
-    )
-    assert [(each["tool"], each["args"]) for each in found["candidate_actions"]] == calls
+
+def test_a_later_call_names_the_functions_that_it_replaces() -> None:
+    asked: list[Any] = []
+
+    def write_test(*args: Any) -> dict[str, Any]:
+        asked.append(args[3:])
+        return {"problem": "tests/test_mod.py::test_f: failed: assert 1 == 2"}
+
+    facts = {"tests of f": {**BY_RULE, "yours": ["make", "test_f"]}}
+    found = reported("write_test", {"write_test": write_test}, facts=facts)
+    assert asked == [(["test_g"], ["make", "test_f"])]
+    assert (found["outcome"], found["knowledge_delta"]) == ("error", {})
+    assert found["summary"].endswith("test_f: failed: assert 1 == 2")
+
+
+def test_a_removed_test_is_taken_from_the_sums() -> None:
+    asked: list[Any] = []
+
+    def remove_test(*args: Any) -> dict[str, Any]:
+        asked.append(args[1:])
+        return {}
+
+    host = {"remove_test": remove_test}
+    found = reported("remove_test", host, facts={"tests of g": BY_RULE})
+    assert asked == [("g", ["test_g"], [])]
+    assert found["knowledge_delta"] == {
+        "tests of g": {},
+        "findings": {"missing test": 3},
+        "worth": dict.fromkeys(WORTH, 0),
+    }
+    found = reported("remove_test", host, facts={"tests of g": {**BY_RULE, "by rule": ["test_a"]}})
+    assert found["summary"] == "no new test is called test_g; there is test_a"
+
+
+def test_code_that_prints_much_is_also_a_fact() -> None:
+    def shown(printed: str) -> dict[str, Any]:
+        done = {"value": "1", "printed": printed, "raised": ""}
+        return reported("run_code", {"run_code": lambda *_: done})
+
+    assert (shown("")["summary"], shown("")["knowledge_delta"]) == ("gives 1", {})
+    assert [*shown("a" * 300)["knowledge_delta"]] == ["output of run_code"]
+
+
+class TestSuggestions:
+    """What a model is offered, and what rules do."""
+
+    def suggested(self, *, open: bool = True, **packet: Any) -> list[tuple[str, Any]]:
+        found = reported("candidates", {}, {"open": open}, folder="context", **packet)
+        return [(each["tool"], each["args"]) for each in found["candidate_actions"]]
+
+    def test_rules_write_and_submit(self) -> None:
+        assert self.suggested(open=False) == [("write_tests", {})]
+        done = [{"tool": "write_tests"}]
+        assert self.suggested(open=False, recent_actions=done) == [("submit_result", {})]
+        written = {"tests of g": BY_RULE}
+        assert self.suggested(open=False, facts=written) == [("submit_result", {})]
+
+    def test_functions_without_a_test_and_those_whose_tests_miss_faults_are_suggested(self) -> None:
+        facts = {"tests of f": NONE, "tests of g": BY_RULE}
+        assert self.suggested(facts=facts) == [
+            ("read_function", {"name": "f"}),
+            ("leave", {"item": "f"}),
+            ("read_function", {"name": "g"}),
+            ("leave", {"item": "g"}),
+            ("submit_result", {}),
+        ]
+
+    def test_a_test_of_the_function_that_was_read_is_suggested(self) -> None:
+        facts = {"tests of f": NONE}
+        assert self.suggested(facts=facts, excerpt={"ref": "f"}) == [
+            ("write_test", {"function": "f"}),
+            ("leave", {"item": "f"}),
+            ("submit_result", {}),
+        ]
+
+    def test_what_the_model_wrote_left_or_removed_is_not_suggested_again(self) -> None:
+        facts = {
+            "tests of f": NONE, "left f": "it is trivial",
+            "tests of g": {**BY_RULE, "yours": ["test_more"]}, "tests of h": {},
+        }  # fmt: skip
+        assert self.suggested(facts=facts) == [("submit_result", {})]
+
+    def test_without_an_opening_the_rules_are_a_suggestion(self) -> None:
+        assert self.suggested()[:2] == [("write_tests", {}), ("read_function", {"name": "f"})]

@@ -9,26 +9,28 @@ from remora.errors import HostError
 from remora.ids import split_node_key
 from remora.operations.submission import Submission
 from remora.operations.test.file_tests import tests_by_function
+from remora.operations.test.host_model_tests import MAX_TESTS
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.new_file import is_new_package, package_of
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove_together
+from remora.operations.test.source_blocks import is_test_name
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.tree import ToolTree
 
-_MAX_TESTS = 4
-
 
 def test_only_adds(submission: Submission) -> str:
-    """Check that the change set only adds tests, with their imports, to a single test file.
+    """Check that the change set only adds tests to a single test file.
+
+    They may come with imports and with other functions that help them.
 
     A new file may come with an `__init__.py` without code.
     """
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
-    most = _MAX_TESTS * len(_functions(submission))
+    most = MAX_TESTS * len(_functions(submission))
     return "" if len(found) <= most else f"there are {len(found)} new tests (maximum {most})"
 
 
@@ -89,7 +91,7 @@ def _new_tests(submission: Submission) -> list[str] | str:
     names = added_tests(path, before, after)
     if isinstance(names, str):
         return names
-    return [f"{path}::{name.replace('.', '::')}" for name in names]
+    return [f"{path}::{name.replace('.', '::')}" for name in names if is_test_name(name)]
 
 
 def _without_package(submission: Submission) -> dict[str, tuple[bytes | None, bytes | None]]:

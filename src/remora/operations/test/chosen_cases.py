@@ -21,7 +21,7 @@ _MOST_SETUP_LINES = 12
 """What a reader accepts: characters of a text, and lines before the calls."""
 NOT_DETECTED = "the calls detect no planted fault that the tests miss"
 NOTHING_SHOWN = (
-    "the calls that detect faults have trivial results: empty values, False, exceptions or !="
+    "the calls that detect faults have trivial results: empty values, False or exceptions"
 )
 
 
@@ -32,15 +32,11 @@ def chosen_cases(
 
     Documented examples come first. Of equal cases, those with results that are not trivial come
     first, and then the shortest. With `is_first`, the function has no other test, so one result
-    must not be trivial, and further documented examples with other results are added. A comparison
-    that holds and detects a mutant is kept as written: its sides are not compared with literals
-    instead.
+    must not be trivial, and further documented examples with other results are added.
     """
     problems = [case_problem(subject, case) for case in found.cases]
     tried = zip(found.cases, found.killed, problems, strict=True)
     left = [(case, killed) for case, killed, problem in tried if not problem]
-    compared = {side for case, killed in left if killed for side in _sides(case)}
-    left = [(case, killed) for case, killed in left if case.call not in compared]
     chosen: list[Case] = []
     known: frozenset[int] = frozenset()
     while len(chosen) < _MOST_CASES:
@@ -82,7 +78,6 @@ def case_problem(subject: TargetFunction, case: Case) -> str:
         ),
         "it raises an exception of no specific class": case.raises
         in ("Exception", "BaseException"),
-        "it does not hold": isinstance(made, ast.Compare) and case.value != "True",
         "it returns nothing": case.value == "None" and not (is_plain and _mentions_none(subject)),
         "its result contradicts the annotation or the name of the function": is_whole
         and contradicts_return(subject, case.value),
@@ -109,25 +104,7 @@ def _is_another_example(case: Case, chosen: Sequence[Case]) -> bool:
 
 
 def _is_trivial(case: Case) -> bool:
-    return bool(case.raises) or {*case.values} <= _TRIVIAL or _says_little(case)
-
-
-def _says_little(case: Case) -> bool:
-    """Return True for a comparison that nearly all values pass, and for `all(...)`."""
-    match parse(case.call, "eval").body:
-        case ast.Compare(ops=[ast.NotEq() | ast.IsNot() | ast.NotIn()]):
-            return True
-        case ast.Call(func=ast.Name("all" | "any")):
-            return True
-    return False
-
-
-def _sides(case: Case) -> list[str]:
-    """Return the expressions that a case compares with each other."""
-    made = parse(case.call, "eval").body
-    if not isinstance(made, ast.Compare) or _says_little(case):
-        return []
-    return [ast.unparse(side) for side in (made.left, *made.comparators)]
+    return bool(case.raises) or {*case.values} <= _TRIVIAL
 
 
 def _length(case: Case) -> int:

@@ -15,10 +15,10 @@ from remora.operations.test.function_plan import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import write_test
+from remora.operations.test.host_write import write_cases
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.runner.mutation_check import prove_together
-from remora.operations.test.source_blocks import tests_of, used_names
+from remora.operations.test.source_blocks import functions_of, reached_names, used_names
 from remora.tools.tree import ToolTree
 
 _FUNCTION_S = 150.0
@@ -39,9 +39,9 @@ def write_tests(
     tests then run together, and tests that fail or detect no mutant are removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
-    and those of each function in `tests`; the reason that a function has none in `reasons`; the
-    functions for which a writer may know better calls in `open`, at most 25; and the sums of
-    `killed`, `mutants`, `lines` and `all_lines` in `worth`.
+    and those of each function in `tests`; the reason that a function has none in `reasons`; those
+    of them for which a model may know calls in `open`, at most 25; and the counts `killed`,
+    `mutants`, `lines` and `all_lines` of each tested function in `worth`.
     """
     tried = _plans(place, path, nodes, strengthen=strengthen)
     plans = {name: plan for name, plan in tried.items() if plan.cases}
@@ -50,7 +50,7 @@ def write_tests(
     while plans:
         subject = target_at(place, path, next(iter(plans)))
         assert not isinstance(subject, str)  # it has a plan
-        restore = _restorer(place, home_of(place, subject, test_files(place)).path)
+        restore = restorer(place, home_of(place, subject, test_files(place)).path)
         written, problems = _write(place, path, plans)
         problems |= _unproved(place, path, {name: each["ids"] for name, each in written.items()})
         if not problems:
@@ -59,21 +59,15 @@ def write_tests(
         reasons |= problems
         written = {}
         plans = {name: plan for name, plan in plans.items() if name not in problems}
-    worth = Counter[str]()
-    for plan in plans.values():
-        worth.update(plan.worth)
     return {
         "path": next((each["path"] for each in written.values()), ""),
         "tests": {name: each["ids"] for name, each in written.items()},
         "ids": [one for each in written.values() for one in each["ids"]],
         "reasons": reasons,
-        "open": [
-            name
-            for name, plan in tried.items()
-            if plan.needs_writer
-            or (name in plans and not strengthen and plan.worth["killed"] < plan.worth["mutants"])
-        ][:_MOST_PLANNED],
-        "worth": dict(worth),
+        "open": [name for name in reasons if tried[name].needs_writer or tried[name].cases][
+            :_MOST_PLANNED
+        ],
+        "worth": {name: dict(plan.worth) for name, plan in plans.items()},
     }
 
 
@@ -96,7 +90,7 @@ def _plans(
     return found
 
 
-def _restorer(place: ToolTree, path: str) -> Callable[[], None]:
+def restorer(place: ToolTree, path: str) -> Callable[[], None]:
     """Return a function that restores the current content of a test file, or removes new files."""
     before = place.read(path) if place.files.exists(path) else None
     new = [each for each in (path, package_of(path)) if not place.files.exists(each)]
@@ -119,7 +113,7 @@ def _write(
     problems: dict[str, str] = {}
     for node, plan in plans.items():
         try:
-            written[node] = write_test(place, path, node, plan.cases)
+            written[node] = write_cases(place, path, node, plan.cases)
         except HostError as error:
             problems[node] = error.message
     return written, problems
@@ -135,16 +129,23 @@ def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[
     return found
 
 
+def _used_by(function: ast.FunctionDef) -> set[str]:
+    """Return the names that a function mentions, and those of the fixtures that it gets."""
+    return used_names(function) | {each.arg for each in function.args.args}
+
+
 def tests_by_function(
     content: bytes, names: Sequence[str], nodes: Sequence[str], path: str
 ) -> dict[str, list[str]]:
-    """Return the tests that mention each function. `names` are qualnames of tests in `content`.
+    """Return the tests that mention each function, themselves or in functions that they use.
 
+    `names` are qualnames of tests in `content`.
     Of methods with the same name, the one whose class the test mentions counts.
     """
     tree = parse_text(decode(path, content).body)
-    tests = tests_of(tree) if isinstance(tree, ast.Module) else {}
-    used = {name: used_names(tests[name]) for name in names if name in tests}
+    functions = functions_of(tree) if isinstance(tree, ast.Module) else {}
+    uses = {name: _used_by(one) for name, one in functions.items()}
+    used = {name: reached_names([name], uses) for name in names if name in functions}
     methods = Counter(node.rpartition(".")[2] for node in nodes)
     found: dict[str, list[str]] = {}
     for node in nodes:

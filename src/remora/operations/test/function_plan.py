@@ -1,7 +1,7 @@
 """The cases that a test of a function could have, found by calls in isolation."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.ids import escape_path, node_key
@@ -146,16 +146,16 @@ def _misses_behavior(
 def _plan_of(
     subject: TargetFunction, chosen: Sequence[Case], killed: int, mutants: int
 ) -> FunctionPlan:
-    worth = {"killed": killed, "mutants": mutants, **line_counts(subject, chosen)}
+    run = {line for case in chosen for line in case.lines}
+    worth = {"killed": killed, "mutants": mutants, **line_counts(subject, run)}
     return FunctionPlan(cases=chosen, worth=worth)
 
 
-def line_counts(subject: TargetFunction, chosen: Sequence[Case]) -> dict[str, int]:
-    """Return how many of the function's lines the cases execute, and how many it has."""
+def line_counts(subject: TargetFunction, run: Collection[int]) -> dict[str, int]:
+    """Return how many of the function's lines are among those that were run, and how many it has."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     first = subject.function.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         body.discard(first.lineno)
-    run = {line for case in chosen for line in case.lines}
-    return {"lines": len(body & run), "all_lines": len(body)}
+    return {"lines": len(body & {*run}), "all_lines": len(body)}

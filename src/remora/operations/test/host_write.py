@@ -33,7 +33,7 @@ _USUAL_INDENT = 4
 _UNFORMATTED = b"a  =  1\n"
 
 
-def write_test(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
+def write_cases(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
     """Write a test of a function for `cases`.
 
     The test file is chosen according to the project's conventions. Similar cases become a
@@ -47,7 +47,7 @@ def write_test(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> 
         raise HostError(f"{node}: {subject}")
     home = home_of(place, subject, test_files(place))
     width = width_of(place, home.path)
-    known = _own_imports(subject, home)
+    known = own_imports(subject, home)
     tree = parse_text(_text_of(place, home).body)
     own = tree if isinstance(tree, ast.Module) else None
     given = [with_known_imports(_without_constants(case, own), own) for case in cases]
@@ -57,7 +57,7 @@ def write_test(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> 
     home = replace(home, alias=alias, test_name=_free_test_name(place, home, given))
     if home.alias:
         given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
-        known[home.alias] = _module_import(place, home)
+        known[home.alias] = module_import(place, home)
     values = [case for case in given if not case.raises]
     problem = HostError("there is nothing to assert")
     # lint rules may reject the names in a parametrized test, or exceptions without a message
@@ -89,7 +89,7 @@ def _module_alias(cases: list[Case], home: InsertLocation, own: ast.Module | Non
     return ""
 
 
-def _module_import(place: ToolTree, home: InsertLocation) -> Imported:
+def module_import(place: ToolTree, home: InsertLocation) -> Imported:
     """Return the import of the module under its alias, as the file or other tests have it."""
     whole = Imported(home.imports_from, "", home.alias)
     parent, _, last = home.imports_from.rpartition(".")
@@ -127,19 +127,19 @@ def _written(
 ) -> dict[str, Any]:
     if not drafts:
         raise HostError("there is nothing to assert")
-    text = _text_of(place, home)
-    text = text if home.exists else text._replace(body=home.header)
+    text = text_before(place, home)
     drafts = [formatted_draft(place, home, draft) for draft in drafts]
     written = with_tests(text.body, home, drafts, known, width)
-    if isinstance(written, str):
-        raise HostError(written)
-    content = text._replace(body=written.text).bytes()
-    if not home.exists:
-        content = _formatted_file(place, home, content)
-    content = _liked(place, home, content)
-    (place.write if home.exists else place.create)(home.path, content)
+    save_tests(place, home, text._replace(body=written.text))
     ids = [f"{home.path}::{each.replace('.', '::')}" for each in written.names]
     return {"path": home.path, "ids": ids}
+
+
+def save_tests(place: ToolTree, home: InsertLocation, text: Text) -> None:
+    """Write a test file. Raises HostError, without writing anything, if it has new findings."""
+    content = text.bytes() if home.exists else _formatted_file(place, home, text.bytes())
+    content = _liked(place, home, content)
+    (place.write if home.exists else place.create)(home.path, content)
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
@@ -147,6 +147,12 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
     if "\r" in text.body:
         raise HostError(f"{home.path}: its lines end with carriage returns")
     return text
+
+
+def text_before(place: ToolTree, home: InsertLocation) -> Text:
+    """Return the test file, or the beginning of a new one. Raises HostError for other line ends."""
+    text = _text_of(place, home)
+    return text if home.exists else text._replace(body=home.header)
 
 
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
@@ -182,12 +188,16 @@ def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draf
 
     Single quotes of the neighbouring tests are kept if Black is not configured.
     """
-    levels = 2 if home.owner else 1
-    text = "".join(f"{' ' * 4 * level}if 1:\n" for level in range(levels))
-    text += textwrap.indent("\n".join(draft.body), " " * 4 * levels) + "\n"
-    done = _formatted_file(place, home, text.encode()).decode()
-    body = textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
+    body = formatted_lines(place, home, "\n".join(draft.body), levels=2 if home.owner else 1)
     return replace(draft, body=split_lines(body)) if body else draft
+
+
+def formatted_lines(place: ToolTree, home: InsertLocation, body: str, *, levels: int) -> str:
+    """Return statements as ruff formats them in a test file, indented by some levels there."""
+    text = "".join(f"{' ' * 4 * level}if 1:\n" for level in range(levels))
+    text += textwrap.indent(body, " " * 4 * levels) + "\n"
+    done = _formatted_file(place, home, text.encode()).decode()
+    return textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
 
 
 def _formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
@@ -267,7 +277,7 @@ def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
     }
 
 
-def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Imported]:
+def own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Imported]:
     """Map each name defined in the target's module to the import of that name in a test."""
     return {
         one.name: Imported(home.imports_from, one.name, one.name)

@@ -23,25 +23,14 @@ from remora.tools.tree import ToolTree
 WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "with nothing to test"
-WITH_EFFECTS = "with effects outside the process, or with results that change"
 NOT_CALLABLE = "that cannot be called from a test"
-_EFFECTS = frozenset(
-    {
-        "open", "input", "Popen", "check_call", "check_output", "system", "mkdir", "makedirs", "unlink",
-        "rmtree", "write_text", "write_bytes", "urlopen", "urlretrieve", "sendall", "copyfile", "copytree",
-        "NamedTemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "parse_args",
-        "now", "utcnow", "today", "time_ns", "perf_counter", "monotonic", "uuid1", "uuid4", "urandom",
-        "token_hex", "token_bytes", "token_urlsafe", "randint", "randrange", "getrandbits", "gethostname",
-    }
-)  # fmt: skip
-"""Names of functions about whose callers no model is asked."""
 
 
 class TestNeed:
     """Computes which functions of a tree need a test. Files are read once.
 
     With the option `strengthen`, functions with tests are included. With the option `open`, a model
-    can write calls of functions for which there is no example.
+    can write tests of functions for which there is no example.
     """
 
     __test__ = False
@@ -66,7 +55,8 @@ class TestNeed:
         ):
             return 0
         reason = NOT_CALLABLE if file is None else self._obstacle(file, node)
-        return 1 if self._can_write and reason == WITHOUT_ARGUMENTS else reason or 1
+        needs_model = reason in (WITHOUT_ARGUMENTS, WITHOUT_RESULT)
+        return 1 if self._can_write and needs_model else reason or 1
 
     def _obstacle(self, file: "_File", node: Node) -> str:
         """Return the reason no test can be proposed, or an empty string."""
@@ -83,10 +73,7 @@ class TestNeed:
             return ""
         if trivial:
             return TRIVIAL
-        if _called_names(function) & _EFFECTS:
-            return WITH_EFFECTS
-        shows = has_result or (subject.owner is not None and self._can_write)
-        return WITHOUT_ARGUMENTS if shows else WITHOUT_RESULT
+        return WITHOUT_ARGUMENTS if has_result else WITHOUT_RESULT
 
     @cached_property
     def _examples(self) -> ProjectExamples:
@@ -112,12 +99,6 @@ class _File:
             for each in find_definitions(source.tree, "")
             if isinstance(each.node, FunctionNode)
         }
-
-
-def _called_names(function: FunctionNode) -> set[str]:
-    """Return the names of called functions and methods."""
-    called = (one.func for one in ast.walk(function) if isinstance(one, ast.Call))
-    return {getattr(one, "id", "") or getattr(one, "attr", "") for one in called}
 
 
 def _has_result(function: FunctionNode) -> bool:

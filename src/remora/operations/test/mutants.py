@@ -61,6 +61,10 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     function: str
 
+    @property
+    def description(self) -> str:
+        return f"line {self.line}: {self.what}"
+
 
 def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
     """Return at most `most` mutants in source order, chosen from each kind of fault in turn.

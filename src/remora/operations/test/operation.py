@@ -30,11 +30,12 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 def _load() -> Parts:
     from remora.operations.test import checks
     from remora.operations.test.file_tests import write_tests
-    from remora.operations.test.host_model_calls import call_question, write_calls
+    from remora.operations.test.host_model_tests import remove_test, run_code, write_test
     from remora.operations.test.host_write import run_tests
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
     from remora.operations.test.runner.collection_check import require_collection
     from remora.operations.test.runner.parent import require_pytest
+    from remora.operations.test.shown_function import show_function
     from remora.tools.host_functions import HostFunction
 
     return Parts(
@@ -47,8 +48,10 @@ def _load() -> Parts:
         },
         host_functions=(
             HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
-            HostFunction(function=write_calls, seconds=200.0, runs_project_code=True),
-            HostFunction(function=call_question, seconds=90.0, runs_project_code=True),
+            HostFunction(function=show_function, seconds=90.0, runs_project_code=True),
+            HostFunction(function=run_code, seconds=40.0, runs_project_code=True),
+            HostFunction(function=write_test, seconds=200.0, runs_project_code=True),
+            HostFunction(function=remove_test, seconds=200.0, runs_project_code=True),
             HostFunction(function=write_tests, seconds=600.0, runs_project_code=True),
         ),
         check_interpreter=require_pytest,

@@ -26,8 +26,18 @@ def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     return found
 
 
+def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the test functions by qualname, and the other functions of the module."""
+    found = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    return {**found, **tests_of(tree)}
+
+
+def is_test_name(qualname: str) -> bool:
+    return qualname.rpartition(".")[2].startswith("test")
+
+
 def _tests(body: list[ast.stmt]) -> list[ast.FunctionDef]:
-    return [one for one in body if isinstance(one, ast.FunctionDef) and one.name.startswith("test")]
+    return [one for one in body if isinstance(one, ast.FunctionDef) and is_test_name(one.name)]
 
 
 def without_tests(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported
+from remora.errors import HostError
 from remora.operations.test.cases.assertions import Style, case_statements
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.class_style import class_style
 from remora.operations.test.insert.added_tests import (
-    UpdatedTestFile,
     added_tests,
     merge_added_tests,
     with_tests,
@@ -48,7 +48,6 @@ def test_tests_are_indented_like_their_neighbours() -> None:
     neighbour = "class TestMod:\n  def test_a(self):\n    assert 1\n"
     place = replace(home("tests/test_mod.py", {"tests/test_mod.py": neighbour}), owner="TestMod")
     done = with_tests(neighbour, place, [Draft(name="test_b", body=["assert f(2)"])], {}, 80)
-    assert isinstance(done, UpdatedTestFile)
     assert done.text == f"{neighbour}\n  def test_b(self):\n    assert f(2)\n"
 
 
@@ -121,8 +120,7 @@ def written(before: str, *cases: Case, wanted: str = "test_f") -> str:
     made_for = home("tests/test_mod.py", {"tests/test_mod.py": before} if before else {})
     known = {name: Imported(f"pkg.{module}", name, name) for name, module in MODULES.items()}
     draft = Draft(name=wanted, body=case_statements(cases, Style(made_for.quote, 84)))
-    found = with_tests(before, made_for, [draft], known, 88)
-    return found.text if isinstance(found, UpdatedTestFile) else found
+    return with_tests(before, made_for, [draft], known, 88).text
 
 
 ONE = Case(call="f('a')", value="{'k': 1.5}")
@@ -159,16 +157,14 @@ def test_before_the_lines_that_run_a_script() -> None:
 
 def test_a_name_that_is_taken() -> None:
     assert "def test_g_2() -> None:" in written(NEIGHBOUR, ONE, wanted="test_g")
-    assert written("f = 1\n", ONE) == "tests/test_mod.py uses the name f for something else"
+    with pytest.raises(HostError, match="uses the name f for something else"):
+        written("f = 1\n", ONE)
 
 
 @pytest.mark.parametrize(
     ("case", "line"),
     [
         (Case(call="f()", value="True"), "assert f() is True"),
-        (Case(call="f() == g('a')", value="True"), 'assert f() == g("a")'),
-        (Case(call="f() < g()", value="True"), "assert f() < g()"),
-        (Case(call="all(f())", value="True"), "assert all(f())"),
         (Case(call="f()", value="0.1234567891"), "assert f() == pytest.approx(0.1234567891)"),
         (Case(call="f(2)", value="[0, 1]", listed=True), "assert list(f(2)) == [0, 1]"),
         (Case(call="f('\"')", value="'a\"b'"), "assert f('\"') == 'a\"b'"),

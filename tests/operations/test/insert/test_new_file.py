@@ -7,7 +7,7 @@ import pytest
 from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.function_context import home_of, target_at
-from remora.operations.test.host_write import formatted_draft, write_test
+from remora.operations.test.host_write import formatted_draft, write_cases
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
@@ -41,7 +41,7 @@ def written(root: Path, select: str) -> dict[str, str]:
     """Return the new files after a test of `double` was written."""
     before = {"shop.py": DOUBLE, "pyproject.toml": f"[tool.ruff.lint]\nselect = [{select}]\n"}
     write(root, before)
-    write_test(ToolTree(root), "shop.py", "double", CASES)
+    write_cases(ToolTree(root), "shop.py", "double", CASES)
     files = (path for path in root.rglob("*") if path.is_file())
     found = {path.relative_to(root).as_posix(): path.read_text() for path in files}
     return {path: text for path, text in found.items() if path not in before}
@@ -75,7 +75,7 @@ def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_
     subject = target_at(place, "shop.py", "double")
     assert not isinstance(subject, str)
     assert not home_of(place, subject, tests).docstring
-    write_test(place, "shop.py", "double", CASES)
+    write_cases(place, "shop.py", "double", CASES)
     assert not (tmp_path / "tests/__init__.py").exists()
 
 
@@ -84,7 +84,7 @@ def test_tests_are_formatted_in_folders_that_the_formatter_leaves_out(tmp_path: 
         tmp_path, {"shop.py": DOUBLE, "ruff.toml": 'extend-exclude = ["tests"]\nline-length = 70\n'}
     )
     long = Case(call=f"double('{'ab ' * 12}')", source="docstring", value=f"'{'ab ' * 24}'")
-    write_test(ToolTree(tmp_path), "shop.py", "double", [long])
+    write_cases(ToolTree(tmp_path), "shop.py", "double", [long])
     (path,) = tmp_path.glob("**/test_shop.py")
     assert "    assert (\n" in path.read_text()
 

@@ -152,9 +152,6 @@ def _truth(call: str, value: str, style: Style) -> str:
     """Return the assertion that an expression is True, False or None."""
     if style.unittest:
         return f"self.assert{'IsNone' if value == 'None' else value}({call})"
-    match parse(call, "eval").body:
-        case ast.Compare() | ast.Call(ast.Name("all" | "any")) if value == "True":
-            return f"assert {call}"
     return f"assert {call} is {value}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.inputs.call_input import ASSERTED, CallInput, bound_names, free_names
+from remora.operations.test.inputs.call_input import CallInput, bound_names, free_names
 from remora.python_text import literal
 
 _LONGEST = 300
@@ -141,7 +141,7 @@ def is_valid_case(case: Case) -> bool:
     call = _parsed(case.call)
     if len(call) != 1 or not isinstance(call[0], ast.Expr):
         return False
-    if not isinstance(call[0].value, ASSERTED) or any(not _parsed(one) for one in case.setup):
+    if not isinstance(call[0].value, ast.Call) or any(not _parsed(one) for one in case.setup):
         return False
     if not all(_IMPORT.fullmatch(one) for one in case.imports):
         return False

@@ -10,22 +10,14 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 
-Source = Literal["docstring", "documentation", "call", "test", "writer"]
-SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test", "writer")
-"""Where arguments can be from. What a reader recognizes as an example comes first.
-
-A `writer` is a model that was asked for calls.
-"""
-ASSERTED = ast.Call | ast.Attribute | ast.Subscript | ast.Compare | ast.Name
-"""Kinds of expressions whose values a test asserts. Only models write others than calls."""
+Source = Literal["docstring", "documentation", "call", "test"]
+SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test")
+"""Where arguments can be from. What a reader recognizes as an example comes first."""
 _BUILTINS = frozenset(dir(builtins))
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call, or another expression that a model wrote, such as `cart.total` or `f(x) == g(x)`.
-
-    `setup` contains the statements before it, and `imports` import statements.
-    """
+    """A call. `setup` contains the statements before it, and `imports` import statements."""
 
     call: str
     setup: tuple[str, ...] = ()

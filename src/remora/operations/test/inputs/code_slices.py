@@ -18,10 +18,7 @@ from remora.operations.test.inputs.shown_values import (
     DISPLAYS,
     Wanted,
     calls_of,
-    is_named,
-    written_values,
 )
-from remora.python_text import parse
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
@@ -46,10 +43,9 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     seen: set[tuple[str, tuple[str, ...]]] = set()
     bound = [bound_names(each) for each in snippet.statements]
     for number, statement in enumerate(snippet.statements):
-        written = written_values(statement, wanted) if snippet.source == "writer" else ()
-        for call in (*calls_of(statement, wanted), *written):
+        for call in calls_of(statement, wanted):
             found = _sliced(snippet, bound, number, call)
-            if found is None or (found.call, found.setup) in seen or not _mentions(found, wanted):
+            if found is None or (found.call, found.setup) in seen:
                 continue
             seen.add((found.call, found.setup))
             yield found
@@ -84,12 +80,6 @@ def _sliced(
         imports=(*{**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))},),
         source=snippet.source,
     )
-
-
-def _mentions(found: CallInput, wanted: Wanted) -> bool:
-    """Return True if a call or a statement before it uses the function."""
-    nodes = (one for text in (found.call, *found.setup) for one in ast.walk(parse(text)))
-    return any(isinstance(one, ast.expr) and is_named(one, wanted) for one in nodes)
 
 
 class _Before:

@@ -4,7 +4,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -30,7 +30,6 @@ from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
 _MOST_PER_SNIPPET = 8
-_MOST_WRITTEN = 40
 _MOST_FILES = 40
 _LONGEST_CONSTANT = 400
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
@@ -51,17 +50,14 @@ def candidate_calls(subject: TargetFunction, examples: "ProjectExamples") -> lis
     return [
         each
         for each in examples.calls_of(subject)
-        if each.source != "call" and _is_possible(each, subject) and not why_unfit(subject, each)
+        if each.source != "call" and _is_possible(each, subject) and _is_fit(each, subject)
     ]
 
 
-def why_unfit(subject: TargetFunction, given: CallInput) -> str:
-    """Return why a test should not make a call, or an empty string."""
-    if contradicts(subject, given.call):
-        return "an argument contradicts its annotation"
-    if any(_SURROUNDINGS.search(text) for text in (given.call, *given.setup)):
-        return "it depends on where it runs"
-    return ""
+def _is_fit(call: CallInput, subject: TargetFunction) -> bool:
+    """Return False for a call that contradicts annotations, or depends on where it runs."""
+    texts = (call.call, *call.setup)
+    return not contradicts(subject, call.call) and not any(map(_SURROUNDINGS.search, texts))
 
 
 def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
@@ -155,16 +151,6 @@ class ProjectExamples:
             ):
                 return name
         return ""
-
-    def calls_written(self, subject: TargetFunction, code: Sequence[ast.stmt]) -> list[CallInput]:
-        """Return the calls of the function in code that a model wrote.
-
-        The code may use the names of the function's module and of its package.
-        """
-        function = subject.function
-        wanted = Wanted(function.name, "." not in subject.qualname)
-        snippet = Snippet(code, self._public_names(subject), "writer")
-        return [*calls_in(snippet, wanted, _MOST_WRITTEN)]
 
     def _snippets(self, name: str, subject: TargetFunction) -> Iterator[Snippet]:
         known = self._public_names(subject)

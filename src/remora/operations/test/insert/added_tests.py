@@ -12,12 +12,15 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
+from remora.errors import HostError
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.source_blocks import (
     class_of,
     first_line,
+    functions_of,
+    is_test_name,
     tests_of,
     with_block,
     without_tests,
@@ -25,6 +28,17 @@ from remora.operations.test.source_blocks import (
 
 _WIDEST = 120
 """Longest line of imports, also in projects that do not limit the length of lines."""
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """Functions as source code that is not indented.
+
+    Methods are in the class `owner`, which has the base classes `base` if it has to be created.
+    """
+
+    text: str
+    owner: str = ""
+    base: str = ""
 
 
 class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,33 +54,56 @@ def with_tests(
     drafts: Sequence[Draft],
     known: Mapping[str, Imported],
     width: int,
-) -> UpdatedTestFile | str:
-    """Return the test file with the drafts added under unused names, or an error.
+) -> UpdatedTestFile:
+    """Return the test file with the drafts added under unused names.
 
-    `known` maps the names that the tests use to their imports.
+    `known` maps the names that the tests use to their imports. Raises HostError if the file does not
+    parse, or uses one of the names for something else.
     """
-    tree = parse_text(before)
-    if not isinstance(tree, ast.Module):
-        return f"{home.path} does not parse"
-    bound, names = top_level_names(tree), []
-    wanted: list[Imported] = []
+    tree = _parsed(before, home)
+    bound, names, blocks = top_level_names(tree), [], []
     new_class = home.owner not in {one.name for one in tree.body if isinstance(one, ast.ClassDef)}
     base = home.base_import if home.owner and new_class else None
-    for one in _needed_imports(drafts, known, base):
-        if one in imported_names(tree) or (one == base and one.bound in bound):
-            continue
-        if one.bound.partition(".")[0] in bound:
-            return f"{home.path} uses the name {one.bound} for something else"
-        wanted.append(one)
-    text = _with_imports(before, wanted, home.imports_from, width)
+    needed = _needed_imports(drafts, known, base)
+    needed = [one for one in needed if one != base or one.bound not in bound]
     taken = set(tests_of(tree)) | bound
     for draft in drafts:
         name = _free_name(_qualified(home, draft.name), taken)
         taken.add(name)
         names.append(name)
-        block = _text_of(draft, name, home)
-        text = with_block(text, home.owner, home.base, block, home.related, home.indent)
+        blocks.append(Block(text=_text_of(draft, name, home), owner=home.owner, base=home.base))
+    text = with_blocks(before, home, blocks, needed, width)
     return UpdatedTestFile(text=text, names=names)
+
+
+def with_blocks(
+    before: str,
+    home: InsertLocation,
+    blocks: Sequence[Block],
+    needed: Sequence[Imported],
+    width: int,
+) -> str:
+    """Return the test file with functions and their imports.
+
+    Raises HostError if the file does not parse, or uses the name of an import for something else.
+    """
+    tree = _parsed(before, home)
+    bound, present = top_level_names(tree), {*imported_names(tree)}
+    new = [one for one in needed if one not in present]
+    for one in new:
+        if one.bound.partition(".")[0] in bound:
+            raise HostError(f"{home.path} uses the name {one.bound} for something else")
+    text = _with_imports(before, new, home.imports_from, width)
+    for block in blocks:
+        text = with_block(text, block.owner, block.base, block.text, home.related, home.indent)
+    return text
+
+
+def _parsed(text: str, home: InsertLocation) -> ast.Module:
+    tree = parse_text(text)
+    if not isinstance(tree, ast.Module):
+        raise HostError(f"{home.path} does not parse")
+    return tree
 
 
 def _with_imports(text: str, needed: Sequence[Imported], module: str, width: int) -> str:
@@ -118,13 +155,14 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
     """Return the qualnames of the added tests, or an error if there are any other changes.
 
-    A test is a function, or a method of a class. The class may be new, too.
+    A test is a function, or a method of a class. The class may be new, too. Other functions that
+    were added, which help tests, are also returned.
     """
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
     known = set(tests_of(old)) | top_level_names(old)
-    names = [name for name in tests_of(new) if name not in known]
+    names = [name for name in functions_of(new) if name not in known]
     rest = without_tests(new, names)
     if before is None and ast.get_docstring(new) is not None:
         rest = rest[1:]
@@ -134,7 +172,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
         return f"{path}: an import was removed"
     if not _is_within(_lines(before, old), split_lines(_decoded(after or b""))):
         return f"{path}: existing lines were removed"
-    return names or f"{path}: there is no new test"
+    return names if any(map(is_test_name, names)) else f"{path}: there is no new test"
 
 
 def _decoded(content: bytes) -> str:
@@ -198,7 +236,7 @@ def merge_added_tests(
     if set(names) & (top_level_names(mine) | set(tests_of(mine))):
         return None
     lines = split_lines(theirs)
-    added = tests_of(tree)
+    added = functions_of(tree)
     for name in names:
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]
         owner = name.rpartition(".")[0]
@@ -206,5 +244,5 @@ def merge_added_tests(
         indent = added[name].col_offset or 4
         text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", (), indent)
     made = parse_text(text)
-    is_whole = isinstance(made, ast.Module) and {*names} <= tests_of(made).keys()
+    is_whole = isinstance(made, ast.Module) and {*names} <= functions_of(made).keys()
     return text.encode() if is_whole else None

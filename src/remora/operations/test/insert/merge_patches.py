@@ -2,7 +2,7 @@
 
 import ast
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests, merge_added_tests
-from remora.operations.test.source_blocks import first_line, tests_of, without_tests
+from remora.operations.test.source_blocks import first_line, functions_of, without_tests
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
@@ -77,30 +77,60 @@ def remove_added_tests(
     found = [one for one in _tests(mine, names) if _source(lines, one) in added]
     if len(found) != len(names):
         return None
-    left = without_tests(mine, names)
-    left = left[1:] if before is None and ast.get_docstring(mine) is not None else left
-    code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
-    used = names_in(code)
-    needless = {one for one in imported_names(new) if one.bound not in used}
-    needless -= set(imported_names(old))
+    added_imports = {*imported_names(new)} - {*imported_names(old)}
+    left = _without(texts[2], mine, names, added_imports)
+    if not _has_code(mine, names, has_docstring=before is None):
+        header = texts[1].split("\n") if before is None else []
+        if not any("#" in line for line in left.split("\n") if line not in header):
+            return b"" if before is None else None
+    return left.encode()
+
+
+def without_functions(text: str, names: Collection[str]) -> str:
+    """Return a test file without some functions, and without the imports that only these use."""
+    tree = parse_text(text)
+    if not isinstance(tree, ast.Module):
+        return text
+    used = names_in([ast.unparse(one) for one in _tests(tree, names)])
+    return _without(text, tree, names, {one for one in imported_names(tree) if one.bound in used})
+
+
+def has_tests(text: str) -> bool:
+    """Return True if a test file has more than imports and a docstring."""
+    tree = parse_text(text)
+    return not isinstance(tree, ast.Module) or _has_code(tree, (), has_docstring=True)
+
+
+def _has_code(tree: ast.Module, names: Collection[str], *, has_docstring: bool) -> bool:
+    """Return True if there is more than imports without some functions."""
+    left = without_tests(tree, names)
+    left = left[1:] if has_docstring and ast.get_docstring(tree) is not None else left
+    return any(not isinstance(one, _IMPORTS) for one in left)
+
+
+def _without(
+    text: str, tree: ast.Module, names: Collection[str], imports: Collection[Imported]
+) -> str:
+    """Return a file without some functions, and without those of `imports` that are not used."""
+    lines, left = text.split("\n"), without_tests(tree, names)
+    used = names_in([ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)])
+    needless = {one for one in imports if one.bound not in used}
     kept = {one.name for one in left if isinstance(one, ast.ClassDef)}
-    emptied = [one for one in mine.body if isinstance(one, ast.ClassDef) and one.name not in kept]
+    emptied = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name not in kept]
     within = {id(each) for one in emptied for each in one.body}
-    _cut(lines, [*emptied, *(one for one in found if id(one) not in within)])
-    header = texts[1].split("\n") if before is None else []
-    if not code and not any("#" in line for line in lines if line not in header):
-        return b"" if before is None else None
+    _cut(lines, [*emptied, *(one for one in _tests(tree, names) if id(one) not in within)])
     for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
         if not any(_share_line(statement, other) for other in left if other is not statement):
             _drop(lines, statement, needless)
-    return ("\n".join(lines).strip("\n") + "\n").encode()
+    left_text = "\n".join(lines).strip("\n")
+    return left_text + "\n" if left_text else ""
 
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
-def _tests(tree: ast.Module, names: list[str]) -> list[ast.FunctionDef]:
-    found = tests_of(tree)
+def _tests(tree: ast.Module, names: Collection[str]) -> list[ast.FunctionDef]:
+    found = functions_of(tree)
     return [found[name] for name in names if name in found]
 
 

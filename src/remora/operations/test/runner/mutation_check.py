@@ -66,10 +66,7 @@ def prove_together(
     """
     subjects = {name: _subject(place, path, name) for name in groups}
     together = list(dict.fromkeys(each for ids in groups.values() for each in ids))
-    first = next(iter(subjects.values()))
-    with ThreadPoolExecutor(2) as pool:
-        run = functools.partial(run_tests_once, place, path, [first.import_root], together)
-        runs = list(pool.map(run, (0, 1)))
+    runs = _run_twice(place, next(iter(subjects.values())), together)
     found = {name: _passing(path, runs, ids) for name, ids in groups.items()}
     if len(groups) > 1 and (
         any(result.get("problem") or result.get("effects") for result in runs)
@@ -98,6 +95,22 @@ def prove_together(
             seen=seen,
         )
     return found
+
+
+def prove_passing(place: ToolTree, subject: TargetFunction, ids: Sequence[str]) -> Proof:
+    """Run the tests of a function twice like `prove`, but not with mutants."""
+    runs = _run_twice(place, subject, ids)
+    proof = _passing(subject.path, runs, ids)
+    return msgspec.structs.replace(proof, lines=_lines(subject, runs[0]))
+
+
+def _run_twice(
+    place: ToolTree, subject: TargetFunction, ids: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Run tests in two different circumstances."""
+    with ThreadPoolExecutor(2) as pool:
+        run = functools.partial(run_tests_once, place, subject.path, [subject.import_root], ids)
+        return list(pool.map(run, (0, 1)))
 
 
 def _subject(place: ToolTree, path: str, qualname: str) -> TargetFunction:
@@ -163,7 +176,7 @@ def _killed_of_each(
         ]
         dead = _killed(place, subjects, groups, tried, took)
         for number, (name, fault) in enumerate(tried):
-            found[name][0 if number in dead else 1].append(fault.what)
+            found[name][0 if number in dead else 1].append(fault.description)
         start, step = start + step, max(step, _AT_ONCE)
     return found
 
@@ -257,7 +270,7 @@ class Survivors(msgspec.Struct, frozen=True, kw_only=True):
 def surviving_mutants(
     place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
 ) -> Survivors:
-    """Run the tests `ids` that enter the function with each mutant.
+    """Run the tests `ids` that enter the function with each mutant. Without any, all survive.
 
     Raises HostError if pytest does not start or the function's code cannot be replaced.
     """
@@ -274,7 +287,7 @@ def surviving_mutants(
         raise HostError("a decorator hides the function's code, so mutants cannot be tried")
     alive = [faults[number] for number in found.get("lines", ()) if number < len(faults)]
     return Survivors(
-        mutants=tuple(alive),
+        mutants=tuple(alive if tests else faults),
         tried=found.get("tried", 0),
         tests=tests,
     )

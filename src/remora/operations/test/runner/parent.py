@@ -104,7 +104,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     tests: dict[str, _TestResult] = {}
     failed: list[str] = []
     lines: list[int] = []
-    hows: list[str] = []
     seen: dict[str, TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []
@@ -120,6 +119,9 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     module: str = ""
     path: str = ""
     line: int | None = None
+    value: str = ""
+    printed: str = ""
+    raised: str = ""
 
 
 class Results:
@@ -138,12 +140,6 @@ class Results:
         """Return the indexes of the calls that a mutant changes, or None if it did not run."""
         found = self._files.get(f"{order}-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
-
-    def ends_with_mutant(self, order: int, mutant: int) -> dict[int, str]:
-        """Return how the calls that a mutant changes end, such as `value`, by their index."""
-        found = self._files.get(f"{order}-m{mutant}") or {}
-        # written in the process of the code under test: not necessarily of the same length
-        return dict(zip(found.get("lines", ()), found.get("hows", ()), strict=False))
 
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files

@@ -1,7 +1,7 @@
 """Trial calls of a function in different circumstances and with mutants."""
 
 import ast
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,7 +85,7 @@ def try_calls(
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
     usable = _cases(place, subject, calls, seen)
     cases = _without_repeats(usable)
-    killed = _killed(subject, cases, runs[0], faults)
+    killed = _killed(cases, runs[0], faults)
     used = {number for number, _ in usable}
     problems = [
         (call.call, _problem(results))
@@ -110,33 +110,16 @@ def _outcome(result: Mapping[str, Any] | None) -> tuple[object, ...]:
 
 
 def _killed(
-    subject: TargetFunction,
     cases: Sequence[tuple[int, Case]],
     results: Results,
     faults: Sequence[Mutant],
 ) -> list[frozenset[int]]:
     """Return the mutants that change each case. `cases` contains the number of each call."""
     changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
-    ends = [results.ends_with_mutant(0, fault) for fault in range(len(faults))]
     return [
         frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
-        if _is_evidence(subject, case, {found[number] for found in ends if number in found})
-        else frozenset()
-        for number, case in cases
+        for number, _ in cases
     ]
-
-
-def _is_evidence(subject: TargetFunction, case: Case, ends: Set[str]) -> bool:
-    """Return True if the changes by mutants show that the case is about the function.
-
-    `ends` says how it ends with them. A mutant that raises an exception in the statements before an
-    expression would change any expression, so another end is required of those that a model wrote,
-    and another value of comparisons.
-    """
-    made = parse(case.call, "eval").body
-    if case.source != "writer" or is_call_of(subject.function.name, made):
-        return True
-    return "value" in ends or ("raised" in ends and not isinstance(made, ast.Compare))
 
 
 def _cases(
@@ -176,14 +159,10 @@ def _with_plain_name(subject: TargetFunction, case: Case) -> Case:
 
 
 def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]]:
-    """Return the case with the fewest statements of those with the same call and result.
-
-    What a model wrote can show more after other statements, though its result is the same.
-    """
+    """Return the case with the fewest statements of those with the same call and result."""
     found: dict[Any, tuple[int, Case]] = {}
     for number, case in cases:
-        before = case.setup if case.source == "writer" else ()
-        key = (before, case.call, case.value, case.claims, case.raises)
+        key = (case.call, case.value, case.claims, case.raises)
         if key not in found or len(case.setup) < len(found[key][1].setup):
             found[key] = number, case
     return list(found.values())
@@ -213,7 +192,6 @@ def _call(given: CallInput) -> dict[str, Any]:
         "call": given.call,
         "setup": list(given.setup),
         "imports": list(given.imports),
-        "traces_setup": given.source == "writer",  # the function may be called before
     }
 
 

@@ -13,11 +13,13 @@ Standard input is a JSON object with these keys:
     orders    the orders, which are carried out in sequence
 
 Every order has a time limit in `seconds`, and may have one for CPU time in `cpu`. It may replace
-the content of a file (`path`) with `text` while it runs. There are two kinds of orders.
+the content of a file (`path`) with `text` while it runs. There are three kinds of orders.
 
 An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
 its expression in `call`, and statements to run before it in `imports` and `setup`. `each` is the
 time limit for each call in seconds, and the order stops after `patience` timeouts.
+
+An order with `code` runs statements in such a namespace, and shows the value of the last one.
 
 An order with `ids` runs the pytest tests with these ids and the options `words`, or only collects
 them (`collect`).

@@ -66,8 +66,7 @@ def run_each(asked: Order, name: str, order: Order, module: Any) -> List[int]:
 def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List[int]) -> None:
     """Make all calls with each mutant, in one child process for each mutant.
 
-    The result of a mutant lists the calls with another outcome, and in `hows` how each of them
-    ended, as in `result_of`. Calls whose outcome depends on the
+    The result of a mutant lists the calls with another outcome. Calls whose outcome depends on the
     calls before them, or differs between two runs, are left out.
     """
     functions = functions_at(order["path"], order["qualname"], *order["header"])
@@ -99,9 +98,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
             if swap(functions, mutated_code(text, order["path"], order["qualname"])):
                 found = outcomes(same)
                 lines = [n for n in found if found[n] != before[n]]
-                hows = [str(found[n][0]) for n in lines]
-                changed = {"how": "ran", "lines": lines, "hows": hows}
-                write(asked["out"], f"{name}-m{number}", changed)
+                write(asked["out"], f"{name}-m{number}", {"how": "ran", "lines": lines})
 
         in_child(work, limit * _WAITING, limit)
 
@@ -161,23 +158,15 @@ def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
 
 
 def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
-    """Run the statements before a call, and the call itself within `around`.
-
-    If `traces_setup` is true, the statements run within `around`, too.
-    """
+    """Run the statements before a call, and the call itself within `around`."""
     names = dict(vars(module))
     names["__name__"] = "snippet"  # not `__main__`, and not the module itself
     code = compile(call["call"], "<call>", "eval")
     deprecated: List[str] = []
     try:
         with recorded(deprecated):
-            for statement in call["imports"]:
+            for statement in (*call["imports"], *call["setup"]):
                 exec(compile(statement, "<setup>", "exec"), names)
-            with contextlib.ExitStack() as entered:
-                for each in around if call["traces_setup"] else ():
-                    entered.enter_context(each)
-                for statement in call["setup"]:
-                    exec(compile(statement, "<setup>", "exec"), names)
     except Exception as error:
         return {"how": "unready", "type": type(error).__name__}
     items: List[Taken] = []

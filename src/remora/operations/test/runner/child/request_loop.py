@@ -9,6 +9,7 @@ import os
 import sys
 from typing import Callable
 
+from .code_run import run_code
 from .determinism import block_network, rename_host, shift_clocks
 from .fork import Order, in_child, write
 from .function_calls import run_calls
@@ -81,6 +82,8 @@ def run_order(asked: Order, name: str, order: Order) -> None:
             run_with_mutants(asked, name, order)
         elif "ids" in order:
             run_tests(asked, name, order)
+        elif "code" in order:
+            run_code(asked, name, order)
         else:
             run_calls(asked, name, order)
 

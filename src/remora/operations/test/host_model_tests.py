@@ -1,0 +1,256 @@
+"""Host functions with which a model runs code, and writes and removes tests of a function."""
+
+import ast
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from msgspec.structs import replace
+
+from remora.code.edit.import_edits import Imported
+from remora.code.edit.text_lines import Text
+from remora.code.syntax.source import parse_text
+from remora.errors import HostError
+from remora.ids import escape_path, node_key
+from remora.operations.test.file_tests import restorer, tests_by_function
+from remora.operations.test.function_context import home_of, target_at, test_files
+from remora.operations.test.function_plan import line_counts
+from remora.operations.test.host_write import (
+    formatted_lines,
+    own_imports,
+    save_tests,
+    text_before,
+)
+from remora.operations.test.inputs.call_input import free_names, importable_names
+from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.insert.added_tests import added_tests, with_blocks
+from remora.operations.test.insert.merge_patches import has_tests, without_functions
+from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
+from remora.operations.test.insert_location import InsertLocation
+from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.planning.tested_names import NodesWithTests
+from remora.operations.test.runner.mutation_check import (
+    prove,
+    prove_passing,
+    surviving_mutants,
+)
+from remora.operations.test.runner.parent import run_in_child
+from remora.operations.test.target_function import TargetFunction, import_name
+from remora.tools.host.ruff.finding import new_findings
+from remora.tools.host.style_config import width_of
+from remora.tools.tree import ToolTree
+
+MAX_TESTS = 4
+"""Number of tests of a function."""
+_MOST_OTHERS = 40
+_MOST_SHOWN = 10
+_RUN_S = 10.0
+
+
+def run_code(place: ToolTree, path: str, code: str) -> dict[str, str]:
+    """Run statements in the namespace of a module, in isolation. Nothing that they do stays.
+
+    The result contains the `value` of the last statement if it is an expression, what was
+    `printed`, and the exception in `raised`. If the code did not run, the result contains only the
+    reason, in `problem`.
+    """
+    tree = parse_text(code)
+    if not isinstance(tree, ast.Module):
+        return {"problem": f"the code is not Python: {tree}"}
+    root, module = import_name(path, place.files.exists)
+    order = {"code": code, "module": module, "path": str(place.seen / path), "seconds": _RUN_S}
+    try:
+        results = run_in_child(place, [root], [order])
+    except HostError as error:
+        return {"problem": error.message}
+    if results.is_late(0):
+        return {"problem": f"it takes longer than {_RUN_S:.0f} seconds"}
+    found = results.of(0) or {"problem": "it ends the process"}
+    if found.get("problem"):
+        return {"problem": str(found["problem"]).replace(f"{place.seen}/", "")}
+    return {key: str(found.get(key, "")) for key in ("value", "printed", "raised")}
+
+
+def write_test(
+    place: ToolTree,
+    path: str,
+    node: str,
+    code: str,
+    kept: list[str],
+    replaced: list[str],
+) -> dict[str, Any]:
+    """Add the tests in `code`, which a model wrote, to the test file of a function.
+
+    `kept` contains the names of other new tests of the function, and `replaced` those of functions
+    to remove first. Names that the function's module defines are imported. The tests run twice in
+    different circumstances, and with planted faults.
+
+    The result contains the `path` of the file, the names of the `tests` and of all new `functions`,
+    and the result of `remove_test`. If nothing is written, it contains only the reason, in
+    `problem`.
+    """
+    try:
+        subject = _subject(place, path, node)
+        home = home_of(place, subject, test_files(place))
+        restore = restorer(place, home.path)
+        try:
+            return _written(place, subject, home, code, kept, replaced)
+        except HostError:
+            restore()
+            raise
+    except HostError as error:
+        return {"problem": error.message}
+
+
+def remove_test(
+    place: ToolTree, path: str, node: str, names: list[str], kept: list[str]
+) -> dict[str, Any]:
+    """Remove functions from the test file of a function. `kept` names its other new tests.
+
+    The result says what these tests are worth. `mutants` counts the planted faults that no other
+    test detects: `killed` of them are detected, as described in `found`, and `left` describes the
+    others. `lines` of `all_lines` of the function were executed. If nothing is removed, the result
+    contains only the reason, in `problem`.
+    """
+    try:
+        subject = _subject(place, path, node)
+        home = home_of(place, subject, test_files(place))
+        restore = restorer(place, home.path)
+        left = _without(place, home, names)
+        try:
+            if has_tests(left.body):
+                place.write(home.path, left.bytes())
+            else:
+                place.files.remove(home.path)
+            return _measured(place, subject, home, kept) if kept else {}
+        except HostError:
+            restore()
+            raise
+    except HostError as error:
+        return {"problem": error.message}
+
+
+def _subject(place: ToolTree, path: str, node: str) -> TargetFunction:
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        raise HostError(f"{node}: {subject}")
+    return subject
+
+
+def _without(place: ToolTree, home: InsertLocation, names: Sequence[str]) -> Text:
+    text = text_before(place, home)
+    return text._replace(body=without_functions(text.body, names)) if names else text
+
+
+def _written(
+    place: ToolTree,
+    subject: TargetFunction,
+    home: InsertLocation,
+    code: str,
+    kept: Sequence[str],
+    replaced: Sequence[str],
+) -> dict[str, Any]:
+    written = written_tests(code, home)
+    if len(kept) + len(written.tests) > MAX_TESTS:
+        there = f", and {len(kept)} are there already" if kept else ""
+        raise HostError(f"a function gets at most {MAX_TESTS} tests{there}")
+    before = _without(place, home, replaced)
+    _insert(place, subject, home, before, written)
+    after = place.read(home.path)
+    problem = added_tests(home.path, before.bytes() if home.exists else None, after)
+    if isinstance(problem, str):
+        raise HostError(problem)
+    wrong = place.ruff.check_names(home.path, after)
+    if wrong and (new := new_findings(place.ruff.check_names(home.path, before.bytes()), wrong)):
+        raise HostError(f"{home.path}: {new[0]['message']}")
+    used = tests_by_function(after, written.tests, [subject.qualname], home.path)
+    for name in written.tests:
+        if name not in used.get(subject.qualname, ()):
+            raise HostError(f"{name} does not use {subject.qualname}")
+    return {
+        "path": home.path,
+        "tests": written.tests,
+        "functions": written.names,
+        **_measured(place, subject, home, [*kept, *written.tests]),
+    }
+
+
+def _insert(
+    place: ToolTree,
+    subject: TargetFunction,
+    home: InsertLocation,
+    before: Text,
+    written: WrittenTests,
+) -> None:
+    tree = parse_text(before.body)
+    assert isinstance(tree, ast.Module)
+    check_names(written, tree, home.path)
+    is_package = subject.path.endswith("__init__.py")
+    known = {
+        "pytest": Imported("pytest", "", "pytest"),
+        **importable_names(subject.source.tree, subject.module, is_package=is_package),
+        **own_imports(subject, home),
+    }
+    own = {one.bound.partition(".")[0] for one in written.imports} | {*written.names}
+    needed = [known[name] for name in sorted(free_names([written.tree]) - own) if name in known]
+    blocks = [
+        replace(each, text=formatted_lines(place, home, each.text, levels=bool(each.owner)) + "\n")
+        for each in written.blocks
+    ]
+    width = width_of(place, home.path)
+    body = with_blocks(before.body, home, blocks, [*written.imports, *needed], width)
+    save_tests(place, home, before._replace(body=body))
+
+
+def _measured(
+    place: ToolTree, subject: TargetFunction, home: InsertLocation, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return what tests are worth. Raises HostError if they fail or detect no planted fault."""
+    ids = [f"{home.path}::{name.replace('.', '::')}" for name in names]
+    proof = prove_passing(place, subject, ids)
+    if proof.problem:
+        raise HostError(proof.problem)
+    faults = mutants(place.read(subject.path), subject.qualname)
+    others = [each for each in tests_reaching(place, subject) if each not in ids]
+    with ThreadPoolExecutor(2) as pool:
+        alive = pool.submit(_surviving, place, subject, ids, faults)
+        missed = pool.submit(surviving_faults, place, subject, others, faults)
+    if len(alive.result()) == len(faults):
+        raise HostError(f"the test detects none of {len(faults)} faults in {subject.qualname}")
+    texts = [each.description for each in missed.result()]
+    found = [text for text in texts if text not in alive.result()]
+    return {
+        "killed": len(found),
+        "mutants": len(texts),
+        "found": found[:_MOST_SHOWN],
+        "left": [text for text in texts if text in alive.result()][:_MOST_SHOWN],
+        **line_counts(subject, proof.lines),
+    }
+
+
+def _surviving(
+    place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
+) -> list[str]:
+    """Return descriptions of the faults that tests do not detect."""
+    try:
+        found = surviving_mutants(place, subject, ids, faults)
+    except HostError:  # the function's code cannot be replaced where it is
+        return list(prove(place, subject.path, subject.qualname, ids).survived)
+    return [each.description for each in (*found.mutants, *faults[found.tried :])]
+
+
+def tests_reaching(place: ToolTree, subject: TargetFunction) -> list[str]:
+    """Return the pytest ids of tests that mention the function, or else of those that reach it."""
+    key = node_key(escape_path(subject.path), subject.qualname)
+    found = ProjectExamples(place).tests_of(subject) or NodesWithTests(place.tree).tests_of(key)
+    return list(found)[:_MOST_OTHERS]
+
+
+def surviving_faults(
+    place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
+) -> Sequence[Mutant]:
+    """Return the faults that tests do not detect, or all if that cannot be known."""
+    try:
+        return surviving_mutants(place, subject, ids, faults).mutants if ids else faults
+    except HostError:  # such as a decorator that hides the function's code
+        return faults

@@ -1,0 +1,156 @@
+"""Host function that shows a model a function, and what it needs to know to write tests of it."""
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from remora.code.edit.import_edits import Imported
+from remora.code.edit.text_lines import decode, split_lines
+from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.source import Source, read_source
+from remora.errors import HostError
+from remora.operations.test.function_context import home_of, target_at, test_files
+from remora.operations.test.host_model_tests import surviving_faults, tests_reaching
+from remora.operations.test.host_write import module_import
+from remora.operations.test.inputs.call_input import importable_names
+from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.operations.test.insert_location import InsertLocation
+from remora.operations.test.mutants import mutants
+from remora.operations.test.source_blocks import first_line, tests_of, used_names
+from remora.operations.test.target_function import TargetFunction, class_named
+from remora.tools.tree import ToolTree
+
+_MOST_LINES = 60
+_MOST_CALLS = 3
+_MOST_FAULTS = 12
+_MOST_FIXTURES = 12
+_LONGEST_TEST = 480
+"""Number of characters of a test that is shown as an example."""
+
+
+def show_function(place: ToolTree, path: str, node: str, is_target: bool) -> dict[str, Any]:
+    """Return a function or class of a file, and what a test of it needs.
+
+    The result contains its `lines` and `text`, cut in the middle if it has more than 60 lines. If
+    `is_target` is true, `faults` contains the planted faults that no test detects, in words, and
+    `facts` how the function is called, how objects of its class and of its arguments are made, and
+    an existing test, the fixtures and the imports of the project. If there is no such function, or
+    it cannot be examined, the result contains only the reason, in `problem`.
+    """
+    try:
+        shown = _code(place, path, node)
+        return {**shown, **_needed(place, path, node)} if is_target else shown
+    except HostError as error:
+        return {"problem": error.message}
+
+
+def _code(place: ToolTree, path: str, name: str) -> dict[str, Any]:
+    source = read_source(path, place.read(path))
+    if not isinstance(source, Source):
+        raise HostError(f"{path}: {source.detail}")
+    found = {each.qualname: each.node for each in find_definitions(source.tree, "")}
+    if name not in found:
+        raise HostError(f"{path} has no {name}; it has {', '.join(found)}")
+    first, last = first_line(found[name]), found[name].end_lineno or 0
+    lines = split_lines(source.utf8.decode())[first - 1 : last]
+    cut = len(lines) - _MOST_LINES
+    if cut > 0:
+        half = _MOST_LINES // 2
+        lines[half : half + cut + 1] = [f"... {cut + 1} lines ..."]
+    return {"lines": [first, last], "text": "\n".join(lines)}
+
+
+def _needed(place: ToolTree, path: str, node: str) -> dict[str, Any]:
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        raise HostError(f"{node}: {subject}")
+    examples = ProjectExamples(place)
+    faults = mutants(place.read(path), node)
+    alive = surviving_faults(place, subject, tests_reaching(place, subject), faults)
+    home = home_of(place, subject, test_files(place))
+    calls = dict.fromkeys(each.call for each in examples.calls_of(subject))
+    facts = {
+        "called as": "; ".join([*calls][:_MOST_CALLS]),
+        "made by": "; ".join(_constructors(place, subject, examples)),
+        "an existing test": _existing_test(place, home, examples),
+        "fixtures": ", ".join(_fixtures(home, examples)),
+        "import in tests": _import(place, home, subject).statement(),
+    }
+    shown = [each.description for each in alive[:_MOST_FAULTS]]
+    return {"faults": shown, "facts": {key: text for key, text in facts.items() if text}}
+
+
+def _import(place: ToolTree, home: InsertLocation, subject: TargetFunction) -> Imported:
+    named = Imported(home.imports_from, subject.name, subject.name)
+    return module_import(place, home) if home.alias else named
+
+
+def _constructors(
+    place: ToolTree, subject: TargetFunction, examples: ProjectExamples
+) -> Iterator[str]:
+    """Yield how objects of the function's class, and of the classes in annotations, are made."""
+    given = subject.function.args
+    annotations = [each.annotation for each in (*given.args, *given.kwonlyargs) if each.annotation]
+    owner = [subject.owner.name] if subject.owner is not None else []
+    names = [*owner, *sorted({name for each in annotations for name in used_names(each)})]
+    for name in names:
+        found = _class(place, subject, examples, name)
+        if found is not None and (text := _constructor(found)):
+            yield text
+
+
+def _class(
+    place: ToolTree, subject: TargetFunction, examples: ProjectExamples, name: str
+) -> ast.ClassDef | None:
+    """Return a class that the function's module defines, or imports from the project."""
+    tree = subject.source.tree
+    is_package = subject.path.endswith("__init__.py")
+    known = importable_names(tree, subject.module, is_package=is_package).get(name)
+    if known is None or known.module == subject.module:
+        return class_named(tree, name)
+    start = "/".join(filter(None, (subject.import_root, *known.module.split("."))))
+    path = next(filter(place.files.exists, (f"{start}.py", f"{start}/__init__.py")), "")
+    other = examples.tree(path) if path else None
+    return class_named(other, known.name) if other is not None else None
+
+
+def _constructor(owner: ast.ClassDef) -> str:
+    """Return how an object is made, such as `Cart(owner, size=3)`, or an empty string."""
+    for one in owner.body:
+        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+            return f"{owner.name}({ast.unparse(one.args).partition(',')[2].strip()})"
+    fields = [ast.unparse(one) for one in owner.body if isinstance(one, ast.AnnAssign)]
+    return f"{owner.name}({', '.join(fields)})" if fields else ""
+
+
+def _existing_test(place: ToolTree, home: InsertLocation, examples: ProjectExamples) -> str:
+    """Return the shortest test in the file of new tests, or else in the nearest other file."""
+    folder = home.path.rpartition("/")[0]
+    near = sorted(
+        test_files(place), key=lambda path: (path != home.path, not path.startswith(folder))
+    )
+    for path in near:
+        tree = examples.tree(path)
+        lines = split_lines(decode(path, place.read(path)).body)
+        texts = [
+            "\n".join(lines[first_line(one) - 1 : one.end_lineno])
+            for one in (tests_of(tree).values() if tree is not None else ())
+        ]
+        if texts and len(shortest := min(texts, key=len)) <= _LONGEST_TEST:
+            return shortest
+    return ""
+
+
+def _fixtures(home: InsertLocation, examples: ProjectExamples) -> list[str]:
+    """Return the names of the fixtures that tests in a file can use, those of pytest left out."""
+    folders = home.path.split("/")[:-1]
+    paths = ["/".join((*folders[:depth], "conftest.py")) for depth in range(len(folders) + 1)]
+    trees = [examples.tree(path) for path in (*paths, home.path)]
+    found = [
+        one.name
+        for tree in trees
+        for one in (tree.body if tree is not None else ())
+        if isinstance(one, FunctionNode)
+        and any("fixture" in used_names(each) for each in one.decorator_list)
+    ]
+    return found[-_MOST_FIXTURES:]
