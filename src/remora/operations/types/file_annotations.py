@@ -61,19 +61,21 @@ class FileAnnotations:
         self.functions = MissingAnnotations(path, self.before, nodes)
         self.session = session_for(place, texts)
         self.file = self.session.index.files[path]
+        is_same = self.now.body == self.before
+        self.source = self.file.source if is_same else SourceText(self.now.body)
 
-    def written(self, text: str) -> Terms:
+    def written(self, source: SourceText) -> Terms:
         """Return the annotations that a version of the file has in addition to those before."""
-        found = {} if text == self.before else annotations_of(SourceText(text))
+        found = {} if source is self.file.source else annotations_of(source)
         return {
             (self._path, slot): type_in(annotation, self.file.owners)
             for slot in self.file.source.slots
             if (annotation := found.get((slot.number, slot.name))) is not None
         }
 
-    def save(self, text: str) -> None:
-        if text != self.now.body:
-            self.now = self.now._replace(body=text)
+    def save(self, source: SourceText) -> None:
+        if source.text != self.now.body:
+            self.source, self.now = source, self.now._replace(body=source.text)
             self._place.write(self._path, self.now.bytes())
 
     def write_accepted(self, asked: Terms) -> tuple[Terms, list[str]]:
@@ -82,7 +84,7 @@ class FileAnnotations:
         Returns them, and what is refused and accepted, by what and why, as sentences. Raises
         HostError if a checker fails with the types.
         """
-        base = self.written(self.now.body)
+        base = self.written(self.source)
         others = {key: term for key, term in base.items() if key not in asked}
         accepted, verdicts = self.session.judge(self._path, asked, others, self._place)
         said = self._said(asked, accepted, verdicts)
@@ -90,10 +92,11 @@ class FileAnnotations:
         write = partial(self.session.text, self._path, proposed=every)
         after, findings = without_findings(self._place, self._path, self.before, write, every)
         said += [f"ruff refuses {each['code']}: {each['message']}" for each in findings[:1]]
-        kept = self.written(after)
+        made = SourceText(after)
+        kept = self.written(made)
         if not accepted or base.keys() - asked.keys() - kept.keys():
             return {}, said  # others would have to be left out for them
-        self.save(after)
+        self.save(made)
         accepted = {key: term for key, term in accepted.items() if key in kept}
         judges = [each.judge for each in verdicts]
         return accepted, [*said, *([f"accepted by {_listed(judges)}"] if accepted else [])]
@@ -176,7 +179,7 @@ class FileAnnotations:
         Functions whose names begin with one of `skipped` are left out, and so is what the project
         mostly leaves out.
         """
-        written = self.written(self.now.body)
+        written = self.written(self.source)
         found: dict[int, list[Slot]] = {}
         for slot in self.functions.slots:
             is_skipped = self.file.source.qualnames[slot.number][:_NAME_LIMIT] in skipped
@@ -187,19 +190,23 @@ class FileAnnotations:
         return found
 
     def described(self, function: Function, missing: Sequence[Slot]) -> dict[str, Any]:
-        """Return a function with missing annotations, for `open_functions`."""
-        now = SourceText(self.now.body)
-        _, node, owner = now.functions[function.number]
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        last = node.end_lineno or node.lineno
+        """Return what a function lacks, for `open_functions`."""
         likely = {slot.name: self._likely(slot) for slot in missing}
         return {
-            "function": now.qualnames[function.number],
-            "first": first,
-            "last": last,
-            "text": _cut([each.rstrip("\r\n") for each in now.lines[first - 1 : last]]),
+            "function": self.source.qualnames[function.number],
             "names": [slot.name for slot in missing],
             "likely": {name: terms for name, terms in likely.items() if terms},
+        }
+
+    def shown(self, function: Function) -> dict[str, Any]:
+        """Return a function's code, its calls and its class, for `open_functions`."""
+        _, node, owner = self.source.functions[function.number]
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        last = node.end_lineno or node.lineno
+        lines = [each.rstrip("\r\n") for each in self.source.lines[first - 1 : last]]
+        return {
+            "lines": [first, last],
+            "text": _cut(lines),
             "calls": [*islice(dict.fromkeys(call_sites(function, self.session.index)), _SHOWN)],
             "owner": [] if owner is None else _class_lines(owner),
         }
@@ -211,7 +218,7 @@ class FileAnnotations:
 
     def header(self, number: int) -> str:
         """Return the first line of a function as it is now, on one line."""
-        return header_of(SourceText(self.now.body).functions[number][1])
+        return header_of(self.source.functions[number][1])
 
 
 def _without_number(qualname: str) -> str:

@@ -12,7 +12,7 @@ from remora.operations.types.file_annotations import FileAnnotations, MissingAnn
 from remora.operations.types.ranking.type_candidates import Ranked
 from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
-from remora.operations.types.source.slots import Slot
+from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.source.terms import from_checker, is_known
 from remora.operations.types.writing.clean_file import partly_annotated_and_longer, without_findings
 from remora.tools.tree import ToolTree
@@ -44,7 +44,7 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     `missing_annotations` for the new content in `left`.
     """
     work = FileAnnotations(place, path, nodes)
-    session, known = work.session, work.written(work.now.body)
+    session, known = work.session, work.written(work.source)
     found = session.annotations(path, place, place.shared.planned)
     chosen = {key: term for key, term in found.items() if key[1] in work.functions.slots} | known
     write = partial(session.text, path, proposed=known)
@@ -53,8 +53,8 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     if wrapped:
         chosen = {key: term for key, term in chosen.items() if key[1].number not in wrapped}
         after, _ = without_findings(place, path, work.before, write, chosen)
-    new = work.written(after).keys() - known.keys()
-    work.save(after)
+    work.save(SourceText(after))
+    new = work.written(work.source).keys() - known.keys()
     return {
         "written": len(new),
         "judges": session.judges,
@@ -116,17 +116,19 @@ def open_functions(
     """Return the number of functions that lack annotations, and the first ones, without `skipped`.
 
     Functions come before those that they call. What the project mostly leaves out is not missing.
-    Each of `functions` has its qualname in `function`, its `first` and `last` line, its `text`, which
-    is cut in the middle if it is long, its missing `names`, where `return` is the result, in `likely`
-    the likeliest types of each, in `calls` some calls of its name, and in `owner` the first lines of
-    the class around it and of `__init__`. `known` contains the imports and classes of the file.
+    Each of `functions` has its qualname in `function`, its missing `names`, where `return` is the
+    result, and in `likely` the likeliest types of each. Of the first one, `shown` has the first and
+    last line in `lines`, the `text`, which is cut in the middle if it is long, some calls of its name
+    in `calls`, and the first lines of the class around it and of `__init__` in `owner`. `known`
+    contains the imports and classes of the file.
     """
     work = FileAnnotations(place, path, nodes)
     left = work.left(skipped)
-    chosen = islice(callers_first([work.file.functions[number] for number in left]), _MOST)
+    chosen = [*islice(callers_first([work.file.functions[number] for number in left]), _MOST)]
     return {
         "count": len(left),
         "functions": [work.described(each, left[each.number]) for each in chosen],
+        "shown": work.shown(chosen[0]) if chosen else None,
         "known": sorted({*work.file.imports, *work.file.classes}),
     }
 
