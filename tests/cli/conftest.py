@@ -83,6 +83,7 @@ class Remora:
             "XDG_CACHE_HOME": str(self.home / "cache"),
             "XDG_STATE_HOME": str(self.home / "state"),
             "GIT_CONFIG_GLOBAL": os.devnull,
+            "REMORA_RUNNER__DECISIONS": "model",  # where there is one
             **self.environ,
         }
 

@@ -146,7 +146,12 @@ def plant(case: Case, root: Path, user: Remora) -> Planted:
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "start")
-    quick = {"REMORA_MODEL__RETRIES": "0", "REMORA_HUB__ENABLED": "false", **case.settings}
+    quick = {
+        "REMORA_MODEL__RETRIES": "0",
+        "REMORA_HUB__ENABLED": "false",
+        "REMORA_RUNNER__OPENING": "false",
+        **case.settings,
+    }
     user = replace(user, environ={**quick, **user.environ})
     with _server(case) as server:
         model = ["--model", "none" if server is None else server.address]
@@ -311,7 +316,7 @@ WRONG_CHOICE = Case(
     tools={"remove_line": REMOVE_LINE},
     candidates=ONE_LINE,
     check=DEFINED,
-    answers=in_turn(("remove_line", {"line": 6})),
+    answers=in_turn(("remove_line", {"line": 6}), *[("submit_result", {})] * 3),
 )
 
 # --- a tool fails, or nothing moves -----------------------------------------------------------

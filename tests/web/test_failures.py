@@ -54,9 +54,10 @@ def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> 
     assert '<span class="bad">failed</span></td><td>src/price.py:6: Undefined name' in text
     why = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=why").text
     assert "the candidate&#39;s reason: subtotal is used in line 7" in why
-    assert f'href="/agents/{planted.agent_id}?turn=2&amp;tab=events#e11"' in why
-    events = pages.get(f"/agents/{planted.agent_id}?turn=2&tab=events").text
-    assert '<tr id="e11">' in events
+    refused = re.search(rf'href="/agents/{planted.agent_id}\?turn=(\d)&amp;tab=events#(e\d+)"', why)
+    assert refused is not None
+    events = pages.get(f"/agents/{planted.agent_id}?turn={refused[1]}&tab=events").text
+    assert f'<tr id="{refused[2]}">' in events
 
 
 def test_a_conflict_is_named_everywhere(user: Remora, tmp_path: Path) -> None:
