@@ -57,7 +57,8 @@ def test_a_refusal_says_that_no_key_was_sent(poor: Remora, project: Path) -> Non
     with openai_server(FAULTS["wrong key"]) as server:
         of_project(project, server)
         keyed = agreed(poor, server, {**PATIENCE, "OPENAI_API_KEY": KEY})
-        done = keyed("analyze", "-o", "steps", "--node", "read", "--json", cwd=project)
+        options = ("-o", "steps", "--node", "read", "--decisions", "model", "--json")
+        done = keyed("analyze", *options, cwd=project)
     assert done.code == 3
     assert "no key was sent" in poor("trace", "show", "read", "--json", cwd=project).out
     assert set(server.keys) == {None}

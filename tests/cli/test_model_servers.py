@@ -15,7 +15,7 @@ FUNCTIONS = "".join(
     for number in range(2, 8)
 )
 FILES = {"parts.py": FUNCTIONS.lstrip(), "pyproject.toml": '[project]\nname = "parts"\n'}
-ANALYZE = ("analyze", "-o", "docstring", "--json")
+ANALYZE = ("analyze", "-o", "docstring", "--decisions", "model", "--json")
 
 
 def written(handler: Handler, _request: dict[str, Any], _number: int) -> None:
@@ -30,7 +30,8 @@ def test_a_run_is_resumed_with_another_address(poor: Remora, tmp_path: Path) -> 
     git(root, "add", "-A")
     git(root, "commit", "-qm", "parts")
     with openai_server(written) as first, openai_server(written) as second:
-        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": first.address})
+        limit = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000"}
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": first.address, **limit})
         process = user.start(*ANALYZE, cwd=root)
         while not first.requests:
             assert process.poll() is None
