@@ -11,17 +11,24 @@ from typing import Any
 
 import pytest
 
-from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
+from remora.agents.decision.query_settings import (
+    ANSWER_TOKENS,
+    CODE_TOKENS,
+    QuerySettings,
+    answer_tokens,
+)
 from remora.agents.definition.agent import load_agents
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
+from remora.chat import ToolSchema
 from remora.config.loading import load_config
 from remora.errors import DiskError, UsageError
 from remora.models.protocol import Model, NoModel
 from remora.models.scripted import ScriptedModel
 from remora.runs.execution.agent_settings import (
     EMBEDDED_LIMIT,
+    LARGEST_LIMIT,
     deciding,
     max_turns_for,
     query_settings_for,
@@ -51,6 +58,7 @@ def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) ->
 class TestTheLimitOfARequest:
     def test_it_is_the_configured_one(self) -> None:
         assert asked(ScriptedModel([])).limit == 3000
+        assert asked(ScriptedModel([])).most == LARGEST_LIMIT == 8000
         assert asked(ScriptedModel([]), runner__memory__packet_size_limit=700).limit == 700
 
     def test_the_embedded_model_takes_less(self) -> None:
@@ -60,13 +68,34 @@ class TestTheLimitOfARequest:
     def test_the_answer_must_fit_into_the_models_context_too(self) -> None:
         model = ScriptedModel([])
         model.context = 1024
-        assert asked(model).limit == 1024 - ANSWER_TOKENS
+        assert asked(model, runner__memory__packet_size_limit=3000).limit == 1024 - 1024 // 3
+
+    @pytest.mark.parametrize(("context", "limit"), [(512, 256), (4096, 2048), (32_768, 8000)])
+    def test_by_itself_it_is_half_of_the_served_context(self, context: int, limit: int) -> None:
+        model = ScriptedModel([])
+        model.context = context
+        found = asked(model)
+        assert (found.limit, found.most) == (limit, context - found.answer_tokens)
 
     def test_the_raw_history_has_all_of_the_context(self) -> None:
         model = Small([])
         model.context = 8192
         asking = asked(model, runner__memory__enabled=False)
-        assert (asking.renderer, asking.limit) == ("history/1", 8192 - ANSWER_TOKENS)
+        assert (asking.renderer, asking.limit) == ("history/1", 8192 - CODE_TOKENS)
+
+
+class TestTheLimitOfAnAnswer:
+    def test_it_has_room_for_code_where_a_tool_takes_code(self) -> None:
+        long = ToolSchema(name="edit", parameters={"properties": {"text": {"type": "string"}}})
+        short = {"line": {"type": "integer"}, "code": {"type": "string", "maxLength": 20}}
+        assert answer_tokens([long], None) == CODE_TOKENS == 1000
+        assert (
+            answer_tokens([ToolSchema(name="fix", parameters={"properties": short})], None) == 200
+        )
+        assert ANSWER_TOKENS == 200
+
+    def test_it_is_a_third_of_a_small_context(self) -> None:
+        assert answer_tokens([], 512) == 170
 
 
 def test_a_model_is_asked_by_its_best_strategy() -> None:

@@ -31,7 +31,7 @@ def test_a_tokenizer_is_estimated_from_what_it_counted() -> None:
     known.add_request("tokenizer/a", request(15, messages=None, prompt="y" * 40))
     known.add_request("tokenizer/b", request(999))
     counter = known.counter(start("tokenizer/a"))
-    assert not counter.exact
+    assert counter.basis == "usage"
     assert (
         counter.name == "estimate of tokenizer/a: 0.250 per byte, 35 tokens in 140 recorded bytes"
     )

@@ -21,7 +21,16 @@ from remora.models.provider import check_model, open_model
 
 MESSAGES = (Message(role="user", content="A or B?"),)
 LETTER = Decoding(strategy="grammar", grammar='root ::= "A" | "B"', max_tokens=1, seed=1)
-KEYS = ["provider", "base_url", "name", "reachable", "context", "capabilities", "weights"]
+KEYS = [
+    "provider",
+    "base_url",
+    "name",
+    "reachable",
+    "context",
+    "counter",
+    "capabilities",
+    "weights",
+]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +57,7 @@ def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path)
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert model.capabilities == Capabilities(grammar=True, completions=True, tokenize=True)
     assert (model.name, model.context) == ("my-model", 1024)
-    assert (model.counter.name, model.counter.exact) == ("tokenizer/my-model", True)
+    assert (model.counter.name, model.counter.basis) == ("tokenizer/my-model", "tokenizer")
 
     async def once() -> Any:
         answer = await model.ask(Request(messages=MESSAGES, decoding=LETTER))
@@ -120,7 +129,37 @@ def test_a_server_without_llamas_endpoints_can_do_less(
     asyncio.run(model.aclose())
     assert model.capabilities == Capabilities(completions=True)
     assert (model.name, model.context) == ("big", 4096)
-    assert (model.counter.name, model.counter.exact) == ("upper-bound/1", False)
+    assert (model.counter.name, model.counter.basis) == ("upper-bound/1", "bytes")
+
+
+def test_vllms_tokenizer_counts(misbehaving: Any, canned: Any, tmp_path: Path) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big", "max_model_len": 4096})
+    misbehaving.routes["/tokenize"] = canned(body={"count": 7, "tokens": [1] * 7})
+    model = open_model(settings, cache=tmp_path, api_key=None)
+    assert (model.counter.name, model.counter.count_messages(MESSAGES)) == ("tokenizer/big", 7)
+    asyncio.run(model.aclose())
+
+
+def test_what_answers_say_of_tokens_is_kept_between_runs(
+    misbehaving: Any, canned: Any, tmp_path: Path
+) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    usage = {"choices": [{"text": "A"}], "usage": {"prompt_tokens": 30}}
+    misbehaving.routes["/v1/chat/completions"] = canned(body=usage)
+
+    async def ask_once() -> str:
+        model = open_model(settings, cache=tmp_path, api_key=None)
+        name = model.counter.name
+        await model.ask(Request(messages=MESSAGES, decoding=LETTER))
+        await model.aclose()
+        return name
+
+    names = [asyncio.run(ask_once()) for _ in range(2)]
+    assert names == ["upper-bound/1", "usage/1 of 0.412 tokens per byte"]
+    status = check_model(settings, cache=tmp_path, api_key=None)
+    assert status.document["counter"] == names[1]
+    (tmp_path / "token_ratios.json").write_text("{")
+    assert asyncio.run(ask_once()) == names[0], "a damaged file is ignored"
 
 
 def test_a_server_that_says_yes_to_everything_is_not_believed(

@@ -4,7 +4,7 @@ import pytest
 
 from remora.chat import Message, ToolCall
 from remora.errors import ModelError
-from remora.models.protocol import Decoding, Model, Request, is_truncated
+from remora.models.protocol import Decoding, Model, Request
 from remora.models.scripted import ScriptedModel
 
 REQUEST = Request(
@@ -28,11 +28,11 @@ def test_a_function_of_the_request_may_answer() -> None:
     assert asyncio.run(model.ask(REQUEST)).text == "grammar"
 
 
-def test_scripted_usage_never_looks_truncated() -> None:
+def test_scripted_usage_is_what_was_counted() -> None:
     model = ScriptedModel(["x"])
     answer = asyncio.run(model.ask(REQUEST))
     counted = model.counter.count_messages(REQUEST.messages or ())
-    assert not is_truncated(counted, exact=True, usage=answer.usage)
+    assert answer.usage.prompt_tokens == counted
 
 
 def test_the_end_of_the_script_is_a_model_error() -> None:

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from remora.chat import Message, ToolSchema
 from remora.errors import ModelError
-from remora.models.token_counters import PER_MESSAGE, ServerTokenizer, UpperBound
+from remora.models.token_counters import (
+    PER_MESSAGE,
+    ServerTokenizer,
+    TokenRatio,
+    UpperBound,
+    UsageCounter,
+)
 
 
 @given(st.text())
@@ -39,6 +45,51 @@ def test_a_text_is_sent_to_the_server_once() -> None:
     messages = (Message(role="user", content="go"),)
     assert [counter.count_messages(messages) for _ in range(3)] == [3, 3, 3]
     assert sent == ["/apply-template", "/tokenize"]
+
+
+def test_vllm_applies_the_template_itself() -> None:
+    sent: list[tuple[str, dict[str, Any]]] = []
+
+    def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        sent.append((path, body))
+        return {"count": 7, "max_model_len": 4096}
+
+    counter = ServerTokenizer("m", post, llama=False)
+    messages, tools = (Message(role="user", content="go"),), (ToolSchema(name="run"),)
+    assert (counter.count_messages(messages, tools), counter.count_text("go")) == (7, 7)
+    assert [path for path, _ in sent] == ["/tokenize", "/tokenize"]
+    assert sent[0][1]["messages"] == ({"role": "user", "content": "go"},)
+    assert sent[0][1]["tools"][0]["function"]["name"] == "run"
+    assert sent[1][1] == {"model": "m", "prompt": "go"}
+
+
+class TestUsage:
+    def test_bytes_count_until_the_first_answer(self) -> None:
+        counter = UsageCounter()
+        assert (counter.name, counter.basis) == ("upper-bound/1", "bytes")
+        assert counter.count_text("x" * 984) == 1000
+
+    def test_the_densest_request_so_far_is_the_bound(self) -> None:
+        saved = list[TokenRatio]()
+        counter = UsageCounter(save=saved.append)
+        for tokens in (300, 400, 250, 400, None, 0):
+            counter.learn(1000, tokens)
+        assert counter.count_text("x" * 984) == 500
+        assert counter.name == "usage/1 of 0.5 tokens per byte"
+        assert saved == [(0.3, 0.3), (0.3, 0.4), (0.25, 0.4)]
+        assert UsageCounter(saved[-1]).name == counter.name
+
+    def test_a_count_that_cannot_be_true_is_ignored(self) -> None:
+        counter = UsageCounter()
+        for tokens in (1, 10**9):
+            counter.learn(1000, tokens)
+        assert counter.basis == "bytes"
+
+    def test_half_of_the_sparsest_request_so_far_is_the_least(self) -> None:
+        counter = UsageCounter(TokenRatio(0.2, 0.4))
+        assert int(counter.count_text("x" * 984) * counter.least) == 100
+        counter.learn(1000, 90)  # a cut request
+        assert counter.least == UsageCounter(TokenRatio(0.2, 0.4)).least
 
 
 def test_a_tokenizer_that_answers_nonsense_is_a_model_error() -> None:

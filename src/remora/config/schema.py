@@ -90,8 +90,10 @@ class MemoryConfig(Section):
     """Send the packet to the model. If false, the raw history is sent, which is only useful for
     comparisons.
     """
-    packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
-    """Maximum tokens per request; at most 600 for the embedded model."""
+    packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] | Literal["auto"] = "auto"
+    """Maximum tokens per request; at most 600 for the embedded model. auto means half of the
+    server's context, at most 8000, or 3000 if the server does not report it.
+    """
     trace_store: Literal["kv", "postgres"] = "kv"
     """Storage of streams. kv uses files in .agentfs. postgres uses the database of the section
     postgres, and files only as copies; in a project's file, only if you have set postgres.dsn.

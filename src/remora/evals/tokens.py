@@ -7,7 +7,7 @@ import msgspec
 from remora.chat import Message, ToolSchema
 from remora.memory.events import AgentStart, ModelRequest
 from remora.models.protocol import TokenCounter
-from remora.models.token_counters import UpperBound
+from remora.models.token_counters import Basis, UpperBound
 
 _GUESSED = 0.5
 
@@ -19,7 +19,8 @@ class EstimatedCounter:
     no such requests, the ratio is one half, as in `ContextManager`.
     """
 
-    exact = False
+    basis: Basis = "usage"
+    least = 0.0
 
     def __init__(self, of: str, tokens: int = 0, size: int = 0) -> None:
         """Create an estimate for the token counter named `of`.
@@ -28,9 +29,9 @@ class EstimatedCounter:
         requests.
         """
         known = tokens > 0 and size > 0
-        self.ratio = tokens / size if known else _GUESSED
+        self.rate = tokens / size if known else _GUESSED
         how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
-        self.name = f"estimate of {of or 'an unknown counter'}: {self.ratio:.3f} per byte, {how}"
+        self.name = f"estimate of {of or 'an unknown counter'}: {self.rate:.3f} per byte, {how}"
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
@@ -41,7 +42,7 @@ class EstimatedCounter:
         return self._tokens(len(prompt.encode()))
 
     def _tokens(self, size: int) -> int:
-        return math.ceil(size * self.ratio)
+        return math.ceil(size * self.rate)
 
 
 def messages_size(messages: tuple[Message, ...]) -> int:

@@ -101,7 +101,8 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
     It has either `messages`, or a `prompt` for a plain completion. `model` is the name of the model
     if it is not the agent's own. A renderer that shows the history leaves out its first
-    `omitted_events` events.
+    `omitted_events` events. `least_tokens` is what the server must report of the `prompt_tokens` if
+    it read the whole request.
     """
 
     type: ClassVar[str] = "model_request"
@@ -112,6 +113,7 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
     packet_sha256: str = ""
     trim: int = 0
     prompt_tokens: int = 0
+    least_tokens: int = 0
     model: str = ""
     omitted_events: int = 0
 

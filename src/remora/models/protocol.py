@@ -6,7 +6,7 @@ import msgspec
 
 from remora.chat import Message, ToolCall, ToolSchema, Usage
 from remora.errors import ModelError
-from remora.models.token_counters import UpperBound
+from remora.models.token_counters import Basis, UpperBound
 
 Strategy = Literal["grammar", "tool_call", "string_tool_call", "completion", "rules"]
 
@@ -70,8 +70,16 @@ class TokenCounter(Protocol):
         """Name for use in streams, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
 
     @property
-    def exact(self) -> bool:
-        """True if the counts equal the server's counts. Otherwise, they are upper bounds."""
+    def basis(self) -> Basis:
+        """What the counts are based on. Those of `bytes` may be several times the true counts."""
+
+    @property
+    def rate(self) -> float:
+        """About how many tokens a byte counts as."""
+
+    @property
+    def least(self) -> float:
+        """Share of a count that the server must report if it reads the whole request."""
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
@@ -122,17 +130,6 @@ def without_cache(request: Request) -> Request:
     """Return the request with the prompt cache disabled, so that a seed reproduces its answer."""
     decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
     return msgspec.structs.replace(request, decoding=decoding)
-
-
-def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
-    """Return True if the server counted so few tokens that it must have truncated the request.
-
-    `counted` may be several times the true count if it is an upper bound. In that case, the request
-    is only considered truncated if the server reports less than a fifth of `counted`.
-    """
-    if usage.prompt_tokens is None:
-        return False
-    return usage.prompt_tokens < (counted if exact else counted / 5)
 
 
 NAME = "none"

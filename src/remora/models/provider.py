@@ -41,7 +41,8 @@ def open_model(
     if wants_none(settings):
         return NoModel()
     if address := _configured_address(settings):
-        return _open_server(address, "model", settings, settings.name, api_key, set_by)
+        at = ("model", address, set_by)
+        return _open_server(at, settings, settings.name, api_key=api_key, cache=cache)
     missing = _missing(cache) if model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
@@ -55,6 +56,7 @@ def open_larger(
     larger: "EscalationConfig",
     settings: "ModelConfig",
     *,
+    cache: Path,
     api_key: str | None,
     set_by: str | None = None,
 ) -> Model:
@@ -68,21 +70,25 @@ def open_larger(
             "escalation.enabled is true, but escalation.base_url is not set",
             hint="set escalation.base_url to the address of the larger model's server",
         )
-    return _open_server(larger.base_url, "escalation", settings, larger.name, api_key, set_by)
+    at = ("escalation", larger.base_url, set_by)
+    return _open_server(at, settings, larger.name, api_key=api_key, cache=cache)
 
 
 def _open_server(
-    address: str,
-    section: str,
+    at: tuple[str, str, str | None],
     settings: "ModelConfig",
     name: str | None,
+    *,
     api_key: str | None,
-    set_by: str | None,
+    cache: Path,
 ) -> Model:
+    """Open the server `at` a section's address, which a layer has set."""
     from remora.models.client.openai_client import open_client
     from remora.models.client.server_address import parse_address
 
-    return open_client(parse_address(address, section, set_by), settings, api_key, name=name)
+    section, address, set_by = at
+    parsed = parse_address(address, section, set_by)
+    return open_client(parsed, settings, api_key, name=name, cache=cache)
 
 
 def check_agent_model(settings: "ModelConfig", name: str | None) -> None:
@@ -137,6 +143,7 @@ def check_model(
         "name": NAME if without else settings.name if address else weights.MODEL,
         "reachable": False,
         "context": None,
+        "counter": None,
         "capabilities": {},
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
@@ -151,7 +158,7 @@ def check_model(
 
             parsed = parse_address(address, "model", set_by)
             document["base_url"] = parsed.shown
-            document |= _server_facts(parsed, settings, api_key)
+            document |= _server_facts(parsed, settings, api_key, cache)
     except ModelError as problem:
         optional = used_provider(settings, cache=cache) == "none"
         return ModelStatus(document=document, problem=problem, is_optional=optional)
@@ -201,17 +208,19 @@ def _missing(cache: Path) -> str | None:
 
 
 def _server_facts(
-    address: "Address", settings: "ModelConfig", api_key: str | None
+    address: "Address", settings: "ModelConfig", api_key: str | None, cache: Path
 ) -> dict[str, Any]:
-    from remora.models.client.openai_client import connect
+    from remora.models.client.openai_client import connect, counter_for
     from remora.models.client.server_probe import probe_server
 
     with closing(connect(address, settings, api_key)) as connection:
         facts = probe_server(connection, name=settings.name)
+        counter = counter_for(connection, facts, cache)
     return {
         "name": facts.name,
         "reachable": True,
         "context": facts.context,
+        "counter": counter.name,
         "capabilities": msgspec.to_builtins(facts.capabilities),
     }
 
@@ -222,5 +231,6 @@ def _embedded_facts(cache: Path) -> dict[str, Any]:
     return {
         "reachable": True,
         "context": CONTEXT,
+        "counter": f"tokenizer/{weights.MODEL}",
         "capabilities": msgspec.to_builtins(CAPABILITIES),
     }

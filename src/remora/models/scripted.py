@@ -7,10 +7,17 @@ from remora.chat import ToolCall, Usage
 from remora.errors import ModelError
 from remora.models.client.openai_client import count_tokens
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
-from remora.models.token_counters import UpperBound
+from remora.models.token_counters import Basis, UpperBound
 
 Reply = str | ToolCall
 """A text, or a native tool call."""
+
+
+class _OwnCount(UpperBound):
+    """The scripted model's tokenizer: it reports the same counts."""
+
+    basis: Basis = "tokenizer"
+    least = 1.0
 
 
 class ScriptedModel:
@@ -34,7 +41,7 @@ class ScriptedModel:
         self.capabilities = capabilities or Capabilities(
             grammar=True, completions=True, tokenize=False
         )
-        self.counter: TokenCounter = counter or UpperBound()
+        self.counter: TokenCounter = counter or _OwnCount()
         self.requests: list[Request] = []
         self._answers = answers
 

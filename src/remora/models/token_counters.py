@@ -1,11 +1,12 @@
-"""Token counters that use the server's tokenizer or a safe upper bound."""
+"""Token counters: the server's tokenizer, the usage of its earlier answers, or bytes."""
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -14,9 +15,17 @@ from remora.errors import ModelError
 
 PostJson = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Posts a JSON body to a path of the server and returns the JSON response. Raises ModelError."""
+_Kind = TypeVar("_Kind")
 
+Basis = Literal["tokenizer", "usage", "bytes"]
+"""What a count is based on."""
 PER_MESSAGE = 16
 PER_REQUEST = 64
+MARGIN = 1.25
+"""The next request may have this many times the tokens per byte of the densest one so far."""
+SPARSEST = 0.05
+DENSEST = 2.0
+"""Tokens per byte that no server counts if it reads the whole request: less, or more."""
 _CACHED_COUNTS = 256
 _PIECE = re.compile(r"[^\n]{1,1000}|\n")
 """What is normalized at once, because the time grows with the square of a row of combining
@@ -29,12 +38,13 @@ class UpperBound:
     A string counts as its number of UTF-8 bytes, before or after NFKC normalization, whichever is
     larger. For the chat template, 16 is added for each message and 64 for each request. A tool
     counts as the size of its JSON, plus 2 for each line of the indented JSON, because tokenizers
-    have tokens for runs of spaces. Templates that add more tokens are not covered, but
-    `is_truncated` detects them.
+    has tokens for runs of spaces. Templates that add more tokens are not covered.
     """
 
     name = "upper-bound/1"
-    exact = False
+    basis: Basis = "bytes"
+    rate = 1.0
+    least = SPARSEST
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
@@ -54,17 +64,73 @@ def _declared(tool: ToolSchema) -> int:
     return _bytes(json.dumps(declaration)) + 2 * lines
 
 
-class ServerTokenizer:
-    """Counts tokens with llama.cpp's `/apply-template` and `/tokenize`.
+class TokenRatio(NamedTuple):
+    """Tokens per byte in the answers of a server: in its sparsest and in its densest request."""
 
-    The counts equal the server's `usage.prompt_tokens`.
+    low: float
+    high: float
+
+
+class UsageCounter(UpperBound):
+    """Counts bytes until the server's first answer, and then the tokens per byte of its answers.
+
+    `known` comes from earlier runs. `save` is called with each new ratio.
     """
 
-    exact = True
+    def __init__(
+        self, known: TokenRatio | None = None, save: Callable[[TokenRatio], None] | None = None
+    ) -> None:
+        self._save = save
+        self._set(known)
 
-    def __init__(self, model: str, post: PostJson) -> None:
+    def learn(self, size: int, tokens: int | None) -> None:
+        """Note that the server counted `tokens` in a request of `size` bytes by `UpperBound`.
+
+        A count that cannot be true is ignored.
+        """
+        seen = (tokens or 0) / size
+        low, high = self._ratio or (seen, seen)
+        if not max(SPARSEST, low / 2) <= seen <= DENSEST:
+            return
+        ratio = TokenRatio(min(low, seen), max(high, seen))
+        if ratio != self._ratio:
+            self._set(ratio)
+            if self._save is not None:
+                self._save(ratio)
+
+    def count_messages(
+        self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
+    ) -> int:
+        return math.ceil(super().count_messages(messages, tools) * self.rate)
+
+    def count_text(self, prompt: str) -> int:
+        return math.ceil(super().count_text(prompt) * self.rate)
+
+    def _set(self, ratio: TokenRatio | None) -> None:
+        self._ratio = ratio
+        if ratio is not None:
+            self.basis = "usage"
+            self.rate = round(ratio.high * MARGIN, 3)
+            self.least = ratio.low / 2 / self.rate
+            self.name = f"usage/1 of {self.rate} tokens per byte"
+
+
+class ServerTokenizer:
+    """Counts tokens with the `/tokenize` of llama.cpp, after `/apply-template`, or of vLLM.
+
+    The counts equal the server's `usage.prompt_tokens`; vLLM may add arguments to the template.
+    """
+
+    basis: Basis = "tokenizer"
+    rate = 1 / 3
+    """For texts that are cut before they are counted."""
+
+    def __init__(self, model: str, post: PostJson, *, llama: bool = True) -> None:
         self.name = f"tokenizer/{model}"
+        self.least = 1.0 if llama else 0.9
+        self._model = model
         self._post = post
+        self._llama = llama
         # fitting a packet and the check before a request count the same strings repeatedly
         self._messages = lru_cache(_CACHED_COUNTS)(self._count_messages)
         self._text = lru_cache(_CACHED_COUNTS)(self._count_text)
@@ -90,18 +156,24 @@ class ServerTokenizer:
         body: dict[str, Any] = {"messages": msgspec.to_builtins(messages)}
         if declared:
             body["tools"] = json.loads(declared)
-        return self._count_text(str(_field(self._post("/apply-template", body), "prompt")))
+        if not self._llama:
+            return self._count({"model": self._model, **body})
+        return self._count_text(_field(self._post("/apply-template", body), "prompt", str))
 
     def _count_text(self, prompt: str) -> int:
+        if not self._llama:
+            return self._count({"model": self._model, "prompt": prompt})
         body = {"content": prompt, "add_special": True, "parse_special": True}
-        tokens = _field(self._post("/tokenize", body), "tokens")
-        return len(tokens)
+        return len(_field(self._post("/tokenize", body), "tokens", list))
+
+    def _count(self, body: dict[str, Any]) -> int:
+        return _field(self._post("/tokenize", body), "count", int)
 
 
-def _field(body: dict[str, Any], key: str) -> Any:
-    if key not in body:
+def _field(body: dict[str, Any], key: str, kind: type[_Kind]) -> _Kind:
+    if not isinstance(value := body.get(key), kind):
         raise ModelError(f"the response of the model server's tokenizer has no {key!r}")
-    return body[key]
+    return value
 
 
 def tool_declaration(tool: ToolSchema) -> dict[str, Any]:

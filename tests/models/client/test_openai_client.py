@@ -14,7 +14,7 @@ from remora.models.client.server_address import parse_address
 from remora.models.client.server_probe import ServerFacts
 from remora.models.client.sync_http import ServerConnection
 from remora.models.protocol import Answer, Capabilities, Decoding, Request
-from remora.models.token_counters import UpperBound
+from remora.models.token_counters import MARGIN, TokenRatio, UpperBound, UsageCounter
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-very-secret"
@@ -30,11 +30,15 @@ def says(text: str) -> dict[str, Any]:
 
 
 def client_for(
-    address: str, *, limits: RequestLimits = QUICK, context: int | None = None
+    address: str,
+    *,
+    limits: RequestLimits = QUICK,
+    context: int | None = None,
+    known: TokenRatio | None = None,
 ) -> OpenAIClient:
     connection = ServerConnection(parse_address(address), key=KEY, limits=limits)
     facts = ServerFacts(name="m", capabilities=Capabilities(), context=context, llama=False)
-    return OpenAIClient(connection, facts, UpperBound(), limits=limits)
+    return OpenAIClient(connection, facts, UsageCounter(known), limits=limits)
 
 
 def ask(
@@ -43,9 +47,10 @@ def ask(
     request: Request = REQUEST,
     limits: RequestLimits = QUICK,
     context: int | None = None,
+    known: TokenRatio | None = None,
 ) -> Answer:
     async def once() -> Answer:
-        client = client_for(address, limits=limits, context=context)
+        client = client_for(address, limits=limits, context=context, known=known)
         try:
             return await client.ask(request)
         finally:
@@ -163,12 +168,38 @@ def test_a_server_that_finds_the_request_too_large(
 
 def test_a_request_that_cannot_fit_is_not_sent(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes[CHAT] = canned(body=says("x"))
-    counted = UpperBound().count_messages(REQUEST.messages or ())
-    assert ask(misbehaving.address, context=counted + 10).text == "x"
-    error = failure(misbehaving.address, context=counted + 9)
+    known = TokenRatio(0.2, 0.4)
+    counted = UsageCounter(known).count_messages(REQUEST.messages or ())
+    assert ask(misbehaving.address, context=counted + 10, known=known).text == "x"
+    error = failure(misbehaving.address, context=counted + 9, known=known)
     assert isinstance(error, ContextTooLarge)
     assert f"{counted} tokens" in error.message
     assert len(misbehaving.seen) == 1
+
+
+def test_bytes_are_no_reason_not_to_ask(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(body=says("x"))
+    assert ask(misbehaving.address, context=12).text == "x"
+
+
+def test_answers_calibrate_the_counter(misbehaving: Any, canned: Any) -> None:
+    size = UpperBound().count_messages(REQUEST.messages or ())
+    usages = [size // 4, size // 2, size // 3, 1, 10**9]
+    misbehaving.routes[CHAT] = [
+        canned(body={**says("x"), "usage": {"prompt_tokens": tokens}}) for tokens in usages
+    ]
+
+    async def rates() -> list[tuple[str, float]]:
+        client, found = client_for(misbehaving.address), list[tuple[str, float]]()
+        for _ in usages:
+            await client.ask(REQUEST)
+            found.append((client.counter.basis, client.counter.rate))
+        await client.aclose()
+        return found
+
+    first, *others = asyncio.run(rates())
+    assert first == ("usage", round(size // 4 / size * MARGIN, 3))
+    assert set(others) == {("usage", round(size // 2 / size * MARGIN, 3))}, "lies are not learned"
 
 
 def test_a_lone_surrogate_reaches_the_server_and_no_encoder(misbehaving: Any, canned: Any) -> None:

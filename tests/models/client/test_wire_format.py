@@ -10,7 +10,7 @@ from remora.models.client.wire_format import (
     read_choice,
     read_usage,
 )
-from remora.models.protocol import Decoding, Request, is_truncated
+from remora.models.protocol import Decoding, Request
 
 
 def test_each_strategy_asks_in_its_own_way() -> None:
@@ -108,20 +108,3 @@ def test_a_native_call_without_an_object_of_arguments_stays_text(arguments: Any)
 def test_an_answer_without_a_choice_is_unusable(body: dict[str, Any]) -> None:
     with pytest.raises(UnusableAnswer):
         read_choice(body)
-
-
-@pytest.mark.parametrize(
-    ("counted", "exact", "prompt_tokens", "expected"),
-    [
-        (100, True, 100, False),
-        (100, True, 130, False),
-        (100, True, 99, True),
-        (100, False, 20, False),
-        (100, False, 19, True),
-        (100, True, None, False),
-    ],
-)
-def test_fewer_tokens_than_sent_mean_a_cut_request(
-    counted: int, exact: bool, prompt_tokens: int | None, expected: bool
-) -> None:
-    assert is_truncated(counted, exact=exact, usage=Usage(prompt_tokens=prompt_tokens)) is expected

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
+from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit
@@ -62,7 +62,7 @@ async def query_model(
     """Ask the model for the next call, and record the request and the answer.
 
     The packet is trimmed to fit the token limit. Returns an error if even the smallest packet is
-    too large. Raises `ModelError` if the request fails.
+    too large, unless only its bytes are known. Raises `ModelError` if the request fails.
     """
 
     if settings.renderer == LONG_TRACK:
@@ -75,16 +75,18 @@ async def query_model(
 
     fitted = await asyncio.to_thread(fit, packet, settings.limit, measure)
     shown = fitted.packet
-    if not fitted.fits:
+    most = max(settings.limit, settings.most)
+    if fitted.tokens > most and model.counter.basis != "bytes":
         return AgentError(
             kind="packet_too_large",
-            message=f"the smallest packet has {fitted.tokens} tokens (maximum {settings.limit})",
+            message=f"the smallest packet has {fitted.tokens} tokens (maximum {most})",
             packet_sha256=canonical_sha256(shown),
             trim=fitted.trim,
         )
     rendered = question.render(settings.renderer, shown, tools)
     decoding = _decoding(shown, tools, settings, question)
-    recorder.emit(_request_event(fitted, rendered, decoding, question, settings), shown.turn)
+    least = int(fitted.tokens * model.counter.least)
+    recorder.emit(_request_event(fitted, least, rendered, decoding, question, settings), shown.turn)
     await run_in_thread(recorder.flush)  # the model sees nothing that could be lost
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
@@ -139,7 +141,7 @@ def _decoding(
     base = Decoding(
         strategy=question.strategy,
         sample=question.sample,
-        max_tokens=ANSWER_TOKENS,
+        max_tokens=settings.answer_tokens,
         temperature=_SAMPLING_TEMPERATURE if question.sample else 0.0,
         seed=None if settings.seed is None else settings.seed + question.sample,
         cache_prompt=not settings.exact,
@@ -149,6 +151,7 @@ def _decoding(
 
 def _request_event(
     fitted: FittedPacket,
+    least: int,
     rendered: RenderedRequest,
     decoding: Decoding,
     question: Question,
@@ -163,6 +166,7 @@ def _request_event(
         packet_sha256=canonical_sha256(fitted.packet),
         trim=fitted.trim,
         prompt_tokens=fitted.tokens,
+        least_tokens=least,
         model=question.model,
         omitted_events=question.omitted_events,
     )

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
-from remora.agents.decision.query_settings import Rung
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.memory.canonical import canonical, canonical_sha256
@@ -15,7 +14,6 @@ from remora.memory.delta import candidate
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.models.decoding.call_validation import BadCall
-from remora.models.protocol import is_truncated
 
 
 class Exchange(NamedTuple):
@@ -64,13 +62,13 @@ def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
     )
 
 
-def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema], rung: Rung) -> Decision:
+def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decision:
     """Derive the decision from a recorded request and its answer.
 
     Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
     `context_truncated` if the server did not read the whole prompt.
     """
-    if (truncated := truncation_of([exchange], rung)) is not None:
+    if (truncated := truncation_of([exchange])) is not None:
         return truncated
     request = exchange.request
     try:
@@ -102,16 +100,17 @@ def _call_of(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:
     return strategy.read(exchange.response, exchange.candidates, tools)
 
 
-def truncation_of(exchanges: Sequence[Exchange], rung: Rung) -> AgentError | None:
-    """Return an error if the server did not read the whole prompt of a request."""
+def truncation_of(exchanges: Sequence[Exchange]) -> AgentError | None:
+    """Return an error if the server did not read the whole prompt of a request.
+
+    A server that reports no tokens does not count them.
+    """
     for one in exchanges:
-        request, usage = one.request, one.response.usage
-        if is_truncated(request.prompt_tokens, exact=rung.model.counter.exact, usage=usage):
-            about = "" if rung.model.counter.exact else "about "
+        request, read = one.request, one.response.usage.prompt_tokens
+        if read and read < request.least_tokens:
             message = (
-                f"the server says that it read {usage.prompt_tokens:,} of {about}"
-                f"{request.prompt_tokens:,} prompt tokens: its context is smaller than it reports, "
-                "or its count is wrong"
+                f"the server says that it read {read:,} of at least {request.least_tokens:,} "
+                "prompt tokens: its context is smaller than it reports, or its count is wrong"
             )
             return _error("context_truncated", message, request)
     return None

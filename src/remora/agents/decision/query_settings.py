@@ -1,10 +1,13 @@
 """An agent's settings for querying a model: decision strategy, renderer and token limit."""
 
+import math
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL
+from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
 from remora.models.protocol import Model, NoModel, Strategy
@@ -12,8 +15,11 @@ from remora.models.protocol import Model, NoModel, Strategy
 Deciding = Literal["rules", "model"]
 ANSWER_TOKENS = 200
 """Maximum tokens of an answer."""
+CODE_TOKENS = 1000
+"""Maximum tokens of an answer that may contain code."""
+_SHORT_TEXT = 200
+"""Characters up to which a text is not code."""
 _HUB_SHARE = 5
-_CHARACTERS_PER_TOKEN = 3
 _CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_STRATEGIES
 """Strategies that `auto` chooses from."""
 
@@ -24,12 +30,15 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     `strategy` is the way to ask. `decisions` is who chooses the tool calls: rules, or the model. If
     `opening` is true, rules first do what they are sure of. The model is asked `samples` times per
     turn, until `max_requests` requests or `max_tokens` prompt tokens were sent. `limit` is the
-    maximum size of a request in tokens.
+    maximum size of a request in tokens; if nothing more can be trimmed, it may have `most`. An
+    answer has at most `answer_tokens`.
     """
 
     renderer: str
     strategy: Strategy
     limit: int
+    most: int = 0
+    answer_tokens: int = ANSWER_TOKENS
     decisions: Deciding = "rules"
     opening: bool = True
     samples: int = 1
@@ -43,12 +52,12 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
         """Return False if rules make all decisions."""
         return self.decisions == "model" and STRATEGIES[self.strategy].asks_model
 
-    def hub_characters(self, *, exact: bool) -> int:
+    def hub_characters(self, rate: float) -> int:
         """Return the maximum size of Hub facts, a fifth of the limit, in characters of JSON.
 
-        `exact` is true if tokens are counted exactly, and false if each byte counts as a token.
+        `rate` is the number of tokens per byte.
         """
-        return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
+        return int(self.limit // _HUB_SHARE / rate)
 
 
 class Rung(NamedTuple):
@@ -56,6 +65,19 @@ class Rung(NamedTuple):
 
     model: Model
     settings: QuerySettings
+
+
+def answer_tokens(tools: Iterable[ToolSchema], context: int | None) -> int:
+    """Return the maximum tokens of an answer: at most a third of the served context."""
+    tokens = CODE_TOKENS if any(map(_takes_code, tools)) else ANSWER_TOKENS
+    return tokens if context is None else min(tokens, context // 3)
+
+
+def _takes_code(tool: ToolSchema) -> bool:
+    return any(
+        argument.get("type") == "string" and argument.get("maxLength", math.inf) > _SHORT_TEXT
+        for argument in tool.parameters.get("properties", {}).values()
+    )
 
 
 def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:

@@ -128,11 +128,11 @@ class Decider:
         samples = await self._samples(rung)
         if isinstance(samples, AgentError):
             return samples
-        if (truncated := truncation_of(samples, rung)) is not None:
+        if (truncated := truncation_of(samples)) is not None:
             return truncated
         calls = sampled_candidates(samples, self._schemas)
         if len(samples) == 1 or not calls:
-            return decide_by_answer(samples[0], self._schemas, rung)
+            return decide_by_answer(samples[0], self._schemas)
         kept = (await self._try_all(calls)).kept or calls
         return ToolCalled(
             tool=kept[0].tool,

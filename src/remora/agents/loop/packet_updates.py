@@ -48,7 +48,7 @@ class PacketUpdates:
         self._run_script = run_script
         self._emit = emit
         sides = NodeVersions(job, dependencies.workspace, dependencies.user_file)
-        room = dependencies.settings.hub_characters(exact=dependencies.model.counter.exact)
+        room = dependencies.settings.hub_characters(dependencies.model.counter.rate)
         self._hook = PullHook(dependencies.facts, sides, dependencies.redact, room)
 
     async def run_context_scripts(self) -> None:

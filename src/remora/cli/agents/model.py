@@ -97,6 +97,7 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     if no_key:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"
+    yield escape_line(f"counter   {document['counter'] or 'unknown'}")
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
     yield f"supports  {able or 'unknown'}"
 

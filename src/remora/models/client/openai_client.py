@@ -7,6 +7,7 @@ import asyncio
 import itertools
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -27,7 +28,8 @@ from remora.models.client.server_address import Address
 from remora.models.client.server_probe import ServerFacts, probe_server
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
-from remora.models.token_counters import ServerTokenizer, UpperBound
+from remora.models.token_counters import ServerTokenizer, UpperBound, UsageCounter
+from remora.models.token_ratios import TokenRatios
 
 _PROBE_S = 10.0
 
@@ -40,11 +42,12 @@ def connect(address: Address, settings: ModelConfig, key: str | None) -> ServerC
 
 
 def open_client(
-    address: Address, settings: ModelConfig, key: str | None, *, name: str | None
+    address: Address, settings: ModelConfig, key: str | None, *, name: str | None, cache: Path
 ) -> "OpenAIClient":
     """Probe a server and return a client for its model. `name` selects one of several models.
 
-    Raises ModelError if the server cannot be reached.
+    `cache` keeps the tokens per byte of its answers. Raises ModelError if the server cannot be
+    reached.
     """
     connection = connect(address, settings, key)
     try:
@@ -52,10 +55,17 @@ def open_client(
     except BaseException:
         connection.close()
         raise
-    has_tokenizer = facts.capabilities.tokenize
-    counter = ServerTokenizer(facts.name, connection.post) if has_tokenizer else UpperBound()
     limits = request_limits(settings)
+    counter = counter_for(connection, facts, cache)
     return OpenAIClient(connection, facts, counter, limits=limits, exact=settings.exact)
+
+
+def counter_for(connection: ServerConnection, facts: ServerFacts, cache: Path) -> TokenCounter:
+    """Return the best counter for a server's model."""
+    if facts.capabilities.tokenize:
+        return ServerTokenizer(facts.name, connection.post, llama=facts.llama)
+    ratios = TokenRatios(cache, f"{connection.address.shown} {facts.name}")
+    return UsageCounter(ratios.read(), ratios.write)
 
 
 class OpenAIClient:
@@ -103,7 +113,7 @@ class OpenAIClient:
         """Send a request and return the answer, decoded according to the request's strategy.
 
         Raises ContextTooLarge if the request does not fit the model's context, and ModelError if
-        the request fails or another model answers than before.
+        the request fails or another model answers than before. Bytes are no reason not to ask.
         """
         if self._exact:
             request = without_cache(request)
@@ -115,6 +125,8 @@ class OpenAIClient:
             except wire_format.UnusableAnswer as error:
                 raise unusable_answer(self._address, str(error)) from error
         self._check_model(request.decoding.strategy, answer.model)
+        if isinstance(self.counter, UsageCounter):
+            self.counter.learn(count_tokens(UpperBound(), request), answer.usage.prompt_tokens)
         return answer
 
     async def aclose(self) -> None:
@@ -144,7 +156,7 @@ class OpenAIClient:
             )
 
     async def _check_size(self, request: Request) -> None:
-        if self.context is None:
+        if self.context is None or self.counter.basis == "bytes":
             return
         # counting may call the server synchronously
         counted = await asyncio.to_thread(count_tokens, self.counter, request)

@@ -48,20 +48,15 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
         None if address.root is None else connection.request_once("GET", f"{address.root}/props")
     )
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-    capabilities = Capabilities(completions=has_completions)
+    llama = isinstance(settings, dict)
     if isinstance(settings, dict):
         context = _positive_int(settings.get("n_ctx")) or context
-        capabilities = Capabilities(
-            grammar=_follows_grammar(connection, chosen),
-            completions=has_completions,
-            tokenize=_can_tokenize(connection),
-        )
-    return ServerFacts(
-        name=chosen,
-        capabilities=capabilities,
-        context=context,
-        llama=isinstance(settings, dict),
+    capabilities = Capabilities(
+        grammar=llama and _follows_grammar(connection, chosen),
+        completions=has_completions,
+        tokenize=_can_tokenize(connection, chosen, llama=llama),
     )
+    return ServerFacts(name=chosen, capabilities=capabilities, context=context, llama=llama)
 
 
 def find_local_servers() -> list[str]:
@@ -130,11 +125,16 @@ def _follows_grammar(connection: ServerConnection, model: str) -> bool:
         return False
 
 
-def _can_tokenize(connection: ServerConnection) -> bool:
-    root = connection.address.root
+def _can_tokenize(connection: ServerConnection, model: str, *, llama: bool) -> bool:
+    """Return True if the server counts a chat by the endpoints of llama.cpp or of vLLM."""
+    if (root := connection.address.root) is None:
+        return False
+    chat = {"messages": [{"role": "user", "content": "A"}]}
+    if not llama:
+        counted = connection.request_once("POST", f"{root}/tokenize", {"model": model, **chat})
+        return isinstance(counted, dict) and _positive_int(counted.get("count")) is not None
     tokens = connection.request_once("POST", f"{root}/tokenize", {"content": "A"})
-    body = {"messages": [{"role": "user", "content": "A"}]}
-    prompt = connection.request_once("POST", f"{root}/apply-template", body)
+    prompt = connection.request_once("POST", f"{root}/apply-template", chat)
     has_tokens = isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list)
     return has_tokens and isinstance(prompt, dict) and isinstance(prompt.get("prompt"), str)
 

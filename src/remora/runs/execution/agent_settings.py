@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from remora.agents.decision.query_settings import (
-    ANSWER_TOKENS,
     Deciding,
     QuerySettings,
+    answer_tokens,
     strategy_for,
 )
 from remora.agents.definition.agent import Agent
@@ -17,6 +17,10 @@ from remora.runs.planning.run_request import RunRequest
 
 _LARGER_CONTEXT = 16_000
 """Tokens that a larger model is assumed to read if its server does not say how many it can."""
+UNKNOWN_LIMIT = 3000
+"""Maximum tokens of a request if the server does not report its context."""
+LARGEST_LIMIT = 8000
+"""Maximum tokens of a request to a model with a large context."""
 EMBEDDED_LIMIT = 600
 """Maximum tokens of a request to the embedded model. Reading them takes about two seconds."""
 
@@ -28,23 +32,39 @@ def query_settings_for(
 
     Raises ModelError or ConfigError if the model cannot be used as configured.
     """
-    memory = config.runner.memory
-    limit = memory.packet_size_limit
-    if model.describe().get("provider") == "embedded":
-        limit = min(limit, EMBEDDED_LIMIT)
-    if not memory.enabled:  # to compare: send as much raw history as the server accepts
-        limit = model.context or limit
-    if model.context is not None:
-        limit = min(limit, model.context - ANSWER_TOKENS)
+    answer = _answer_tokens(agent, model)
+    limit, most = _limits(config, model, answer)
     renderer, decoding = _renderer_and_decoding(config)
     return QuerySettings(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding),
         limit=limit,
+        most=most,
+        answer_tokens=answer,
         decisions=deciding(config, agent, str(model.describe().get("provider"))),
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
+
+
+def _answer_tokens(agent: Agent, model: Model) -> int:
+    return answer_tokens((tool.schema for tool in agent.tools.values()), model.context)
+
+
+def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
+    """Return the maximum tokens of a request, and of one that cannot be trimmed further."""
+    memory, context = config.runner.memory, model.context
+    room = LARGEST_LIMIT if context is None else context - answer
+    if not memory.enabled and context is not None:  # to compare: as much history as is accepted
+        return room, room
+    limit = UNKNOWN_LIMIT if context is None else min(LARGEST_LIMIT, context // 2)
+    if memory.packet_size_limit != "auto":
+        limit = memory.packet_size_limit
+    if model.describe().get("provider") == "embedded":
+        limit = min(limit, EMBEDDED_LIMIT)
+    if context is not None:
+        limit = min(limit, room)
+    return limit, room if memory.packet_size_limit == "auto" else limit
 
 
 def deciding(config: Config, agent: Agent, provider: str) -> Deciding:
@@ -67,12 +87,16 @@ def _renderer_and_decoding(config: Config) -> tuple[str, str]:
     return f"{renderer}/1", config.model.decoding
 
 
-def larger_settings(config: Config, model: Model, request: RunRequest) -> QuerySettings:
+def larger_settings(
+    config: Config, agent: Agent, model: Model, request: RunRequest
+) -> QuerySettings:
     """Return the settings of the larger model, which sees as much of the history as it can read."""
+    answer = _answer_tokens(agent, model)
     return QuerySettings(
         renderer=LONG_TRACK,
         strategy=strategy_for(model, LONG_TRACK, "auto"),
-        limit=(model.context or _LARGER_CONTEXT) - ANSWER_TOKENS,
+        limit=(model.context or _LARGER_CONTEXT) - answer,
+        answer_tokens=answer,
         **_common_settings(config, request),
     )
 

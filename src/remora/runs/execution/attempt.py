@@ -114,7 +114,7 @@ def _dependencies(
         rebased=base_files.rebased,
         recorded=_recorded(run, job) if emitter.head.count else (),
         ancestors=ancestors(project.trace, start) if start is not None else (),
-        larger=_larger(run, start),
+        larger=_larger(run, agent, start),
     )
 
 
@@ -123,7 +123,7 @@ def _recorded(run: Run, job: Job) -> Iterator[Event]:
     return read_events(run.prepared.project.trace.existing_agent(job.agent_id))
 
 
-def _larger(run: Run, start: AgentStart | None) -> Rung | None:
+def _larger(run: Run, agent: Agent, start: AgentStart | None) -> Rung | None:
     """Return the larger model, if the agent may escalate.
 
     An agent that has already begun keeps its larger model and its recorded settings. Raises
@@ -134,7 +134,8 @@ def _larger(run: Run, start: AgentStart | None) -> Rung | None:
         if model is None:
             return None
         prepared = run.prepared
-        return Rung(model, larger_settings(prepared.project.config, model, prepared.request))
+        config, request = prepared.project.config, prepared.request
+        return Rung(model, larger_settings(config, agent, model, request))
     if not start.larger:
         return None
     name = start.larger.get("name")
