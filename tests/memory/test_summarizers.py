@@ -92,6 +92,38 @@ class TestDefaultSummarizer:
         found = self.tool.extract_knowledge(result)
         assert found == ({} if facts is None else {"look": f"value={facts}"})
 
+    def test_a_traceback_has_its_end_as_facts(self) -> None:
+        frames = [f'  File "/venv/lib/python3.11/site-packages/x/y{n}.py", line {n}, in run_{n}\n'
+                  f"    return run_{n + 1}()\n" for n in range(60)]  # fmt: skip
+        own = '  File "shop/cart.py", line 31, in total\n    return price(row)\n'
+        text = f"Traceback (most recent call last):\n{own}{''.join(frames)}"
+        text += "ValueError: row 17 has no price\n"
+        facts = "value=ValueError: row 17 has no price,shop/cart.py:31 in total"
+        assert self.tool.extract_knowledge(text) == {"look": facts}
+        assert self.tool.summarize(text) == "Executed look: ValueError: row 17 has no price"
+        inside = self.tool.extract_knowledge({"code": 1, "stderr": "noise\n" + text})
+        assert inside == {"look": f"code=1;{facts.replace('value', 'stderr')}"}
+
+    def test_a_log_has_its_errors_as_facts(self) -> None:
+        lines = [f"12:00:{n:02} INFO step_{n} done" for n in range(40)]
+        lines[7:7] = [
+            "12:00:07 ERROR  no price",
+            "a.py:3: error: bad type",
+            "12:00:07 ERROR no price",
+        ]
+        assert self.tool.extract_knowledge("\n".join(lines)) == {
+            "look": "value=12:00:07 ERROR no price,a.py:3: error: bad type,3 of 43 lines are errors"
+        }
+
+    def test_a_file_has_its_size_as_fact(self) -> None:
+        text = "\n".join(f"x_{n} = {n}  # ValueError" for n in range(50))
+        facts = {"look": f"value=50 lines,{len(text)} characters"}
+        assert self.tool.extract_knowledge(text) == facts
+
+    def test_keys_of_the_encoding_are_no_facts(self) -> None:
+        result = {"_summary": "said", "$blob": {"sha256": "ab12"}, "id": 7}
+        assert self.tool.extract_knowledge(result) == {"look": "id=7"}
+
     def test_facts_of_calls_with_other_arguments_stand_side_by_side(self) -> None:
         orders: list[dict[str, Any]] = [
             {"id": "W1", "lines": [{"n": 7}]},

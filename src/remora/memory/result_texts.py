@@ -18,7 +18,7 @@ _MARKS = frozenset("0123456789@_")
 def result_texts(result: Any) -> Iterator[tuple[str, str]]:
     """Yield the path and text of each leaf of a packet value, in order, without list indices.
 
-    JSON in a text is read, too.
+    JSON in a text is read, too. `_summary` and keys that begin with `$` are not data.
     """
     stack: list[tuple[str, Any]] = [("", result)]
     while stack:
@@ -29,7 +29,7 @@ def result_texts(result: Any) -> Iterator[tuple[str, str]]:
         elif isinstance(item, list):
             stack.extend((path, v) for v in reversed(item))
         elif item is not None:
-            yield path, leaf_text(item)
+            yield path, item if isinstance(item, str) else leaf_text(item)
 
 
 def read_json(value: Any) -> Any:
@@ -64,6 +64,7 @@ def _members(path: str, record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     Of records that a mapping holds under identifiers, the identifiers are values, so that the
     records share their paths.
     """
+    record = {k: v for k, v in record.items() if k != "_summary" and not k.startswith("$")}
     alike = len(record) > 1 and _are_alike([*record.values()])
     for key, value in record.items():
         if isinstance(value, dict) and value and (alike or _DATA_KEY.search(key)):

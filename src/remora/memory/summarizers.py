@@ -7,6 +7,7 @@ from typing import Any
 
 from remora.memory.canonical import to_packet_value
 from remora.memory.result_texts import identifiers, json_size, leaf_text, read_json, result_texts
+from remora.memory.text_facts import text_facts
 from remora.text import clip
 
 ENTRY_LIMIT = 490
@@ -94,16 +95,17 @@ class DefaultSummarizer(Summarizer):
         self.call = _call_name(tool, args or {})
 
     def summarize(self, raw_result: Any) -> str:
-        """Return `Executed X`, followed by the number of items if the result is a list."""
+        """Return `Executed X`, with the number of items of a list, or the gist of a long text."""
         if isinstance(raw_result, (list, tuple)):
             return f"Executed {self.tool}: {len(raw_result)} items"
-        return f"Executed {self.tool}"
+        gist = text_facts(raw_result) if isinstance(raw_result, str) else []
+        return f"Executed {self.tool}" + (f": {gist[0]}" if gist else "")
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
         """Return the grouped facts as entries `X`, `X.2`, …, where `X` is the call.
 
         The first entry comes last, because the front of the knowledge is forgotten first. Of a text
-        with several words, only the identifiers are facts.
+        with several words, only the identifiers are facts, and of a long one what `text_facts` says.
         """
         if not isinstance(raw_result, (Mapping, list, tuple, str, int, float)):
             return {}
@@ -130,7 +132,7 @@ def _groups(result: Any) -> Iterator[tuple[str, Iterable[str]]]:
     by_length: tuple[Groups, Groups, Groups] = ({}, {}, {})
     facts_of = _facts_of_plain_text if isinstance(result, str) else _facts_of
     for path, text in islice(result_texts(result), MAX_FACTS):
-        for fact in facts_of(text):
+        for fact in text_facts(text) or facts_of(" ".join(text.split())):
             place = (len(fact) > SHORT_LIMIT) + (len(fact) > FACT_LIMIT)
             by_length[place].setdefault(path or "value", {})[fact] = None
     for groups in by_length:
