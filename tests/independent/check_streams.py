@@ -12,6 +12,7 @@ and exits with 1 if there is any.
 import copy
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -132,14 +133,19 @@ def single_steps(packet: Json) -> Iterator[tuple[str, int]]:
         ]
         packet["candidate_actions"].pop(going[-1] if going else -1)
         yield "candidates", 1
-    yield from excerpt_steps(packet)
     yield from node_steps(packet, target)
-    yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
+    steps = knowledge_steps(packet["knowledge"])
+    while len(canonical(packet["knowledge"])) > 2048 and (step := next(steps, None)):
+        yield step
+    yield from shorten(packet, "recent_actions", "actions", keep=3, place=0)
     yield from knowledge_steps(packet["knowledge"])
-    yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
-    yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
     if drop_node(packet, target):
         yield "hub_facts", 1
+    yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
+    yield from excerpt_steps(packet, keep=15)
+    yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
+    yield from excerpt_steps(packet, keep=5)
+    yield from shorten(packet, "recent_actions", "actions", keep=1, place=0)
 
 
 def shorten(
@@ -180,17 +186,39 @@ def node_steps(packet: Json, target: str) -> Iterator[tuple[str, int]]:
             yield "hub_nodes", 1
 
 
-def excerpt_steps(packet: Json) -> Iterator[tuple[str, int]]:
-    excerpt, last = packet["excerpt"], True
-    # texts of candidates go to the end of the excerpt, so it stays
-    ends_at_place = any("text" in one for one in packet["candidate_actions"])
-    while excerpt is not None and len(lines := excerpt["text"].split("\n")) > 5:
-        last = last and not ends_at_place
-        excerpt["text"] = "\n".join(lines[:-2] if last else lines[2:])
-        first_line, last_line = excerpt["lines"]
-        excerpt["lines"] = [first_line, last_line - 2] if last else [first_line + 2, last_line]
-        last = not last
-        yield "excerpt_lines", 2
+def excerpt_steps(packet: Json, *, keep: int) -> Iterator[tuple[str, int]]:
+    excerpt = packet["excerpt"]
+    while excerpt is not None and (count := len(lines := code_lines(excerpt))) > keep:
+        gone = min(2, count - keep)
+        cut_excerpt(excerpt, lines, count - gone)
+        yield "excerpt_lines", gone
+
+
+def code_lines(excerpt: Json) -> list[tuple[int, str]]:
+    """The lines of code with their numbers; `... 20 lines ...` counts as 20 lines."""
+    found, number = [], excerpt["lines"][0]
+    for line in excerpt["text"].split("\n"):
+        gap = re.fullmatch(r"\.\.\. (\d{1,9}) lines \.\.\.", line)
+        if gap and int(gap[1]):
+            number += int(gap[1])
+        else:
+            found.append((number, line))
+            number += 1
+    return found
+
+
+def cut_excerpt(excerpt: Json, lines: list[tuple[int, str]], count: int) -> None:
+    """Leave the `count` lines nearest to the first line and to the focus, or else the last line."""
+    first, last = excerpt["lines"]
+    ends = lines[0][0], excerpt.get("focus") or lines[-1][0]
+    near = sorted(lines, key=lambda line: min(abs(line[0] - end) for end in ends))
+    text = []
+    for number, line in sorted(near[:count]):
+        text += [f"... {number - first} lines ..."] if number > first else []
+        text.append(line)
+        first = number + 1
+    text += [f"... {last + 1 - first} lines ..."] if last + 1 > first else []
+    excerpt["text"] = "\n".join(text)
 
 
 def drop_node(packet: Json, node: str) -> bool:

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket, PacketDelta, apply
 from remora.memory import delta as make
-from remora.memory.budget import fit, trim, trim_steps
-from remora.memory.canonical import canonical
+from remora.memory.budget import KEEP_ACTIONS, MUCH_KNOWLEDGE, fit, trim, trim_steps
+from remora.memory.canonical import canonical, canonical_size
+from remora.memory.excerpts import code_lines
 from remora.memory.packet import Action, Candidate, Excerpt, Fact, packet_json
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import render
@@ -25,13 +26,14 @@ def action(turn: int) -> Action:
 
 
 TARGET = "node:p.py:f"
+LETTERS = "abcdefghijklmnopqrst"
 RICH = DecisionPacket(
     node_id=TARGET,
     candidate_actions=tuple(Candidate(tool=f"c{n}") for n in range(4)),
-    excerpt=Excerpt(ref="p", path="p.py", lines=(10, 19), text="\n".join("abcdefghij")),
+    excerpt=Excerpt(ref="p", path="p.py", lines=(10, 29), text="\n".join(LETTERS)),
     hub_context={"old": 1, TARGET: 2, "new": 3},
     hub_freshness={"old": "t", TARGET: "t", "bare": "t"},
-    recent_actions=tuple(action(n) for n in range(3)),
+    recent_actions=tuple(action(n) for n in range(5)),
     knowledge={k: Fact(value=k, source_turn=1) for k in ("x", "feedback", "b", "a")},
     diagnostics=("d0", "d1", "d2"),
     extensions={"b": 1, "ä": 2, "Z": 3},
@@ -43,7 +45,7 @@ def left(packet: DecisionPacket) -> dict[str, Any]:
     excerpt = packet.excerpt
     return {
         "candidates": "".join(c.tool[1] for c in packet.candidate_actions),
-        "excerpt_lines": excerpt and (excerpt.text.replace("\n", ""), *excerpt.lines),
+        "excerpt_lines": excerpt and "".join(line for _, line in code_lines(excerpt)),
         "hub_nodes": [n for n in packet.hub_context if n != TARGET],
         "fresh": [n for n in packet.hub_freshness if n != TARGET],
         "actions": [a.turn for a in packet.recent_actions],
@@ -57,23 +59,30 @@ def left(packet: DecisionPacket) -> dict[str, Any]:
 STEPS: list[tuple[dict[str, Any], str, int]] = [
     ({"candidates": "012"}, "candidates", 1),
     ({"candidates": "01"}, "candidates", 2),
-    ({"excerpt_lines": ("abcdefgh", 10, 17)}, "excerpt_lines", 2),
-    ({"excerpt_lines": ("cdefgh", 12, 17)}, "excerpt_lines", 4),
-    ({"excerpt_lines": ("cdef", 12, 15)}, "excerpt_lines", 6),
     ({"hub_nodes": ["new"], "fresh": ["bare"]}, "hub_nodes", 1),
     ({"hub_nodes": []}, "hub_nodes", 2),
     ({"fresh": []}, "hub_nodes", 3),
-    ({"actions": [1, 2]}, "actions", 1),
-    ({"actions": [2]}, "actions", 2),
+    ({"actions": [1, 2, 3, 4]}, "actions", 1),
+    ({"actions": [2, 3, 4]}, "actions", 2),
     ({"knowledge": ["feedback", "b", "a"]}, "knowledge", 1),
     ({"knowledge": ["feedback", "a"]}, "knowledge", 2),
     ({"knowledge": ["feedback"]}, "knowledge", 3),
-    ({"diagnostics": 2}, "diagnostics", 1),
-    ({"diagnostics": 1}, "diagnostics", 2),
+    ({"hub_facts": False}, "hub_facts", 1),
     ({"extensions": ["b", "Z"]}, "extensions", 1),
     ({"extensions": ["Z"]}, "extensions", 2),
     ({"extensions": []}, "extensions", 3),
-    ({"hub_facts": False}, "hub_facts", 1),
+    ({"excerpt_lines": "abcdefghilmnopqrst"}, "excerpt_lines", 2),
+    ({"excerpt_lines": "abcdefghmnopqrst"}, "excerpt_lines", 4),
+    ({"excerpt_lines": "abcdefghnopqrst"}, "excerpt_lines", 5),
+    ({"diagnostics": 2}, "diagnostics", 1),
+    ({"diagnostics": 1}, "diagnostics", 2),
+    ({"excerpt_lines": "abcdefgopqrst"}, "excerpt_lines", 7),
+    ({"excerpt_lines": "abcdefpqrst"}, "excerpt_lines", 9),
+    ({"excerpt_lines": "abcdeqrst"}, "excerpt_lines", 11),
+    ({"excerpt_lines": "abcdrst"}, "excerpt_lines", 13),
+    ({"excerpt_lines": "abcst"}, "excerpt_lines", 15),
+    ({"actions": [3, 4]}, "actions", 3),
+    ({"actions": [4]}, "actions", 4),
 ]
 
 
@@ -148,14 +157,35 @@ def test_a_packet_with_nothing_to_spare_has_no_steps() -> None:
     assert list(trim_steps(DecisionPacket(goal="g" * 300, last_error="e" * 300))) == []
 
 
-@pytest.mark.parametrize(("lines", "kept"), [(5, 5), (6, 4), (7, 5), (8, 4), (1, 1)])
+@pytest.mark.parametrize(("lines", "kept"), [(5, 5), (6, 5), (8, 5), (1, 1)])
 def test_an_excerpt_shrinks_while_more_than_five_lines_are_left(lines: int, kept: int) -> None:
     text = "\n".join("x" * lines)
     packet = DecisionPacket(excerpt=Excerpt(ref="", path="", lines=(1, lines), text=text))
     excerpt = trim(packet, 99).excerpt
     assert excerpt is not None
-    assert excerpt.text.count("\n") + 1 == kept
-    assert excerpt.lines[1] - excerpt.lines[0] + 1 == kept
+    assert len(code_lines(excerpt)) == kept
+    assert excerpt.lines == (1, lines)
+
+
+def test_the_definition_and_the_lines_around_the_focus_stay() -> None:
+    text = "\n".join(LETTERS)
+    excerpt = Excerpt(ref="", path="", lines=(10, 29), text=text, focus=20)
+    shown = trim(DecisionPacket(excerpt=excerpt), 99).excerpt
+    assert shown is not None
+    assert list(code_lines(shown)) == [(10, "a"), (11, "b"), (19, "j"), (20, "k"), (21, "l")]
+    assert shown.text == "a\nb\n... 7 lines ...\nj\nk\nl\n... 8 lines ..."
+
+
+def test_much_knowledge_goes_before_actions_and_the_rest_after_them() -> None:
+    packet = replace(
+        knowing(**{f"k{n:02}": f"{n}" * 80 for n in range(60)}),
+        recent_actions=tuple(action(n) for n in range(10)),
+    )
+    stages = [(len(s.recent_actions), canonical_size(s.knowledge)) for s in trim_steps(packet)]
+    first = next(n for n, (actions, _) in enumerate(stages) if actions < 10)
+    assert MUCH_KNOWLEDGE - 200 < stages[first - 1][1] <= MUCH_KNOWLEDGE
+    assert stages[first + 7][0] == KEEP_ACTIONS
+    assert stages[first + 7][1] < stages[first][1]
 
 
 def test_trimming_is_pure() -> None:
@@ -290,7 +320,7 @@ def test_every_step_takes_something_and_says_how_much_is_gone(seed: int) -> None
     packet = random_packets(random.Random(seed))[-1]
     stages = [packet, *trim_steps(packet)]
     for before, after in pairwise(stages):
-        assert size(replace(after, omitted={})) < size(replace(before, omitted={}))
+        assert size(shown(after)) < size(shown(before))
         gone = {what: counted(packet)[what] - n for what, n in counted(after).items()}
         assert after.omitted == {what: n for what, n in gone.items() if n}
     last = stages[-1]
@@ -299,12 +329,20 @@ def test_every_step_takes_something_and_says_how_much_is_gone(seed: int) -> None
         assert getattr(last, key) == getattr(packet, key)
 
 
+def shown(packet: DecisionPacket) -> DecisionPacket:
+    """The packet without what says how much is gone."""
+    excerpt = packet.excerpt
+    if excerpt is not None:
+        excerpt = replace(excerpt, text="\n".join(line for _, line in code_lines(excerpt)))
+    return replace(packet, omitted={}, excerpt=excerpt)
+
+
 def counted(packet: DecisionPacket) -> dict[str, int]:
     built = packet_json(packet)
     nodes = {*built["hub_context"], *built["hub_freshness"]}
     return {
         "candidates": len(built["candidate_actions"]),
-        "excerpt_lines": built["excerpt"]["text"].count("\n") if built["excerpt"] else 0,
+        "excerpt_lines": len(code_lines(packet.excerpt)) if packet.excerpt else 0,
         "hub_nodes": len(nodes - {TARGET}),
         "actions": len(built["recent_actions"]),
         "knowledge": len(built["knowledge"]),

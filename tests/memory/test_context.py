@@ -11,6 +11,7 @@ from remora.errors import InvalidEvent
 from remora.memory.canonical import canonical
 from remora.memory.context import estimate_tokens
 from remora.memory.events import Event, decode_event
+from remora.memory.excerpts import code_lines
 from remora.memory.packet import Fact, packet_json
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
 
@@ -382,7 +383,8 @@ def test_optional_keys_of_a_result_reach_the_packet() -> None:
 
 class TestExcerpt:
     @pytest.mark.parametrize(
-        "text", ["line\n" * 5000, "é" * 20_000, "x\n" + "y" * 20_000, "\n" * 900]
+        "text",
+        ["line\n" * 5000, "é" * 20_000, "x\n" + "y" * 20_000, "y" * 20_000 + "\nx", "\n" * 900],
     )
     @pytest.mark.parametrize("limit", [60, 600, 3000])
     def test_it_is_at_most_a_third_of_the_limit(self, text: str, limit: int) -> None:
@@ -391,16 +393,17 @@ class TestExcerpt:
         excerpt = memory.packet.excerpt
         assert excerpt is not None
         assert estimate_tokens(excerpt.text) <= limit // 3
-        assert text.startswith(excerpt.text)
-        assert excerpt.lines == (7, 7 + excerpt.text.count("\n"))
+        lines = text.removesuffix("\n").split("\n")
+        assert excerpt.lines == (7, 6 + len(lines))
+        assert all(lines[n - 7].startswith(line) for n, line in code_lines(excerpt))
         assert excerpt.text or not text.strip()
 
     def test_as_many_lines_are_kept_as_fit(self) -> None:
-        memory = ContextManager({}, packet_size_limit=30, token_counter=len)
-        memory.apply_event(result(excerpt={"text": "abcd\nefgh\nijkl"}))
+        memory = ContextManager({}, packet_size_limit=90, token_counter=len)
+        memory.apply_event(result(excerpt={"text": f"abcd\n{'e' * 30}\nijkl"}))
         excerpt = memory.packet.excerpt
         assert excerpt is not None
-        assert (excerpt.text, excerpt.lines) == ("abcd\nefgh", (1, 2))
+        assert list(code_lines(excerpt)) == [(1, "abcd"), (3, "ijkl")]
 
 
 class TestLimit:

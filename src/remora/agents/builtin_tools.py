@@ -27,54 +27,28 @@ _MAX_ITEM = 60
 _PACKED = b"\0"
 """First byte of a compressed output; JSON never begins with it."""
 
+
+def _builtin(name: str, description: str, **arguments: dict[str, Any]) -> ToolSchema:
+    """Return the schema of a tool all of whose arguments are required."""
+    parameters = {"type": "object", "properties": arguments, "required": [*arguments]}
+    return ToolSchema(name=name, description=description, parameters=parameters)
+
+
+_TEXT = {"type": "string"}
+_INTEGER = {"type": "integer"}
 BUILTIN_SCHEMAS = (
-    ToolSchema(
-        name=RECALL,
-        description="Show lines of an earlier turn's raw output.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "ref": {"type": "string", "description": "turn:N"},
-                "lines": {
-                    "type": "array",
-                    "items": {"type": "integer"},
-                    "description": "first and last line",
-                },
-            },
-            "required": ["ref", "lines"],
-        },
+    _builtin(
+        RECALL,
+        'Show lines of output "turn:N".',
+        ref=_TEXT,
+        lines={"type": "array", "items": _INTEGER},
     ),
-    ToolSchema(
-        name=UNDO,
-        description="Take back the changes of a turn and of all later turns.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "turn": {"type": "integer"},
-                "because": {"type": "string", "description": "the reason, for the user"},
-            },
-            "required": ["turn", "because"],
-        },
-    ),
-    ToolSchema(
-        name=LEAVE,
-        description="Leave something undone, and say why.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "item": {"type": "string", "description": "what is left"},
-                "because": {"type": "string", "description": "the reason, for the user"},
-            },
-            "required": ["item", "because"],
-        },
-    ),
+    _builtin(UNDO, "Take back this and later turns.", turn=_INTEGER, because=_TEXT),
+    _builtin(LEAVE, "Skip an item.", item=_TEXT, because=_TEXT),
     ToolSchema(
         name=SUBMIT,
-        description="Finish: the changes are ready, or nothing is left to do.",
-        parameters={
-            "type": "object",
-            "properties": {"summary": {"type": "string", "description": "what was done"}},
-        },
+        description="Finish.",
+        parameters={"type": "object", "properties": {"summary": _TEXT}},
     ),
 )
 

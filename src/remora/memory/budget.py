@@ -1,21 +1,29 @@
 """Trimming of packets to a token budget, step by step.
 
-The least valuable parts are removed first. A stream names these rules. The candidate that submits
-is never removed, and long knowledge texts are halved before they are removed.
+The least valuable parts are removed first: what the model did, the code and the findings stay
+longest. A stream names these rules. The candidate that submits is never removed, and long knowledge
+texts are halved before they are removed.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from remora.memory.packet import PINNED, SUBMIT_TOOL, Candidate, DecisionPacket, Excerpt
+from remora.memory.canonical import canonical_size
+from remora.memory.excerpts import code_lines, cut
+from remora.memory.packet import PINNED, SUBMIT_TOOL, Candidate, DecisionPacket
 
 KEEP_CANDIDATES = 2
-KEEP_LINES = 5
-KEEP_ACTIONS = 1
+KEEP_ACTIONS = 3
+KEEP_LINES = 15
+"""Lines that are kept as long as findings can be removed."""
+LEAST_LINES = 5
+MUCH_KNOWLEDGE = 2048
+"""Bytes of knowledge in canonical JSON, up to which it is kept longer than actions."""
 KEEP_DIAGNOSTICS = 1
 LONG_TEXT = 200
 """Characters from which a text in the knowledge is halved before it is removed."""
@@ -64,13 +72,16 @@ def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     """Yield the packet after each trim step, until nothing more can be removed."""
     for kind in (
         _last_candidates,
-        _excerpt_lines,
         _other_nodes,
-        _actions,
+        _old_knowledge,
+        partial(_actions, keep=KEEP_ACTIONS),
         _knowledge,
-        _diagnostics,
-        _extensions,
         _hub_facts,
+        _extensions,
+        partial(_excerpt_lines, keep=KEEP_LINES),
+        _diagnostics,
+        partial(_excerpt_lines, keep=LEAST_LINES),
+        partial(_actions, keep=1),
     ):
         for step in kind(packet):
             packet = step
@@ -93,24 +104,11 @@ def _with_candidates(packet: DecisionPacket, kept: tuple[Candidate, ...]) -> Dec
     return replace(packet, candidate_actions=kept, omitted=_omit(packet, "candidates"))
 
 
-def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    from_end = True
-    while packet.excerpt is not None and packet.excerpt.text.count("\n") >= KEEP_LINES:
-        packet = replace(
-            packet,
-            excerpt=_without_two_lines(packet.excerpt, from_end=from_end),
-            omitted=_omit(packet, "excerpt_lines", 2),
-        )
-        from_end = not from_end
-        yield packet
-
-
-def _without_two_lines(excerpt: Excerpt, *, from_end: bool) -> Excerpt:
-    lines = excerpt.text.split("\n")
-    first, last = excerpt.lines
-    if from_end:
-        return replace(excerpt, text="\n".join(lines[:-2]), lines=(first, last - 2))
-    return replace(excerpt, text="\n".join(lines[2:]), lines=(first + 2, last))
+def _excerpt_lines(packet: DecisionPacket, keep: int) -> Iterator[DecisionPacket]:
+    while packet.excerpt is not None and (lines := len(code_lines(packet.excerpt))) > keep:
+        excerpt = cut(packet.excerpt, max(lines - 2, keep))
+        omitted = _omit(packet, "excerpt_lines", min(2, lines - keep))
+        yield (packet := replace(packet, excerpt=excerpt, omitted=omitted))
 
 
 def _other_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
@@ -129,12 +127,19 @@ def _without_node(packet: DecisionPacket, node: str, what: str) -> DecisionPacke
     )
 
 
-def _actions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    while len(packet.recent_actions) > KEEP_ACTIONS:
+def _actions(packet: DecisionPacket, keep: int) -> Iterator[DecisionPacket]:
+    while len(packet.recent_actions) > keep:
         packet = replace(
             packet, recent_actions=packet.recent_actions[1:], omitted=_omit(packet, "actions")
         )
         yield packet
+
+
+def _old_knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    """Yield the first steps of `_knowledge`, while there is much of it."""
+    steps = _knowledge(packet)
+    while canonical_size(packet.knowledge) > MUCH_KNOWLEDGE and (step := next(steps, None)):
+        yield (packet := step)
 
 
 def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:

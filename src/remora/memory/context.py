@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from remora.memory import delta as make
 from remora.memory import tool_results
@@ -14,6 +15,7 @@ from remora.memory.caller_events import check_event, check_tool, delta_of_plain_
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
+from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
     GOAL_LIMIT,
     Constraints,
@@ -196,28 +198,33 @@ class ContextManager:
         return optional
 
     def excerpt(self, found: Mapping[str, Any]) -> Excerpt:
-        """Return an excerpt, cut off at a third of the packet size limit."""
+        """Return an excerpt, cut to a third of the packet size limit."""
         limit = self.packet_size_limit // 3
-        lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
-        low, high = 1, len(lines)
-        while low < high:  # the most lines that fit, at least one
-            middle = (low + high + 1) // 2
-            if self._count("\n".join(lines[:middle])) <= limit:
-                low = middle
-            else:
-                high = middle - 1
-        clipped = self._clip_line("\n".join(lines[:low]), limit)
-        return make.excerpt(
+        whole = make.excerpt(
             tool_results.to_text(found.get("ref")),
             tool_results.to_text(found.get("path")),
             tool_results.first_line(found),
-            clipped + "\n",  # keeps an empty last line
+            tool_results.to_text(found.get("text")),
+            tool_results.line_number(found.get("focus")),
         )
+        low, high = 1, len(code_lines(whole))
+        if not high or self._count(whole.text) <= limit:
+            return whole
+        while low < high:  # the most lines that fit, at least one
+            middle = (low + high + 1) // 2
+            if self._count(cut(whole, middle).text) <= limit:
+                low = middle
+            else:
+                high = middle - 1
+        part = cut(whole, low)
+        return replace(part, text=self._clip_line(part.text, limit))
 
     def _clip_line(self, text: str, limit: int) -> str:
-        while "\n" not in text and len(text) > 1 and self._count(text) > limit:
-            text = text[: len(text) // 2]
-        return text
+        """Return the text with a first line that is short enough for the limit."""
+        first, mark, rest = text.partition("\n")
+        while len(first) > 1 and self._count(first + mark + rest) > limit:
+            first = first[: len(first) // 2]
+        return first + mark + rest
 
 
 def _error_set(

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
 from remora.memory.canonical import canonical, to_packet_key, to_packet_value
+from remora.memory.excerpts import left_out, numbered_lines
 from remora.memory.packet import (
     GOAL_LIMIT,
     MAX_DIAGNOSTICS,
@@ -16,7 +17,6 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
     Outcome,
-    numbered_lines,
 )
 from remora.text import clip
 
@@ -92,14 +92,16 @@ def knowledge_value(value: Any) -> Any:
     return _cut_value(to_packet_value(value), VALUE_LIMIT)
 
 
-def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
+def excerpt(ref: str, path: str, first: int, text: str, focus: int = 0) -> Excerpt:
     """Return an excerpt of `text`. `first` is the number of its first line, counted from 1."""
     text = to_packet_value(text.removesuffix("\n"))
+    *_, (last, line) = numbered_lines(first, text)
     return Excerpt(
         ref=to_packet_value(ref),
         path=to_packet_value(path),
-        lines=(first, max(last for _, last, _ in numbered_lines(first, text))),
+        lines=(first, last + max(left_out(line) - 1, 0)),
         text=text,
+        focus=focus,
     )
 
 

@@ -1,7 +1,5 @@
 """The Decision Packet: a small, validated view of a stream, shown to the deciding model."""
 
-import re
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -24,8 +22,6 @@ SUBMIT_TOOL = "submit_result"
 """The tool that ends an agent's work. A candidate that calls it is the option to stop."""
 TURN_TOOLS = frozenset({"recall", "undo"})
 """Tools that refer to an earlier turn, so they can only be called if there is one."""
-
-_LEFT_OUT = re.compile(r"\.\.\. (\d{1,9}) lines \.\.\.")
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,27 +62,19 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     source_turn: int
 
 
-class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
+class Excerpt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A code excerpt, which is the only verbatim text in a packet.
 
     `lines` contains its first and last line numbers, starting from 1. A line of `text` such as
-    `... 20 lines ...` is in the place of lines that are left out.
+    `... 20 lines ...` is in the place of lines that are left out. `focus` is the number of the line
+    that the excerpt is about.
     """
 
     ref: str
     path: str
     lines: tuple[int, int]
     text: str
-
-
-def numbered_lines(first: int, text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield each line of an excerpt's text, after the numbers of the first and last line it shows."""
-    number = first
-    for line in text.split("\n"):
-        cut = _LEFT_OUT.fullmatch(line)
-        last = number + int(cut[1]) - 1 if cut else number
-        yield number, last, line
-        number = last + 1
+    focus: int = 0
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):

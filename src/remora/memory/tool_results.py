@@ -93,5 +93,9 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
 
 def first_line(found: Mapping[str, Any]) -> int:
     """Return the 1-based number of an excerpt's first line, or 1 if it is missing or invalid."""
-    first = next(iter(to_list(found.get("lines"))), 1)
-    return first if isinstance(first, int) and 0 < first <= _LAST_LINE else 1
+    return line_number(next(iter(to_list(found.get("lines"))), 1)) or 1
+
+
+def line_number(value: Any) -> int:
+    """Return the number of a line, or 0 if it is not one."""
+    return value if isinstance(value, int) and 0 < value <= _LAST_LINE else 0

@@ -3,7 +3,7 @@
 All accepted forms of a script's value are converted to the same record.
 """
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -19,13 +19,15 @@ Outcome = Literal["success", "error", "partial"]
 class Excerpt(TypedDict):
     """An unmodified excerpt of a file.
 
-    `lines` contains the numbers of the first and last line, starting at 1.
+    `lines` contains the numbers of the first and last line, starting at 1. `focus` is the line that
+    stays longest if the excerpt is cut.
     """
 
     ref: str
     path: str
     lines: tuple[int, int]
     text: str
+    focus: NotRequired[int]
 
 
 class CandidateAction(TypedDict):

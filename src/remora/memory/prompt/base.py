@@ -13,7 +13,7 @@ _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
 """Fields that are never shown: they break determinism and the prefix cache, or do not help
 decisions."""
 
-ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
+ROLE = "You maintain Python code. Choose the best next action."
 
 
 class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +82,15 @@ def _signature(tool: ToolSchema) -> str:
     properties = tool.parameters.get("properties", {})
     required = tool.parameters.get("required", [])
     args = ", ".join(
-        f"{name}{'' if name in required else '?'}: {_type_name(schema)}"
+        f"{name}{'' if name in required else '?'}{_type_name(schema)}"
         for name, schema in properties.items()
     )
     return f"{tool.name}({args})" + (f" - {tool.description}" if tool.description else "")
 
 
 def _type_name(schema: Any) -> str:
+    """Return the type of an argument, or nothing for a text."""
     kind = schema.get("type", "any") if isinstance(schema, dict) else "any"
-    return "|".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+    if kind == "string":
+        return ""
+    return ": " + ("|".join(map(str, kind)) if isinstance(kind, list) else str(kind))

@@ -4,7 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.memory.canonical import json_text
-from remora.memory.packet import DecisionPacket, numbered_lines
+from remora.memory.excerpts import left_out, numbered_lines
+from remora.memory.packet import DecisionPacket
+
+_RECALLABLE = ("actions", "knowledge", "diagnostics")
+"""What is said to be omitted, because the model can see it again."""
 
 
 def packet_lines(packet: DecisionPacket) -> str:
@@ -12,7 +16,6 @@ def packet_lines(packet: DecisionPacket) -> str:
     return "\n".join(
         [
             *target_lines(packet),
-            *_section("Limits", _limits(packet)),
             *_section("Facts", _facts(packet)),
             *_section("Hub", _hub(packet)),
             *_section(
@@ -45,11 +48,6 @@ def target_lines(packet: DecisionPacket) -> Iterator[str]:
         yield packet.node_summary
 
 
-def _limits(packet: DecisionPacket) -> Iterator[str]:
-    if packet.constraints.safety:
-        yield "checked: " + ", ".join(packet.constraints.safety)
-
-
 def _facts(packet: DecisionPacket) -> Iterator[str]:
     for key, fact in packet.knowledge.items():
         yield f"{_text(key)}: {_text(fact.value)}"
@@ -57,33 +55,36 @@ def _facts(packet: DecisionPacket) -> Iterator[str]:
 
 def _hub(packet: DecisionPacket) -> Iterator[str]:
     for node, facts in packet.hub_context.items():
-        yield f"{_text(node)}: {_text(facts)}"
+        if facts:
+            yield f"{'target' if node == packet.node_id else _text(node)}: {_text(facts)}"
 
 
 def _code(packet: DecisionPacket) -> Iterator[str]:
-    if packet.excerpt is not None:
-        first, last = packet.excerpt.lines
-        yield f"{packet.excerpt.path} {first}-{last}"
-        for number, end, line in numbered_lines(first, packet.excerpt.text):
-            yield f"{number}| {line}" if number == end else line
+    if packet.excerpt is None:
+        return
+    path, (first, last) = packet.excerpt.path, packet.excerpt.lines
+    if f":{path}:" not in packet.node_id:
+        yield f"{path} {first}-{last}"
+    for number, line in numbered_lines(first, packet.excerpt.text):
+        yield line if left_out(line) else f"{number}| {line}"
 
 
 def _done(packet: DecisionPacket) -> Iterator[str]:
     for action in packet.recent_actions:
         times = f" x{action.count}" if action.count > 1 else ""
-        result = f"{action.outcome}{times}: {action.summary}"
-        yield f"{action.turn}. {_call(action.tool, action.args)} -> {result}"
+        outcome = "" if action.outcome == "success" else f"{action.outcome}: "
+        call = _call(action.tool, action.args)
+        yield f"{action.turn}. {call}{times} -> {outcome}{action.summary}"
 
 
 def _state(packet: DecisionPacket) -> Iterator[str]:
-    if packet.omitted:
-        yield "Not shown: " + ", ".join(f"{n} {what}" for what, n in packet.omitted.items())
+    omitted = [f"{n} {what}" for what, n in packet.omitted.items() if what in _RECALLABLE]
+    if omitted:
+        yield "Not shown: " + ", ".join(omitted)
     if packet.state_summary:
         yield f"Now: {packet.state_summary}"
     if packet.last_error:
         yield f"Error: {packet.last_error}"
-    if packet.error_count:
-        yield f"Errors so far: {packet.error_count}"
     if packet.turn:
         yield f"Turn {packet.turn} of {packet.constraints.max_turns}"
 

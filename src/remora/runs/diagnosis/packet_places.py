@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.memory.canonical import json_text
+from remora.memory.excerpts import code_lines
 from remora.memory.packet import DecisionPacket
 
 _MAX_MESSAGE = 4_000
@@ -30,7 +31,7 @@ def packet_places(packet: DecisionPacket) -> Iterator[Place]:
     for name in ("goal", "node_id", "node_summary", "state_summary", "last_error"):
         yield Place(name, str(getattr(packet, name) or ""))
     if packet.excerpt is not None:
-        numbers = " ".join(map(str, range(packet.excerpt.lines[0], packet.excerpt.lines[1] + 1)))
+        numbers = " ".join(str(number) for number, _ in code_lines(packet.excerpt))
         text = f"{packet.excerpt.path}\n{packet.excerpt.text}\nlines {numbers}"
         yield Place("excerpt", text)
     lists = {
