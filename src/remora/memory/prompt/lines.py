@@ -8,7 +8,7 @@ from remora.memory.excerpts import left_out, numbered_lines
 from remora.memory.packet import DecisionPacket
 
 _RECALLABLE = ("actions", "knowledge", "diagnostics")
-"""What is said to be omitted, because the model can see it again."""
+"""Omitted parts that the model can see again."""
 
 
 def packet_lines(packet: DecisionPacket) -> str:
