@@ -41,7 +41,7 @@ from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.render import HISTORY_TYPES, reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import decode_part
+from remora.trace.read.reader import decode_part, update_source
 
 _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
@@ -162,7 +162,7 @@ class AgentState:
         )
 
     def _updated(self, event: Event) -> None:
-        source = decode_part(event, _Source).source
+        source = update_source(event)
         if source == "context":
             self.context_scripts_run += 1
         elif source == "hub":

@@ -49,6 +49,10 @@ class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
+class _Update(msgspec.Struct):
+    source: str = ""
+
+
 class _End(msgspec.Struct):
     status: str  # the only field read of agent_end; other fields may hold references to blobs
 
@@ -127,6 +131,11 @@ def decode_part(event: Event, kind: type[_Part]) -> _Part:
         return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
         raise invalid_event(event) from error
+
+
+def update_source(event: Event) -> str:
+    """Return what wrote a context update, such as `hub` or `trials`, or an empty string."""
+    return decode_part(event, _Update).source
 
 
 def typed_payload(event: Event) -> Payload | None:

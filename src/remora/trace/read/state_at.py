@@ -19,10 +19,10 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.trace.read.reader import decode_part
+from remora.trace.read.reader import decode_part, update_source
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
-_HINT = "run `remora trace verify` for details"
+HINT = "run `remora trace verify` for details"
 
 
 class DecisionState(NamedTuple):
@@ -55,7 +55,7 @@ class ShownPackets:
         if event.type == ModelRequest.type:
             self._is_asked = True
             return not self._is_answered
-        if event.type == ContextUpdate.type and decode_part(event, _Source).source == "trials":
+        if event.type == ContextUpdate.type and update_source(event) == "trials":
             delta = event.packet_delta
             self._is_answered = self._is_asked and delta is not None
         elif event.type in (ContextUpdate.type, TurnStart.type):
@@ -187,7 +187,7 @@ def _applied(packet: DecisionPacket, event: Event) -> DecisionPacket:
         return apply(packet, event.packet_delta)
     except RecursionError as error:
         raise StreamDamaged(
-            f"{event.agent_id}: event {event.seq} is nested too deeply", hint=_HINT
+            f"{event.agent_id}: event {event.seq} is nested too deeply", hint=HINT
         ) from error
 
 
@@ -196,10 +196,6 @@ class _Started(msgspec.Struct):
     packet: DecisionPacket
     fold: str = "fold/1"
     trim: str = "trim/1"
-
-
-class _Source(msgspec.Struct):
-    source: str = ""
 
 
 class _Shown(msgspec.Struct):
