@@ -170,11 +170,18 @@ def fork_start(point: ForkPoint, job: Job, *, feedback: str | None = None) -> Ag
     from the parent. Use `with_agent` and `with_model` to replace them.
     """
     packet = replace(point.packet, agent_id=job.agent_id, run_id=job.run_id)
+    if feedback is not None:
+        packet = apply(packet, PacketDelta(update_knowledge=knowledge({FEEDBACK: feedback})))
     return replace(
         point.start,
-        packet=_with_feedback(packet, feedback),
+        packet=packet,
         attempt=job.attempt,
-        parent=_parent(point, job),
+        parent={
+            "run_id": job.run_id,
+            "agent_id": point.agent_id,
+            "seq": point.seq,
+            "hash": point.hash,
+        },
         changes=point.changes,
         first_turn=point.turn,
         decides=point.decides,
@@ -189,19 +196,9 @@ def restart_start(
     `point` is at turn 0 of the previous agent, and `rebased` describes the changed files. The new
     agent's first packet contains the node summary from `job`.
     """
-    packet = replace(
-        point.start.packet, agent_id=job.agent_id, run_id=job.run_id, node_summary=job.node_summary
-    )
-    return replace(
-        point.start,
-        packet=_with_feedback(packet, feedback),
-        attempt=job.attempt,
-        parent=_parent(point, job),
-        rebased=dict(rebased),
-        changes=(),
-        first_turn=0,
-        decides=False,
-    )
+    packet = replace(point.start.packet, node_summary=job.node_summary)
+    first = replace(point, packet=packet, changes=(), turn=0, decides=False)
+    return replace(fork_start(first, job, feedback=feedback), rebased=dict(rebased))
 
 
 def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
@@ -236,13 +233,3 @@ def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> Agen
         renderer=settings.renderer,
         decides=start.decides and same,
     )
-
-
-def _with_feedback(packet: DecisionPacket, feedback: str | None) -> DecisionPacket:
-    if feedback is None:
-        return packet
-    return apply(packet, PacketDelta(update_knowledge=knowledge({FEEDBACK: feedback})))
-
-
-def _parent(point: ForkPoint, job: Job) -> dict[str, Any]:
-    return {"run_id": job.run_id, "agent_id": point.agent_id, "seq": point.seq, "hash": point.hash}

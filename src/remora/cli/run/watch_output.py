@@ -13,7 +13,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.app.project_context import next_command
 from remora.errors import RemoraError
-from remora.ids import MODULE, split_node_key, unescape_path
+from remora.ids import MODULE, file_of_key, split_node_key
 from remora.memory.statuses import PENDING
 from remora.runs.records.job_view import JobView
 from remora.text import count, escape_line
@@ -170,7 +170,7 @@ def _by_file(jobs: Iterable[JobView]) -> list[tuple[str, list[JobView]]]:
 
 
 def _file_of(job: JobView) -> str:
-    return unescape_path(split_node_key(job.node_id)[0])
+    return file_of_key(job.node_id)
 
 
 def _names(jobs: list[JobView]) -> str:

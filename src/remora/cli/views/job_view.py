@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
@@ -16,10 +15,10 @@ from remora.runs.records.findings import (
     most_codes_text,
     written_text,
 )
+from remora.runs.records.totals import Document
 from remora.text import count, escape_line
 
 SAME_CHANGE = "the retry produced the same change as before"
-Document = Mapping[str, Any]
 _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 

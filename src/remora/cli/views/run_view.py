@@ -11,7 +11,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
 from remora.cli.views.diagnosis_view import why_lines
-from remora.cli.views.job_view import Document, job_lines, review_counts
+from remora.cli.views.job_view import job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
 from remora.memory.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
@@ -22,7 +22,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
-from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
+from remora.runs.records.totals import Document, asked_text, phrases_of, totals_by_operation
 from remora.text import count, escape_line
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)

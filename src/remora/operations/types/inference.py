@@ -16,6 +16,7 @@ from remora.operations.types.ranking.overrides import (
     overrides_agree,
     special_parameter,
 )
+from remora.operations.types.ranking.refusals import WRITTEN
 from remora.operations.types.ranking.siblings import Habits, Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
 from remora.operations.types.ranking.type_candidates import (
@@ -40,8 +41,6 @@ MOSTLY_ANNOTATED = 0.5
 """The part of annotations that are written above which a project counts as annotated."""
 _INDEPENDENT = frozenset(("call", "forward", "attribute"))
 """Sources that say more of a parameter when more annotations are known."""
-_OTHERS = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
-"""Sources that are annotations of other functions."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,7 +269,7 @@ class Inference:
         new = {
             each.term
             for each in known
-            if (each.source not in _OTHERS if slot.kind == RETURN else each.source in _INDEPENDENT)
+            if (each.source not in WRITTEN if slot.kind == RETURN else each.source in _INDEPENDENT)
         }
         if slot.kind != RETURN:
             new |= facts.siblings.agreed(function, slot.name)

@@ -83,7 +83,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 
 def are_similar(old: str, new: str) -> bool:
     """Return True if one name has all words of the other or abbreviates it, or they are nearly equal."""
-    first, second = _WORD.findall(old.lower()), _WORD.findall(new.lower())
+    first, second = lower_words(old), lower_words(new)
     if (
         {*first} <= {*second}
         or {*second} <= {*first}
@@ -95,6 +95,11 @@ def are_similar(old: str, new: str) -> bool:
         return False
     letters = iter(long)
     return len(short) + _MIN_ABBREVIATION <= 12 and all(each in letters for each in short)
+
+
+def lower_words(text: str) -> list[str]:
+    """Return the words and numbers in a text or in a name such as `max_2_items`."""
+    return _WORD.findall(text.lower())
 
 
 def documented_parameters(code: DocumentedCode) -> dict[str, Item]:

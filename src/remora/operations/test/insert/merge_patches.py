@@ -9,6 +9,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests, merge_added_tests
@@ -79,7 +80,7 @@ def remove_added_tests(
         return None
     left = without_tests(mine, names)
     left = left[1:] if before is None and ast.get_docstring(mine) is not None else left
-    code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
+    code = [ast.unparse(one) for one in left if not isinstance(one, ImportNode)]
     used = names_in(code)
     needless = {one for one in imported_names(new) if one.bound not in used}
     needless -= set(imported_names(old))
@@ -90,13 +91,10 @@ def remove_added_tests(
     header = texts[1].split("\n") if before is None else []
     if not code and not any("#" in line for line in lines if line not in header):
         return b"" if before is None else None
-    for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
+    for statement in reversed([one for one in left if isinstance(one, ImportNode)]):
         if not any(_share_line(statement, other) for other in left if other is not statement):
             _drop(lines, statement, needless)
     return ("\n".join(lines).strip("\n") + "\n").encode()
-
-
-_IMPORTS = ast.Import | ast.ImportFrom
 
 
 def _tests(tree: ast.Module, names: list[str]) -> list[ast.FunctionDef]:
@@ -127,7 +125,7 @@ def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> Non
 
     A statement with a comment is left unchanged.
     """
-    assert isinstance(statement, _IMPORTS)
+    assert isinstance(statement, ImportNode)
     first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
     alone = imported_names(ast.Module(body=[statement], type_ignores=[]))
     kept = [alias for alias, one in zip(statement.names, alone, strict=True) if one not in needless]
