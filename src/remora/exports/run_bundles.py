@@ -38,7 +38,6 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     path: Path | None
     agents: tuple[str, ...]
     attempts: dict[str, Attempt]
-    start: RunStart | None = None
     began: str = ""
     head: Head | None = None
     whole: bool = True
@@ -74,12 +73,12 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
     """
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
-    start, began, head = None, "", Head()
+    began, head = "", Head()
     for count, event in enumerate(verified_events(path), 1):
         head = Head(count=count, hash=event.hash)
         payload = typed_payload(event)
         if isinstance(payload, RunStart):
-            start, began = payload, event.timestamp
+            began = event.timestamp
         elif isinstance(payload, JobStart):
             names = {"operation": payload.operation, "node_id": payload.node_id}
             attempts.setdefault(payload.agent_id, Attempt(agent_id=payload.agent_id, **names))
@@ -93,7 +92,6 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
         path=path,
         agents=tuple(agent for agent in attempts if _is_there(folder, agent)),
         attempts=attempts,
-        start=start,
         began=began,
         head=head,
     )

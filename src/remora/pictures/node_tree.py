@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.file_facts import NodeType
 from remora.ids import MODULE, node_key
 
 Debt = Literal["findings", "unannotated", "undocumented", "untested"]
@@ -19,7 +18,6 @@ class MapNode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     path: str
     qualname: str
-    node_type: NodeType
     lines: int
     debts: frozenset[Debt] = frozenset()
 
