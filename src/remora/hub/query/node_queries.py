@@ -56,7 +56,6 @@ class NodeQueries:
         self,
         view: Snapshot,
         *,
-        fresh: bool = True,
         partial_links: bool = False,
         files: FileCache | None = None,
         most: int = MAX_ANSWERS,
@@ -64,7 +63,7 @@ class NodeQueries:
         self.view = view
         self.generation = view.generation
         """Generation of the state. Newer changes may or may not be included."""
-        self.fresh = fresh
+        self.fresh = True
         self.partial_links = partial_links
         self._linking = _LinkCaches(view, files, most)
         self._tests_until: float | None = None

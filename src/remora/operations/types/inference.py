@@ -33,6 +33,8 @@ from remora.threads import raise_if_cancelled
 
 SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
+_ROUNDS = 4
+"""How often facts are derived again."""
 _PLANNED_ROUNDS = 2
 """How often facts are derived before a file is planned."""
 COMPLETING = 0.55
@@ -46,13 +48,12 @@ _INDEPENDENT = frozenset(("call", "forward", "attribute"))
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`minor` is the minor version of the oldest Python 3 that the project supports.
 
-    `threshold` replaces the threshold of the weights. `rounds` is how often facts are derived again.
-    `observed` contains the run-time types of functions, by node key.
+    `threshold` replaces the threshold of the weights. `observed` contains the run-time types of
+    functions, by node key.
     """
 
     minor: int
     threshold: float | None = None
-    rounds: int = 4
     observed: Mapping[str, Any] = {}
 
 
@@ -102,7 +103,7 @@ class Inference:
     def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
         """Find annotations for some slots, and add them to `annotations`."""
         wanted = list(slots)
-        for _ in range(self._settings.rounds):
+        for _ in range(_ROUNDS):
             likely = self.likely(self._left(wanted))
             found = self._judged(likely, self.annotations)
             if not found:

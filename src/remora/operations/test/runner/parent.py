@@ -134,14 +134,16 @@ class Results:
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
-    def of_mutant(self, order: int, mutant: int) -> list[int] | None:
-        """Return the indexes of the calls that a mutant changes, or None if it did not run."""
-        found = self._files.get(f"{order}-m{mutant}")
+    def of_mutant(self, mutant: int) -> list[int] | None:
+        """Return the indexes of the calls of the first order that a mutant changes, or None if it did
+        not run.
+        """
+        found = self._files.get(f"0-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
-    def ends_with_mutant(self, order: int, mutant: int) -> dict[int, str]:
-        """Return how the calls that a mutant changes end, such as `value`, by their index."""
-        found = self._files.get(f"{order}-m{mutant}") or {}
+    def ends_with_mutant(self, mutant: int) -> dict[int, str]:
+        """Return how the calls that `of_mutant` returns end, such as `value`, by their index."""
+        found = self._files.get(f"0-m{mutant}") or {}
         # written in the process of the code under test: not necessarily of the same length
         return dict(zip(found.get("lines", ()), found.get("hows", ()), strict=False))
 

@@ -116,8 +116,8 @@ def _killed(
     faults: Sequence[Mutant],
 ) -> list[frozenset[int]]:
     """Return the mutants that change each case. `cases` contains the number of each call."""
-    changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
-    ends = [results.ends_with_mutant(0, fault) for fault in range(len(faults))]
+    changed = [results.of_mutant(fault) for fault in range(len(faults))]
+    ends = [results.ends_with_mutant(fault) for fault in range(len(faults))]
     return [
         frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
         if _is_evidence(subject, case, {found[number] for found in ends if number in found})
