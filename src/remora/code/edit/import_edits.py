@@ -64,6 +64,14 @@ def imported_names(tree: ast.Module) -> Iterator[Imported]:
                 yield Imported(alias.name, "", alias.asname or alias.name)
 
 
+def relative_module(package: Sequence[str], module: Sequence[str]) -> str:
+    """Return the name of a module, as a module of `package` imports it relatively."""
+    common = 0
+    while common < min(len(package), len(module)) and package[common] == module[common]:
+        common += 1
+    return "." * (len(package) - common + 1) + ".".join(module[common:])
+
+
 def import_edits(
     source: ParsedText,
     needed: Iterable[Imported],

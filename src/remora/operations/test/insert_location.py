@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names, relative_module
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
@@ -295,10 +295,7 @@ def _import_text(
     here, there = name.split(".")[:-1], subject.module.split(".")
     if not relative or not here or root != subject.import_root or here[0] != there[0]:
         return subject.module
-    shared = 0
-    while shared < min(len(here), len(there)) and here[shared] == there[shared]:
-        shared += 1
-    return "." * (len(here) - shared + 1) + ".".join(there[shared:])
+    return relative_module(here, there)
 
 
 def _quote_style(around: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from remora.operations.lint.recipes.base import (
     Recipe,
     RecipeFix,
     Statements,
-    changed_statements,
+    are_alike,
     dump,
 )
 from remora.tools.host.ruff.finding import Finding
@@ -165,10 +165,7 @@ def _is_around(one: ast.ExceptHandler, other: ast.ExceptHandler) -> bool:
 
 
 def _same_but_causes(before: PythonSource, after: PythonSource) -> bool:
-    return all(
-        _without_causes(old) == _without_causes(new)
-        for old, new in changed_statements(before, after)
-    )
+    return are_alike(before, after, _without_causes)
 
 
 def _without_causes(statements: Statements) -> str:
