@@ -11,7 +11,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names, relative_module
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.new_files import NewFiles, new_path, new_stems
@@ -261,7 +261,7 @@ def _imports(text: str) -> tuple[Imported, ...]:
     tree = parse_text(text)
     if not isinstance(tree, ast.Module):
         return ()
-    found = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    found = [one for one in ast.walk(tree) if isinstance(one, ImportNode)]
     return tuple(imported_names(ast.Module(body=[*found], type_ignores=[])))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
@@ -89,7 +89,7 @@ def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
 def _imported(tree: ast.Module) -> list[tuple[str, str, str | None]]:
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ImportNode):
             module = f"{'.' * node.level}{node.module}" if isinstance(node, ast.ImportFrom) else ""
             found += [(module, alias.name, alias.asname) for alias in node.names]
     return found
@@ -108,8 +108,8 @@ def _bare(tree: ast.Module) -> str:
 
 def _is_import(node: ast.stmt) -> bool:
     if isinstance(node, ast.If) and is_type_checking(node.test) and not node.orelse:
-        return all(isinstance(each, ast.Import | ast.ImportFrom | ast.Pass) for each in node.body)
-    return isinstance(node, ast.Import | ast.ImportFrom)
+        return all(isinstance(each, ImportNode | ast.Pass) for each in node.body)
+    return isinstance(node, ImportNode)
 
 
 def _comments(content: bytes) -> list[str]:

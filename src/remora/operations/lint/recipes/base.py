@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Line, lines_of, newline_of, offset
-from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode, ImportNode
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
 
@@ -302,16 +302,13 @@ def changed_statements(
     A function is compared as a whole, because that is fast and enough.
     """
     old, new = before.tree.body, after.tree.body
-    imports = [[each for each in body if _is_import(each)] for body in (old, new)]
-    if len(imports[0]) != len(imports[1]):
-        yield imports[0], imports[1]
-        old = [each for each in old if not _is_import(each)]
-        new = [each for each in new if not _is_import(each)]
+    old_imports: Statements = [each for each in old if isinstance(each, ImportNode)]
+    new_imports: Statements = [each for each in new if isinstance(each, ImportNode)]
+    if len(old_imports) != len(new_imports):
+        yield old_imports, new_imports
+        old = [each for each in old if not isinstance(each, ImportNode)]
+        new = [each for each in new if not isinstance(each, ImportNode)]
     yield from _changed(before, old, after, new)
-
-
-def _is_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _changed(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from remora.code.edit.edits import Edit
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -119,7 +119,7 @@ def _imported(source: PythonSource) -> frozenset[str]:
     return frozenset(
         (each.asname or each.name).split(".")[0]
         for node in source.nodes
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ImportNode)
         for each in node.names
     )
 
