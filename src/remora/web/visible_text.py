@@ -22,9 +22,9 @@ def visible(text: object, limit: int = MOST_CHARACTERS) -> Markup:
     return shown
 
 
-def visible_line(text: object) -> Markup:
+def visible_line(text: object, limit: int = 300) -> Markup:
     """Return a text as HTML on one line."""
-    return visible(str(text).replace("\n", "\\n").replace("\t", "\\t"), 300)
+    return visible(str(text).replace("\n", "\\n").replace("\t", "\\t"), limit)
 
 
 def breakable(text: object) -> Markup:
