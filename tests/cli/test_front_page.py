@@ -30,7 +30,14 @@ READS = {"pydantic", "httpx2", "rich", "jsonschema", "re2", "ruff", "pydantic_mo
 """Packages that a command must not import if it only reads records or asks the daemon."""
 HELP = READS | {"msgspec", "yaml", "asyncio", "subprocess", "sqlite3"}
 """Modules that the help of no command may import."""
-OURS_IN_HELP = ("remora.cli.", "remora.errors", "remora.ids", "remora.text", "remora.version")
+OURS_IN_HELP = (
+    "remora.cli.",
+    "remora.errors",
+    "remora.ids",
+    "remora.statuses",
+    "remora.text",
+    "remora.version",
+)
 
 
 MAIN = "sys.argv[0] = 'remora'; from remora.cli.main import main; main()"

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, Head, JobStart, Review, RunStart
-from remora.memory.statuses import ACCEPTED, REOPENED
+from remora.statuses import ACCEPTED, REOPENED
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.read.verified_reader import verified_events
 from remora.trace.trace_folder import TraceFolder, stream_id

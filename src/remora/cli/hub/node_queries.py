@@ -16,8 +16,7 @@ from remora.hub.lookup.node_lookup import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
-from remora.usecases.hub.index import Progress
-from remora.usecases.hub.open_hub import HubObserver, open_hub
+from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _Result = TypeVar("_Result")

@@ -16,7 +16,6 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.memory.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
@@ -25,6 +24,7 @@ from remora.runs.review.conflicts import conflicting_jobs
 from remora.runs.review.filters import apply_filter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.selection import nodes_not_named
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
 from remora.text import count, escape_line
 from remora.usecases import api
 from remora.usecases.api_arguments import Chosen

@@ -13,9 +13,9 @@ from remora.cli.app.output import note
 from remora.cli.app.project_context import next_command
 from remora.errors import RemoraError
 from remora.ids import MODULE, file_of_key, split_node_key
-from remora.memory.statuses import PENDING
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_events import JsonLine
+from remora.statuses import PENDING
 from remora.text import count, escape_line
 from remora.usecases.watch.watch_pass import PassResult
 

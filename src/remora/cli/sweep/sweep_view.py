@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from remora.cli.app.output import color_word, table
-from remora.memory.statuses import ENDED, FAILURES
+from remora.statuses import ENDED, FAILURES
 from remora.text import count, escape_line
 from remora.usecases.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 

@@ -6,7 +6,6 @@ from itertools import groupby
 
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
-from remora.memory.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
 from remora.operations.base import Codes
 from remora.runs.records.findings import (
     counts_as_done,
@@ -16,6 +15,7 @@ from remora.runs.records.findings import (
     written_text,
 )
 from remora.runs.records.totals import Document
+from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
 from remora.text import count, escape_line
 
 SAME_CHANGE = "the retry produced the same change as before"

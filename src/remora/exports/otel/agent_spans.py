@@ -32,7 +32,7 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.statuses import FAILURES
+from remora.statuses import FAILURES
 from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import event_data, read_events

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from remora.memory.events import ContextUpdate, Event, ToolResulted
-from remora.memory.statuses import DONE, SUBMITTED
 from remora.operations.base import Codes, is_lint_code
+from remora.statuses import DONE, SUBMITTED
 from remora.text import count
 from remora.trace.read.reader import decode_part
 

@@ -20,7 +20,6 @@ from remora.memory.events import (
     SubmitResult,
     Written,
 )
-from remora.memory.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.runs.project import ProjectRecords
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
@@ -35,6 +34,7 @@ from remora.runs.records.findings import (
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
+from remora.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.trace.read.reader import decode_part, is_being_written, read_events, typed_payload
 from remora.trace.read.verified_reader import events_with_heads
 from remora.trace.trace_folder import TraceFolder

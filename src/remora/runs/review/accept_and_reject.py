@@ -10,7 +10,6 @@ from remora.errors import RemoraError
 from remora.hub.observed_links import Observation
 from remora.ids import display_name
 from remora.memory.events import Head, Written
-from remora.memory.statuses import ACCEPTED, CONFLICT, REJECTED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
@@ -28,6 +27,7 @@ from remora.runs.review.merges import merged_with_others
 from remora.runs.review.observed_tests import observed_runs
 from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.selection import choose_pending
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
 AcceptChange = Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]]

@@ -8,12 +8,12 @@ import msgspec
 from remora.agents.redaction import placeholder_in_files
 from remora.ids import escape_path, split_node_key, unescape_path
 from remora.memory.events import Change, Review
-from remora.memory.statuses import STALE
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.recheck import Recheck, Tree
+from remora.statuses import STALE
 from remora.workspaces.apply.transaction import (
     FileConflict,
     FilePatch,

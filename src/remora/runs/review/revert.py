@@ -9,7 +9,6 @@ import msgspec
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Head
-from remora.memory.statuses import ACCEPTED, REVERTED
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.records.job_view import JobView
@@ -22,6 +21,7 @@ from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import removed_from_others
 from remora.runs.review.recheck import broken_by_merge
+from remora.statuses import ACCEPTED, REVERTED
 from remora.workspaces.apply.transaction import FilePatch
 
 

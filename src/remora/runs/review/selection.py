@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from remora.code.syntax.node_patterns import match_nodes
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.ids import NodeKey, display_name
-from remora.memory.statuses import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
+from remora.statuses import UNDECIDED
 
 _NAMED = 5
 """Maximum number of pending nodes listed in a hint."""

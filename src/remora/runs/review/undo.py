@@ -5,7 +5,6 @@ from typing import Any
 
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
-from remora.memory.statuses import ACCEPTED, DECIDED, REOPENED
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run, select_jobs
@@ -15,6 +14,7 @@ from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert_change_set
+from remora.statuses import ACCEPTED, DECIDED, REOPENED
 
 
 def undo(

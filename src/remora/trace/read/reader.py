@@ -19,7 +19,7 @@ from remora.memory.events import (
     decode_event,
     payload,
 )
-from remora.memory.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
+from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only

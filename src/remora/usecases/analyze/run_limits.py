@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from remora.errors import UsageError
-from remora.memory.statuses import INTERRUPTED
 from remora.models.protocol import Model
+from remora.statuses import INTERRUPTED
 
 PLANNING_S = 30.0
 """Minimum seconds for planning under a time limit."""

@@ -13,7 +13,6 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import NotFound
 from remora.ids import unescape_path
-from remora.memory.statuses import INTERRUPTED
 from remora.operations.base import Operations
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import RunObserver
@@ -28,6 +27,7 @@ from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
+from remora.statuses import INTERRUPTED
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare

@@ -14,12 +14,12 @@ from remora.hub.file_limits import FileRules
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import tune_gc
-from remora.usecases.hub.index import Progress
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _TIMEOUT_S = 120.0
 _POLL_S = 0.1
 
+Progress = Callable[[int, int], None]
 """Called with the number of files that were read, and the total."""
 
 

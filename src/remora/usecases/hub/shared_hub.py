@@ -7,8 +7,7 @@ from contextlib import ExitStack, contextmanager
 from remora.bootstrap.invocation import Invocation
 from remora.hub.client import Context
 from remora.hub.lookup.not_found import unknown_node
-from remora.usecases.hub.index import Progress
-from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
+from remora.usecases.hub.open_hub import HubObserver, OpenedHub, Progress, open_hub
 from remora.usecases.hub.target import HubTarget
 
 

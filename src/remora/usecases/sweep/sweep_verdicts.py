@@ -7,11 +7,11 @@ from typing import NamedTuple
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError, StreamDamaged
-from remora.memory.statuses import UNDECIDED
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.revert import Reverted
+from remora.statuses import UNDECIDED
 from remora.usecases import api
 from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep

@@ -17,7 +17,6 @@ from remora.bootstrap.open_project import open_project
 from remora.errors import HostError
 from remora.files.project_files import project_files
 from remora.ids import file_of_key
-from remora.memory.statuses import CUT_SHORT, WITHOUT_RESULT
 from remora.regular_file import open_regular
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
@@ -26,6 +25,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
+from remora.statuses import CUT_SHORT, WITHOUT_RESULT
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.usecases.analyze.prepare_run import prepare, select_source
 from remora.usecases.api import execute
