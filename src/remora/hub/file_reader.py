@@ -112,7 +112,7 @@ class Reader:
 
 
 @contextmanager
-def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
+def open_reader(root: Path, limit: int) -> Iterator[Reader]:
     """Open a reader for files below `root`.
 
     The reader skips files of more than `limit` bytes. Raises OSError if `root` cannot be opened.

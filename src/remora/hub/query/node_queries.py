@@ -131,7 +131,7 @@ class NodeQueries:
         known = self._linking.known
         return known is not None and known.callees(key) is not None
 
-    def search(self, query: str, limit: int = 50) -> dict[str, Any]:
+    def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` nodes that match `query`."""
         found = (stored.facts for stored in self.view.search(query, limit))
         nodes = [
