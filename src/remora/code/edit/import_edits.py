@@ -195,7 +195,7 @@ def _ordered(known: list[str], names: list[str]) -> list[str]:
 
 
 def _from_import(
-    module: str, names: list[str], style: ImportStyle, indent: str = "", opening: str = ""
+    module: str, names: list[str], style: ImportStyle, indent: str, opening: str = ""
 ) -> str:
     """Return an import, with one name per line if it does not fit on one line."""
     closing = ")" if opening else ""

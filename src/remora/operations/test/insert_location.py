@@ -56,9 +56,9 @@ def locate_test(
     subject: TargetFunction,
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
-    public: Sequence[str] = (),
+    public: Sequence[str],
     *,
-    typed: bool = False,
+    typed: bool,
     new: NewFiles,
 ) -> InsertLocation:
     """Return the location of a new test.

@@ -33,9 +33,9 @@ class Conventions:
 
     width: int
     oldest: int
-    sets_width: bool = False
-    names_before: frozenset[str] = frozenset()
-    is_written: Callable[[str], bool] = lambda _name: False
+    sets_width: bool
+    names_before: frozenset[str]
+    is_written: Callable[[str], bool]
 
 
 @dataclass(frozen=True)

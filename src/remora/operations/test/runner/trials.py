@@ -65,7 +65,7 @@ def try_calls(
     subject: TargetFunction,
     calls: Sequence[CallInput],
     *,
-    faults: Sequence[Mutant] = (),
+    faults: Sequence[Mutant],
 ) -> TrialResults:
     """Try each call twice in different circumstances, and with each mutant.
 

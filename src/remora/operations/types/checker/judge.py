@@ -25,7 +25,7 @@ def settle(
     index: ProjectIndex,
     added_by: Callable[[Terms], list[Diagnostic]],
     *,
-    by_function: bool = False,
+    by_function: bool,
 ) -> Terms:
     """Return the annotations of `chosen` that add no diagnostic together, given those of `base`.
 

@@ -75,7 +75,7 @@ class TypeChecker:
         files: Mapping[str, str],
         settings: Mapping[str, bytes],
         *,
-        minor: int | None = None,
+        minor: int | None,
     ) -> None:
         root = Path(tempfile.mkdtemp(prefix="remora-types-"))
         self.close = weakref.finalize(self, try_remove_tree, root)

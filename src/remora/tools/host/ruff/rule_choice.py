@@ -53,7 +53,7 @@ class RuleChoice(NamedTuple):
     text: str = ""
 
 
-def rule_choice(place: FileTree, path: str, selected: Sequence[str] = ()) -> RuleChoice:
+def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoice:
     """Return the rules to check in a file or folder.
 
     The rules that the user selects come first. A project that pins an older ruff gets only rules that this
