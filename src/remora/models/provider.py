@@ -56,7 +56,7 @@ def open_larger(
     settings: "ModelConfig",
     *,
     api_key: str | None,
-    set_by: str | None = None,
+    set_by: str | None,
 ) -> Model:
     """Return the model to escalate to, with the limits of `settings`.
 

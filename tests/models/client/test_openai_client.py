@@ -34,7 +34,7 @@ def client_for(
 ) -> OpenAIClient:
     connection = ServerConnection(parse_address(address), key=KEY, limits=limits)
     facts = ServerFacts(name="m", capabilities=Capabilities(), context=context, llama=False)
-    return OpenAIClient(connection, facts, UpperBound(), limits=limits)
+    return OpenAIClient(connection, facts, UpperBound(), limits=limits, exact=False)
 
 
 def ask(

@@ -22,7 +22,7 @@ class NodeVersions:
     Without `user_file`, the user's files are assumed to be unchanged.
     """
 
-    def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None = None) -> None:
+    def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None) -> None:
         self._job = job
         self._workspace = workspace
         self._user_file = user_file
