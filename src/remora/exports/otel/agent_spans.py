@@ -40,7 +40,7 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def agent_spans(
-    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
+    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str
 ) -> Iterator[Span]:
     """Yield the spans of an agent's requests and calls in order, and finally the agent's span.
 

@@ -42,7 +42,7 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         )
 
 
-async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None = None) -> None:
+async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None) -> None:
     """Finish a run's open attempts and start its remaining jobs.
 
     `record` is the run's verified record. If `only` is given, only the agents with these IDs

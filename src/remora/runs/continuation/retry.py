@@ -47,7 +47,7 @@ def retry(
     jobs: Sequence[JobView],
     as_now: UpdateStart,
     *,
-    feedback: str | None = None,
+    feedback: str | None,
     clock: Clock = utc_now,
 ) -> tuple[list[Job], RunRecord]:
     """Record the verdict `retried` on each job and create its next attempt without running it.

@@ -120,7 +120,7 @@ class AgentHistory:
     lines are read.
     """
 
-    def __init__(self, read_blob: ReadBlob | None = None) -> None:
+    def __init__(self, read_blob: ReadBlob | None) -> None:
         self.first: Event | None = None
         self.last: Event | None = None
         self.tools: tuple[ToolSchema, ...] = ()

@@ -111,7 +111,7 @@ def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis
 
 
 def diagnosis_of(
-    history: AgentHistory, review: Review | None = None, *, is_written: bool = False
+    history: AgentHistory, review: Review | None, *, is_written: bool = False
 ) -> Diagnosis:
     """Return why an agent failed, from its folded events.
 

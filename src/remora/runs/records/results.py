@@ -45,7 +45,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def own_record(
-    project: Project, run: str | RunView, *, trusted: bool = False
+    project: Project, run: str | RunView, *, trusted: bool
 ) -> tuple[RunRecord, Sequence[JobView]]:
     """Return a run's verified record and the jobs that were read with it.
 

@@ -87,14 +87,14 @@ def accept_edited(
 
 
 def pending_hunks(
-    project: Project, run: str | RunView, node: str, *, trusted: bool = False
+    project: Project, run: str | RunView, node: str, *, trusted: bool
 ) -> list[ChangeHunk]:
     """Return the hunks of a pending change set. Raises whatever `accept` raises."""
     return hunks_of(_patches(project, _pending_job(project, run, node, trusted=trusted)))
 
 
 def proposed_files(
-    project: Project, run: str | RunView, node: str, *, trusted: bool = False
+    project: Project, run: str | RunView, node: str, *, trusted: bool
 ) -> list[FilePatch]:
     """Return the files that accepting a change set would write, with the user's current contents.
 

@@ -42,8 +42,8 @@ class Reverted:
     damaged: list[str]
     notes: list[str]
     head: Head
-    branches: Sequence[str] = ()
-    error: RemoraError | None = None
+    branches: Sequence[str]
+    error: RemoraError | None
 
 
 def revert(

@@ -35,7 +35,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
 
 
 def nodes_not_named(
-    view: RunView, names: Sequence[str], states: Sequence[str] = UNDECIDED
+    view: RunView, names: Sequence[str], states: Sequence[str]
 ) -> list[tuple[JobView, list[NodeKey]]]:
     """Return the change sets that `names` select and that cover other nodes too, with those nodes.
 
