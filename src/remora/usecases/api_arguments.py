@@ -25,7 +25,7 @@ class Chosen:
     rules: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     only_if: tuple[str, ...] = ()
-    trust_run: bool = False
+    trust_run: bool
 
     def __bool__(self) -> bool:
         """Return True if change sets are selected without naming nodes."""

@@ -54,7 +54,7 @@ json_lines_option = click.option(
 class Options:
     """The global options. `root` and `config` are unresolved paths, as given by the user."""
 
-    root: Path | None = None
+    root: Path | None
     config: Path | None = None
     json: bool = False
     quiet: bool = False

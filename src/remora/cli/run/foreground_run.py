@@ -42,7 +42,7 @@ def print_run_results(  # noqa: PLR0913
     options: Options,
     project: ProjectRecords,
     run: str | RunView,
-    stopped: str = "",
+    stopped: str,
     only: Collection[str] | None = None,
     *,
     announced: bool = False,

@@ -64,7 +64,7 @@ def close_models(models: Iterable[Model]) -> None:
 
 
 def run_to_end(
-    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
+    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None
 ) -> str:
     """Run `work`, then close the models.
 

@@ -56,9 +56,9 @@ class CheckResult:
     problems: tuple[Problem, ...]
     report: Report
     view: RunView
-    patch: str = ""
-    changed: ChangedLines | None = None
-    stopped: str = ""
+    patch: str
+    changed: ChangedLines | None
+    stopped: str
 
 
 def check(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -96,7 +96,7 @@ def check_files(
     *,
     watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
     observer: RunObserver = NO_OBSERVER,
-    max_time: float | None = None,
+    max_time: float | None,
     read_records: Callable[[Project, str], object] | None = None,
 ) -> CheckResult:
     """Run the jobs of a request with records in a private folder, and remove the folder.

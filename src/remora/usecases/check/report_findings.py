@@ -38,7 +38,7 @@ class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_findings(
-    invocation: Invocation, request: RunRequest, project: Project | None = None
+    invocation: Invocation, request: RunRequest, project: Project | None
 ) -> FindingsReport:
     """Return the findings of operations in the project's files, which are not changed.
 

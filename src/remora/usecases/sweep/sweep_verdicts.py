@@ -40,7 +40,7 @@ _Act = Callable[[str, Project, str], Iterator[SweepPart]]
 
 
 def accept_sweep(
-    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, git_branch: str | None = None
+    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, git_branch: str | None
 ) -> Iterator[SweepPart]:
     """Accept the chosen change sets, and yield what was done.
 
@@ -72,7 +72,7 @@ def accept_sweep(
 
 
 def reject_sweep(
-    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, feedback: str | None = None
+    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, feedback: str | None
 ) -> Iterator[SweepPart]:
     """Reject the chosen change sets, and yield what was done."""
 
