@@ -245,10 +245,6 @@ def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
 
 
 # only the needed fields: events may be large
-class _Source(msgspec.Struct):
-    source: str = ""
-
-
 class _Result(msgspec.Struct):
     tool: str
     changes: tuple[Change, ...] = ()
