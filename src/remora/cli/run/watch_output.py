@@ -16,7 +16,7 @@ from remora.ids import MODULE, file_of_key, split_node_key
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_events import JsonLine
 from remora.statuses import PENDING
-from remora.text import count, escape_line
+from remora.text import count, escape_line, some_of
 from remora.usecases.watch.watch_pass import PassResult
 
 _NAMES = 4
@@ -167,9 +167,7 @@ def _file_of(job: JobView) -> str:
 
 def _names(jobs: list[JobView]) -> str:
     """Return what the proposals are about, such as `docstring Cart.total, lint`."""
-    names = [_name(job) for job in jobs]
-    more = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return some_of([_name(job) for job in jobs], _NAMES)
 
 
 def _name(job: JobView) -> str:

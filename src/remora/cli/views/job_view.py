@@ -88,26 +88,30 @@ def conflict_lines(job: Document) -> Iterator[str]:
 
 
 def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) -> Iterator[str]:
+    yield from _state_lines(state_word(job), name, _work_text(job), columns, width)
+    for reason in _reasons(job):
+        yield from _indented(reason, " " * (columns[0] + 4), width)
+
+
+def _state_lines(
+    state: str, name: str, text: str, columns: tuple[int, int], width: int | None
+) -> Iterator[str]:
     states, names = columns
-    state = state_word(job)
     begin = f"  {state.ljust(states)}  {name.ljust(names)}"
-    indent = " " * (states + 4)
-    first, *more = _wrap_after(begin, _work_text(job), indent, width)
+    first, *more = _wrap_after(begin, text, " " * (states + 4), width)
     yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
-    for reason in _reasons(job):
-        yield from (
-            indent + line
-            for line in wrap_text(escape_line(reason), _remaining_width(width, indent))
-        )
+
+
+def _indented(text: str, indent: str, width: int | None) -> list[str]:
+    lines = wrap_text(escape_line(text), _remaining_width(width, indent))
+    return [indent + line for line in lines]
 
 
 def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[str]:
     if job["why"] and (_is_unchanged(job) or job["status"] == FAILED):
         why = job["why"] if _is_unchanged(job) else f"last step: {job['why']}"
-        yield from (
-            indent + line for line in wrap_text(escape_line(why), _remaining_width(width, indent))
-        )
+        yield from _indented(why, indent, width)
     yield f"{indent}{job['agent_id']}, {turns_text(job)}"
 
 
@@ -118,15 +122,10 @@ def _is_unchanged(job: Document) -> bool:
 def _unchanged(
     jobs: Sequence[Document], columns: tuple[int, int], width: int | None
 ) -> Iterator[str]:
-    """Yield one line for all unchanged jobs of a file, with their remaining findings."""
-    states, names = columns
-    state, number = SHOWN_WORDS[NO_CHANGE], count(len(jobs), "job")
+    """Return one line for all unchanged jobs of a file, with their remaining findings."""
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
-    begin = f"  {state.ljust(states)}  {number.ljust(names)}"
-    text = done_text({}, left)
-    first, *more = _wrap_after(begin, text, " " * (states + 4), width)
-    yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
-    yield from more
+    text, number = done_text({}, left), count(len(jobs), "job")
+    return _state_lines(SHOWN_WORDS[NO_CHANGE], number, text, columns, width)
 
 
 def _remaining_codes(job: Document) -> Codes:

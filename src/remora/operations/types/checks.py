@@ -11,7 +11,7 @@ from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
+from remora.operations.types.source.slots import annotations_of, functions_of
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
@@ -77,13 +77,11 @@ def _difference(before: bytes, after: bytes) -> str:
 
 
 def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
-    found = {}
-    for number, (_, node, owner) in enumerate(functions_of(tree)):
-        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
-        for name, annotation in [*every, (RETURN, node.returns)]:
-            if annotation is not None:
-                found[number, name] = ast.dump(annotation)
-    return found
+    return {
+        (number, name): ast.dump(annotation)
+        for number, (_, node, owner) in enumerate(functions_of(tree))
+        for name, annotation in annotations_of(node, owner).items()
+    }
 
 
 def _imported(tree: ast.Module) -> list[tuple[str, str, str | None]]:

@@ -14,6 +14,7 @@ from remora.operations.types.source.needless_imports import import_names, withou
 from remora.operations.types.source.slots import (
     RETURN,
     SourceText,
+    annotations_of,
     functions_of,
     is_left_alone,
     is_overload,
@@ -176,15 +177,12 @@ def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
 
 def written_annotations(source: SourceText) -> dict[_Place, ast.expr]:
     """Return the annotations of a file's functions. Overloads are left out."""
-    found = {}
-    for number, (_, node, owner) in enumerate(source.functions):
-        if is_overload(node):
-            continue
-        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
-        for name, annotation in [*every, (RETURN, node.returns)]:
-            if annotation is not None:
-                found[number, name] = annotation
-    return found
+    return {
+        (number, name): annotation
+        for number, (_, node, owner) in enumerate(source.functions)
+        if not is_overload(node)
+        for name, annotation in annotations_of(node, owner).items()
+    }
 
 
 def without_annotations(

@@ -163,6 +163,13 @@ def parameters_of(
     return found + ([(given.kwarg, "kwargs", None)] if given.kwarg else [])
 
 
+def annotations_of(node: FunctionNode, owner: ast.ClassDef | None) -> dict[str, ast.expr]:
+    """Return the annotations of a function, by parameter and RETURN."""
+    found = {arg.arg: arg.annotation for arg, _, _ in parameters_of(node, owner)}
+    found[RETURN] = node.returns
+    return {name: annotation for name, annotation in found.items() if annotation is not None}
+
+
 def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
     """Return True if a comment says that a function stays as it is."""
     if any(node.lineno in region for region in source.regions):
