@@ -45,7 +45,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    turns: int = 0
+    turns: int
 
     @property
     def name(self) -> str:

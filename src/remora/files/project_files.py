@@ -24,8 +24,8 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     paths: tuple[str, ...]
     commit: str | None
-    skipped: tuple[tuple[str, str], ...] = ()
-    note: str = ""
+    skipped: tuple[tuple[str, str], ...]
+    note: str
 
 
 def project_files(root: Path, *, include: Sequence[str] = ()) -> ProjectFiles:

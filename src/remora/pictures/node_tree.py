@@ -19,7 +19,7 @@ class MapNode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     path: str
     qualname: str
     lines: int
-    debts: frozenset[Debt] = frozenset()
+    debts: frozenset[Debt]
 
     @property
     def key(self) -> str:

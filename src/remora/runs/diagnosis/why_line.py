@@ -48,7 +48,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     look_at: int
     cause: Cause
-    dropped: tuple[Place, ...] = ()
+    dropped: tuple[Place, ...]
 
 
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:

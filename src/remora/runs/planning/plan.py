@@ -34,10 +34,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     those of all nodes that may be selected. `max_nodes` is the maximum number of nodes with jobs.
     """
 
-    node: str | None = None
+    node: str | None
     changed: frozenset[str] | None = None
-    keys: frozenset[str] | None = None
-    max_nodes: int | None = None
+    keys: frozenset[str] | None
+    max_nodes: int | None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

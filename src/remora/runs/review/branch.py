@@ -64,7 +64,7 @@ class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     nodes: Sequence[str] = ()
-    every: bool = False
+    every: bool
     narrow: ReviewFilter = ALL
 
 

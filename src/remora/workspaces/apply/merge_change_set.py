@@ -69,7 +69,7 @@ class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
     writes: tuple[FileWrite, ...]
     conflicts: tuple[FileConflict, ...]
-    applied: tuple[FilePatch, ...] | None = None
+    applied: tuple[FilePatch, ...] | None
 
 
 ReadFile = Callable[[str], tuple[bytes | None, int]]

@@ -40,7 +40,12 @@ def home(
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
     made = locate_test(
-        found, tests, there.__contains__, new=NewFiles(tuple(folders)), public=(), typed=False
+        found,
+        tests,
+        there.__contains__,
+        new=NewFiles(tuple(folders), ends=False),
+        public=(),
+        typed=False,
     )
     assert made.path == path
     return made
