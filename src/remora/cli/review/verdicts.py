@@ -91,6 +91,7 @@ def _print_accepted(
         **({"created": done.created} if done.created else {}),
         **({"branch": git_branch} if git_branch else {}),
         **({"damaged": done.damaged} if done.damaged else {}),
+        **({"notes": done.notes} if done.notes else {}),
         **_error_part(done),
     }
     emit(options, document, _accepted(options, project, done, git_branch))

@@ -159,6 +159,8 @@ def _work_text(job: Document) -> str:
     work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     if job.get("written"):
         work = f"accepted: {written_text(job['written'])}"
+    if job.get("present"):
+        work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
     return " · ".join(part for part in (work, _deciders(by_others) or "rules", where) if part)

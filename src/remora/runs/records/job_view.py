@@ -56,8 +56,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
 
-    `written` is set if the change set was accepted in part or with edits. `applied` contains what
-    accepting it wrote, if the user's files already contained the rest.
+    `written` is set if the change set was accepted in part or with edits. `present` contains the
+    numbers of the hunks that the user's files contained before it was accepted.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
@@ -103,7 +103,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     review: str = ""
     branch: str | None = None
     written: Written | None = None
-    applied: tuple[Change, ...] | None = None
+    present: tuple[int, ...] = ()
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None

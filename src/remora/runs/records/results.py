@@ -211,6 +211,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "review": job.review,
         "branch": job.branch,
         "written": job.written and _written_document(job.written),
+        "present": list(job.present),
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
@@ -262,6 +263,6 @@ def _jobs(
             review=review,
             branch=last and last.branch,
             written=accepted and accepted.written,
-            applied=accepted and accepted.applied,
+            present=() if accepted is None else accepted.present,
             conflicts=tuple(last.detail) if last is not None else (),
         )

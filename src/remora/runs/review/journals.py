@@ -65,7 +65,7 @@ def recovery_text(left: Recovery) -> str:
     if left.journal is None:
         return ""
     note = left.journal.note
-    paths = ", ".join(entry.path for entry in left.journal.entries)
+    paths = ", ".join(entry.path for entry in left.journal.entries) or "no file"
     what = "revert" if note.get("verdict") in (REVERTED, REOPENED) else "accept"
     match left.outcome:
         case "completed":
