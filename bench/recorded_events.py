@@ -17,7 +17,13 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Head, Payload, decode_event
 from remora.trace.blobs import NullBlobSink
 from remora.trace.read.reader import read_lines, typed_payload
-from remora.trace.stream.line_builder import Identity, build_line, head_after, line_template
+from remora.trace.stream.line_builder import (
+    Identity,
+    build_line,
+    head_after,
+    line_template,
+    utc_now,
+)
 from remora.trace.trace_folder import TraceFolder
 
 _RUN, _NODE = "20260101-000000-abcdef", "node:shop/orders.py:total"
@@ -75,7 +81,7 @@ def turns_of_size(turns: Iterable[Turn], least: int, most: int, count: int) -> l
 
 def built_lines(agent_id: str, turns: Sequence[Turn], count: int) -> list[tuple[bytes, ...]]:
     """Return the lines of a new stream with `count` turns. They repeat in the given order."""
-    template = line_template(Identity(_RUN, agent_id, "lint", _NODE), NullBlobSink())
+    template = line_template(Identity(_RUN, agent_id, "lint", _NODE), NullBlobSink(), clock=utc_now)
     head, built = Head(), []
     for number in range(count):
         lines = []

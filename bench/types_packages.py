@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remora.operations.types.hidden_annotations import without_annotations
-from remora.operations.types.source.slots import SourceText, annotations_of
+from remora.operations.types.source.slots import SourceText, written_annotations
 from remora.operations.types.source.terms import canonical
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "remora-bench" / "types"
@@ -86,14 +86,14 @@ def true_types(texts: dict[str, str]) -> dict[Key, str]:
     return {
         (path, number, name): canonical(ast.unparse(annotation))
         for path, text in texts.items()
-        for (number, name), annotation in annotations_of(SourceText(text)).items()
+        for (number, name), annotation in written_annotations(SourceText(text)).items()
     }
 
 
 def stripped(texts: dict[str, str], removes: Callable[[Key], bool]) -> dict[str, str]:
     """Return the files without some annotations of functions, and without what only these need."""
     removed = {
-        path: {place for place in annotations_of(SourceText(text)) if removes((path, *place))}
+        path: {place for place in written_annotations(SourceText(text)) if removes((path, *place))}
         for path, text in texts.items()
     }
     return without_annotations(texts, removed)

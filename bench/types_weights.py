@@ -170,7 +170,7 @@ def rows_of(
         bare |= stripped(tests_of(package), lambda _: True)
         observed = observed_of(package) if setting.observed else {}
     index = ProjectIndex(bare)
-    with closing(TypeChecker(bare, {})) as checker:
+    with closing(TypeChecker(bare, {}, minor=None)) as checker:
         evidence = collect(index, checker, observed)
     siblings = Siblings(index, priors)
     for path, file in index.files.items():

@@ -57,7 +57,7 @@ def _base(folder: Path, size: int) -> BaseSnapshot:
     for path in paths:
         (folder / "root" / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / "root" / path).write_text(_TEXT)
-    files = ProjectFiles(paths=tuple(paths), commit=None, vcs="walk")
+    files = ProjectFiles(paths=tuple(paths), commit=None, note="", skipped=())
     return take_base(folder / "root", files, folder / "base")
 
 

@@ -45,6 +45,11 @@ def split_node_key(key: str) -> tuple[str, str]:
     return path, qualname
 
 
+def file_of_key(key: str) -> str:
+    """Return the path of the file that contains a node."""
+    return unescape_path(split_node_key(key)[0])
+
+
 def display_name(key: str) -> str:
     """Return the name of a node for people: `path:qualname`, or the path alone for a module."""
     return key.removeprefix("node:").removesuffix(f":{MODULE}")

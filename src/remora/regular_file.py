@@ -12,7 +12,10 @@ from pathlib import Path
 from remora.text import too_large
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+READ_NO_FOLLOW = _READ | os.O_NOFOLLOW
+"""Flags that open a file for reading, and neither follow a link nor wait for a pipe."""
+FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags that open a folder only to reach what is in it."""
 
 
 def read_regular(path: Path, limit: int, *, within: Path | None = None) -> bytes:
@@ -55,9 +58,9 @@ def _open_within(path: Path, within: Path) -> int:
     top, real = os.path.realpath(within), Path(os.path.realpath(path))
     if not real.is_relative_to(top):
         raise OSError(errno.EXDEV, "a link to a file outside the project")
-    folder = os.open(top, _FOLDER)
+    folder = os.open(top, FOLDER)
     try:  # a link that is created in the meantime is not followed
-        return open_by_parts(folder, os.fsencode(real.relative_to(top)), _READ | os.O_NOFOLLOW)
+        return open_by_parts(folder, os.fsencode(real.relative_to(top)), READ_NO_FOLLOW)
     finally:
         os.close(folder)
 
@@ -68,7 +71,7 @@ def open_by_parts(root: int, rel: bytes, flags: int) -> int:
     parts = rel.split(b"/")
     try:
         for count, part in enumerate(parts, 1):
-            deeper = os.open(part, flags if count == len(parts) else _FOLDER, dir_fd=handle)
+            deeper = os.open(part, flags if count == len(parts) else FOLDER, dir_fd=handle)
             if handle != root:
                 os.close(handle)
             handle = deeper

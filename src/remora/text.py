@@ -1,6 +1,7 @@
 """Text: safe single lines, escaped surrogates, counted nouns, clipped strings."""
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 REPORT = "please report it"
@@ -75,6 +76,12 @@ def too_large(size: int, limit: int) -> str:
 def count(number: int, noun: str, plural_noun: str = "") -> str:
     """Return a number with its noun, e.g. `1 file`, `2 files` or `1,234 files`."""
     return f"{number:,} {plural_noun if plural_noun and number != 1 else plural(noun, number)}"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first names and the number of the others, such as `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def exception_summary(error: BaseException) -> str:

@@ -173,5 +173,5 @@ def test_an_interrupted_start_leaves_nothing(
 
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        create_agent(tmp_path, BUILT_IN, "mine")
+        create_agent(tmp_path, BUILT_IN, "mine", operation=None)
     assert [path.name for path in tmp_path.rglob("*")] == [".remora", "agents"]

@@ -35,7 +35,7 @@ from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
-from remora.tools.tree import ToolTree
+from remora.tools.tree import NOT_SHARED, ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -210,6 +210,10 @@ class Theatre:
                 python=play.python,
                 recorded=list(read_events(path)),
                 ancestors=ancestors,
+                observed={},
+                rebased={},
+                shared=NOT_SHARED,
+                user_file=None,
             )
             runner = AgentRunner(job, stage)
             with writer:

@@ -104,8 +104,8 @@ BREAKS = """import sys
 
 class Breaks:
     def find_spec(self, name, path=None, target=None):
-        if name == "pydantic_monty":
-            raise ImportError("libmonty.so: cannot open shared object file")
+        if name == "tree_sitter_python":
+            raise ImportError("tree_sitter_python: its files are damaged")
 
 
 sys.meta_path.insert(0, Breaks())
@@ -131,5 +131,5 @@ def test_a_broken_package_is_reported_with_the_repair_command(
     )
     assert done.returncode == 3, done.stderr
     error = json.loads(done.stdout)["error"]
-    assert "libmonty.so" in error["message"]
+    assert "its files are damaged" in error["message"]
     assert "reinstall Remora" in error["hint"]

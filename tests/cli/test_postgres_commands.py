@@ -16,7 +16,7 @@ from remora.errors import install_extra
 from remora.memory.events import JobStart, RunEnd, RunStart
 from remora.runs.project_key import project_key
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
-from remora.trace.stream.line_builder import Identity
+from remora.trace.stream.line_builder import Identity, utc_now
 from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Done, Remora, lint_project, tree, write
 from tests.postgres_server import PostgresServer
@@ -187,7 +187,7 @@ def writer(own: Project) -> Iterator[JsonlEventEmitter]:
     store = PostgresTraceStore(database, project_key(own.root))
     folder = TraceFolder(own.home)
     folder.create()
-    options = EmitterOptions(blobs=folder.blobs)
+    options = EmitterOptions(blobs=folder.blobs, clock=utc_now)
     with JsonlEventEmitter.claim(store, "runs/run-1", Identity("run-1"), options) as emitter:
         yield emitter
     database.close()

@@ -40,7 +40,7 @@ def test_every_option_and_its_values() -> None:
 
 
 def test_every_key_of_the_document() -> None:
-    report = EvalReport(arms=(), streams=0, counters=(), skipped=())
+    report = EvalReport(arms=(), streams=0, counters=(), skipped=(), notes=())
     found = OperationResult(
         operation="types", found=1, slots=(), hidden={}, arms=[ArmResult(name="rules")]
     )

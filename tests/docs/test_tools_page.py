@@ -36,7 +36,7 @@ def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
     script = load_source(source, name="where_used")
     tool = Tool(name="where_used", description="", script=script, grants=grants)
     made = run_tool(tool, {"name": "total"}, tmp_path, clock=CLOCK, seed=0)
-    assert check_script(path, ScriptChecks(), known).warnings == []
+    assert check_script(path, ScriptChecks(), known, grants=None).warnings == []
     assert made.error_kind is None
     assert made.result.result == ["a.py:1", "b.py:1", "b.py:2"]
     assert made.result.summary == "total is mentioned in 3 lines"

@@ -107,8 +107,8 @@ def test_a_pipe_costs_about_a_second(
     files = project_files(root)
     again = project_files(root)
     assert time.monotonic() - begun < SECONDS
-    assert files.vcs == again.vcs == "walk"
     assert files.note
+    assert again.note
     assert "a.py" in files.paths
 
 
@@ -116,7 +116,6 @@ def test_a_pipe_costs_about_a_second(
 def test_git_does_not_read_a_huge_file(root: Path, name: str) -> None:
     os.truncate(_touched(root / name), 2 << 30)
     files = project_files(root)
-    assert files.vcs == "walk"
     assert f"{name}: 2,048.0 MiB, larger than" in files.note
     assert "a.py" in files.paths
 

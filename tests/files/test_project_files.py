@@ -51,7 +51,7 @@ class TestGit:
         (repository / "src/gone.py").unlink()
         found = project_files(repository)
         assert found.paths == (".gitignore", "a.py", "new.py", "src/b.py")
-        assert found.vcs == "git"
+        assert not found.note
         assert found.commit == git(repository, "rev-parse", "HEAD").strip()
         python = tuple(path for path in found.paths if path.endswith(".py"))
         assert python == ("a.py", "new.py", "src/b.py")
@@ -79,7 +79,7 @@ class TestGit:
         put(tmp_path, "a.py")
         git(tmp_path, "init", "-q", ".")
         found = project_files(tmp_path)
-        assert (found.paths, found.commit, found.vcs) == (("a.py",), None, "git")
+        assert (found.paths, found.commit, found.note) == (("a.py",), None, "")
 
     def test_links_and_other_repositories_are_left_out_and_told(self, repository: Path) -> None:
         (repository / "link.py").symlink_to("a.py")
@@ -132,7 +132,7 @@ class TestGit:
         monkeypatch.setenv("GIT_DIR", "/nowhere")
         monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
         assert "a.py" in project_files(repository).paths
-        assert project_files(repository).vcs == "git"
+        assert not project_files(repository).note
 
     def test_nothing_of_the_repository_is_run(self, repository: Path, tmp_path: Path) -> None:
         trap = tmp_path / "trap"
@@ -143,7 +143,7 @@ class TestGit:
         git(repository, "config", "filter.x.clean", str(script))
         (repository / ".gitattributes").write_text("*.py filter=x\n")
         (repository / "a.py").write_text("x = 2\n")
-        assert project_files(repository).vcs == "git"
+        assert not project_files(repository).note
         assert not trap.exists()
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
@@ -151,14 +151,13 @@ class TestGit:
         for path in [repository, repository / ".git"]:
             os.chown(path, 12345, 12345)
         found = project_files(repository)
-        assert found.vcs == "walk"
         assert "ownership" in found.note
         assert found.paths == (".gitignore", "a.py", "src/b.py", "src/gone.py")
 
     def test_a_copy_within_an_ignored_folder_is_walked(self, repository: Path) -> None:
         put(repository, "out/copy/a.py")
         found = project_files(repository / "out" / "copy")
-        assert (found.paths, found.vcs) == (("a.py",), "walk")
+        assert found.paths == ("a.py",)
         assert "ignored by the git repository that contains it" in found.note
 
 
@@ -173,7 +172,7 @@ class TestWalk:
         )
         found = project_files(tmp_path)
         assert found.paths == (".ruff.toml", "a.py", "src/b.py", "src/build/__init__.py")
-        assert (found.vcs, found.commit) == ("walk", None)
+        assert found.commit is None
         assert "git cannot be used" in found.note
 
     def test_honours_ignore_files(self, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from remora.code.file_analysis import read_facts
 from remora.errors import DiskError
+from remora.hub.file_limits import FILE_LIMIT
 from remora.hub.file_reader import open_reader, read_all
 from remora.hub.file_stamp import Stamp
 
@@ -33,7 +34,7 @@ def test_a_stamp_proves_something_if_the_clock_has_ticked_since(
     monkeypatch.setattr("remora.hub.file_reader.stamp_of", lambda _: stamp)
     monkeypatch.setattr("remora.hub.file_reader.time.time_ns", lambda: at + int(age_s * 1e9))
 
-    with open_reader(tmp_path) as reader:
+    with open_reader(tmp_path, limit=FILE_LIMIT) as reader:
         assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None, "")
 
 
@@ -45,7 +46,7 @@ def test_what_is_not_a_file_below_the_root_is_not_read(tmp_path: Path) -> None:
     (root / "way").symlink_to(tmp_path)
     os.mkfifo(root / "pipe.py")
 
-    with open_reader(root) as reader:
+    with open_reader(root, limit=FILE_LIMIT) as reader:
         for path in ("folder.py", "link.py", "way/secret.py", "pipe.py", "none.py", "../secret.py"):
             with pytest.raises(OSError):  # noqa: PT011 - each for a reason of its own
                 reader.read(path)
@@ -62,7 +63,7 @@ def test_without_openat2_the_same_is_read_and_refused(
     (tmp_path / "folder" / "a.py").write_bytes(b"x")
     (tmp_path / "way").symlink_to(tmp_path / "folder")
 
-    with open_reader(tmp_path) as reader:
+    with open_reader(tmp_path, limit=FILE_LIMIT) as reader:
         assert reader.read("folder/a.py").data == b"x"
         with pytest.raises(OSError):  # noqa: PT011
             reader.read("way/a.py")

@@ -22,7 +22,6 @@ def node(path: str, qualname: str, lines: int, *debts: Debt) -> MapNode:
     return MapNode(
         path=path,
         qualname=qualname,
-        node_type="module" if qualname == MODULE else "function",
         lines=lines,
         debts=frozenset(debts),
     )

@@ -16,7 +16,7 @@ from remora.runs.review.revert import revert
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 EVERY = ChangeSetChoice(every=True)
-ONE = ChangeSetChoice(nodes=["pkg/a.py:load"])
+ONE = ChangeSetChoice(nodes=["pkg/a.py:load"], every=False)
 DONE = UNUSED.replace("    import re\n", "")
 
 
@@ -68,7 +68,7 @@ class TestCommits:
 
     def test_it_continues_where_it_contains_head(self, shop: Desk) -> None:
         onto(shop, wanted=ONE)
-        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"]))
+        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"], every=False))
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
 
     def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:

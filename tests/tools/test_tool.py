@@ -116,7 +116,7 @@ def test_checking_a_file_warns_of_what_it_will_not_get(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text(READ + "@external\ndef unheard() -> int: ...\nread_text(path)\n")
 
-    free = check_script(path, ScriptChecks(), BUILT_IN.host_functions)
+    free = check_script(path, ScriptChecks(), BUILT_IN.host_functions, grants=None)
     bound = check_script(path, ScriptChecks(), [*BUILT_IN.host_functions, "unheard"], grants=[])
 
     assert (free.ok, free.errors) == (True, [])
@@ -131,7 +131,7 @@ def test_checking_a_file_that_is_wrong_lists_its_errors(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text('x: int = "a"\n')
 
-    found = check_script(path, ScriptChecks(), BUILT_IN.host_functions)
+    found = check_script(path, ScriptChecks(), BUILT_IN.host_functions, grants=None)
 
     assert not found.ok
     assert found.errors[0].startswith("t.pym:1: ")

@@ -259,7 +259,14 @@ def rechained(lines: list[bytes]) -> bytes:
 def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> VerifyTarget:
     """Return a verification target for a stream by itself."""
     stores = ContentStores(folder.blobs, folder.objects)
-    return VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder), of_run=of_run)
+    return VerifyTarget(
+        path=path,
+        stores=stores,
+        parents=ParentStreams(folder),
+        of_run=of_run,
+        saved=(),
+        signer=None,
+    )
 
 
 @pytest.fixture

@@ -23,7 +23,9 @@ def client_of(root: Path, home: Path, *, is_open: bool = True) -> TestClient:
     """Return a client of a project's pages, with the cookie that a link sets."""
     environ = Remora(home).environment
     session = Session(PORT)
-    app = create_app(Records(Invocation(environ=environ, folder=root)), session)
+    app = create_app(
+        Records(Invocation(environ=environ, folder=root)), session, link_used=lambda: None
+    )
     client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}")
     if is_open:
         client.get(session.new_link())

@@ -207,7 +207,7 @@ def test_turns_are_found_anywhere_in_a_stream(tmp_path: Path) -> None:
         ]
         assert found[0][0] == turn
     assert [*turn_lines(stream, 1000, 1)] == []
-    assert len([*turn_lines(stream, 0)]) == len(lines)
+    assert len([*turn_lines(stream, 0, turns=None)]) == len(lines)
     assert last_turn(stream) == 999
 
 

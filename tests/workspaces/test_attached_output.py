@@ -30,7 +30,7 @@ ended = run_attached(Command(
     folder=Path.cwd(),
     seconds=float(sys.argv[1]),
     confinement=Confinement(read=interpreter_paths(Path(sys.argv[3]), trusted=True), write=(Path.cwd(),)),
-), level=int(sys.argv[2]))
+), stdout=1, level=int(sys.argv[2]))
 print(ended.returncode, ended.timed_out, ended.isolation)
 """
 
@@ -171,7 +171,7 @@ def test_a_missing_command_is_an_error(tmp_path: Path, level: int) -> None:
         argv=(str(tmp_path / "none"),), folder=tmp_path, seconds=5, confinement=Confinement()
     )
     with pytest.raises(HostError, match="cannot start"):
-        run_attached(command, level=level)
+        run_attached(command, level=level, stdout=1)
 
 
 def test_the_command_ends_with_its_parent(tmp_path: Path, level: int) -> None:

@@ -82,10 +82,10 @@ def test_the_same_insertion_among_equal_lines_is_one() -> None:
     """Both added the last line once more, one of them another line too."""
     base, ours, theirs = b"a\na\nx\n", b"a\nb\na\nx\nx\n", b"a\na\nx\nx\n"
     assert by_git(base, ours, theirs) == ours
-    assert merge3(base, ours, theirs) == MergedText(ours, common=theirs)
+    assert merge3(base, ours, theirs) == MergedText(ours)
 
 
 def test_changes_that_touch_merge_here_and_not_there() -> None:
     sides = b"A\nb\n", b"a\nB\n"
     assert by_git(b"a\nb\n", *sides) is None
-    assert merge3(b"a\nb\n", *sides) == MergedText(b"A\nB\n", common=b"a\nb\n")
+    assert merge3(b"a\nb\n", *sides) == MergedText(b"A\nB\n")

@@ -16,7 +16,7 @@ from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolR
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import Model
-from remora.trace.read.reader import decode_part, typed_payload
+from remora.trace.read.reader import decode_part, typed_payload, update_source
 from remora.trace.read.state_at import start_packet, trim_of_decision
 from remora.trace.redact.redactor import Redactor
 
@@ -109,7 +109,7 @@ class _ForkPointFold:
         self._seen = max(self._seen, start.packet.turn)
 
     def _take(self, event: Event) -> None:
-        if event.type in _PREPARING and decode_part(event, _Source).source != "trials":
+        if event.type in _PREPARING and update_source(event) != "trials":
             self._is_prepared = True
         if event.turn == self._turn and self._is_prepared and trim_of_decision(event) is not None:
             self._point = self._made(decides=True, turn=self._turn)
@@ -148,10 +148,6 @@ class _ForkPointFold:
         )
 
 
-class _Source(msgspec.Struct):
-    source: str = ""
-
-
 class _Changes(msgspec.Struct):
     changes: tuple[Change, ...] = ()
 
@@ -167,11 +163,18 @@ def fork_start(point: ForkPoint, job: Job, *, feedback: str | None = None) -> Ag
     from the parent. Use `with_agent` and `with_model` to replace them.
     """
     packet = replace(point.packet, agent_id=job.agent_id, run_id=job.run_id)
+    if feedback is not None:
+        packet = apply(packet, PacketDelta(update_knowledge=knowledge({FEEDBACK: feedback})))
     return replace(
         point.start,
-        packet=_with_feedback(packet, feedback),
+        packet=packet,
         attempt=job.attempt,
-        parent=_parent(point, job),
+        parent={
+            "run_id": job.run_id,
+            "agent_id": point.agent_id,
+            "seq": point.seq,
+            "hash": point.hash,
+        },
         changes=point.changes,
         first_turn=point.turn,
         decides=point.decides,
@@ -186,19 +189,9 @@ def restart_start(
     `point` is at turn 0 of the previous agent, and `rebased` describes the changed files. The new
     agent's first packet contains the node summary from `job`.
     """
-    packet = replace(
-        point.start.packet, agent_id=job.agent_id, run_id=job.run_id, node_summary=job.node_summary
-    )
-    return replace(
-        point.start,
-        packet=_with_feedback(packet, feedback),
-        attempt=job.attempt,
-        parent=_parent(point, job),
-        rebased=dict(rebased),
-        changes=(),
-        first_turn=0,
-        decides=False,
-    )
+    packet = replace(point.start.packet, node_summary=job.node_summary)
+    first = replace(point, packet=packet, changes=(), turn=0, decides=False)
+    return replace(fork_start(first, job, feedback=feedback), rebased=dict(rebased))
 
 
 def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
@@ -233,13 +226,3 @@ def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> Agen
         renderer=settings.renderer,
         decides=start.decides and same,
     )
-
-
-def _with_feedback(packet: DecisionPacket, feedback: str | None) -> DecisionPacket:
-    if feedback is None:
-        return packet
-    return apply(packet, PacketDelta(update_knowledge=knowledge({FEEDBACK: feedback})))
-
-
-def _parent(point: ForkPoint, job: Job) -> dict[str, Any]:
-    return {"run_id": job.run_id, "agent_id": point.agent_id, "seq": point.seq, "hash": point.hash}

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from remora.memory.events import Change, Head
-from remora.memory.statuses import Status
+from remora.statuses import Status
 
 StopReason = Literal[
     "submitted",

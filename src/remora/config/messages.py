@@ -52,7 +52,7 @@ def describe_errors(
 def nearest_key(
     model: type[BaseModel],
     where: Sequence[str | int],
-    entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
+    entries: Mapping[str, type[BaseModel]],
 ) -> str:
     """Return the known dotted key that is most similar to the unknown key at `where`."""
     wanted = ".".join(map(str, where))
@@ -62,7 +62,7 @@ def nearest_key(
 
 def known_keys(
     model: type[BaseModel],
-    where: Sequence[str | int] = (),
+    where: Sequence[str | int],
     entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
 ) -> Iterator[str]:
     """Yield every dotted key of `model`.

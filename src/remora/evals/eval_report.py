@@ -95,7 +95,7 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     streams: int
     counters: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values.

@@ -13,6 +13,7 @@ from remora.chat import ANSWER_FORMS
 from remora.errors import StreamDamaged
 from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket, fit, trim
+from remora.memory.caller_events import CARRIED
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
 from remora.memory.decode_values import decode_value
@@ -27,7 +28,6 @@ from remora.tools.result_contract import ToolResult, as_result, is_contract
 
 _WRITTEN = "grammar"
 _NO_LIMIT = 2**53
-_RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 
 
 class PacketReplay:
@@ -137,7 +137,7 @@ def recorded_result(result: ToolResulted) -> dict[str, Any]:
         "knowledge_delta": contract.knowledge_delta if speaks else None,
         "outcome": result.outcome,
         "error": result.error,
-        **{key: getattr(contract, key) for key in _RESULT_KEYS},
+        **{key: getattr(contract, key) for key in CARRIED},
     }
     stated = {key: value for key, value in given.items() if value is not None}
     return {"tool": result.tool, "args": result.args, **stated}

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, Head, JobStart, Review, RunStart
-from remora.memory.statuses import ACCEPTED, REOPENED
+from remora.statuses import ACCEPTED, REOPENED
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.read.verified_reader import verified_events
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -38,7 +38,6 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     path: Path | None
     agents: tuple[str, ...]
     attempts: dict[str, Attempt]
-    start: RunStart | None = None
     began: str = ""
     head: Head | None = None
     whole: bool = True
@@ -74,12 +73,12 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
     """
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
-    start, began, head = None, "", Head()
+    began, head = "", Head()
     for count, event in enumerate(verified_events(path), 1):
         head = Head(count=count, hash=event.hash)
         payload = typed_payload(event)
         if isinstance(payload, RunStart):
-            start, began = payload, event.timestamp
+            began = event.timestamp
         elif isinstance(payload, JobStart):
             names = {"operation": payload.operation, "node_id": payload.node_id}
             attempts.setdefault(payload.agent_id, Attempt(agent_id=payload.agent_id, **names))
@@ -93,7 +92,6 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
         path=path,
         agents=tuple(agent for agent in attempts if _is_there(folder, agent)),
         attempts=attempts,
-        start=start,
         began=began,
         head=head,
     )

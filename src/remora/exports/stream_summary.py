@@ -20,9 +20,8 @@ from remora.memory.events import (
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part, stream_status
+from remora.trace.read.state_at import HINT
 from remora.trace.read.verified_reader import verified_events
-
-HINT = "run `remora trace verify` for details"
 
 
 class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +45,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    turns: int = 0
+    turns: int
 
     @property
     def name(self) -> str:

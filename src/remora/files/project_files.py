@@ -4,7 +4,6 @@ import os
 import stat as st
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -25,9 +24,8 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     paths: tuple[str, ...]
     commit: str | None
-    vcs: Literal["git", "walk"]
-    skipped: tuple[tuple[str, str], ...] = ()
-    note: str = ""
+    skipped: tuple[tuple[str, str], ...]
+    note: str
 
 
 def project_files(root: Path, *, include: Sequence[str] = ()) -> ProjectFiles:
@@ -51,10 +49,7 @@ def project_files(root: Path, *, include: Sequence[str] = ()) -> ProjectFiles:
             skipped.append((path, reason))
         elif reason is None and not is_private(path):
             paths.append(path)
-    vcs: Literal["git", "walk"] = "walk" if note else "git"
-    return ProjectFiles(
-        paths=tuple(paths), commit=commit, vcs=vcs, skipped=tuple(skipped), note=note
-    )
+    return ProjectFiles(paths=tuple(paths), commit=commit, skipped=tuple(skipped), note=note)
 
 
 def is_private(path: str) -> bool:

@@ -18,14 +18,13 @@ from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
-from remora.regular_file import open_by_parts
+from remora.regular_file import READ_NO_FOLLOW, open_by_parts
 from remora.workspaces.file_syscalls import openat2
 
 _TRIES = 5
 _TICK_NS = 100_000_000
 """Nanoseconds: several times the longest kernel tick, for file systems with fine timestamps."""
 _COARSE_NS = 10_000_000
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EPERM, errno.EAGAIN}
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -109,11 +108,11 @@ class Reader:
             self.close()
             if folder:
                 self._last = folder, _open(self._root, os.fsencode(folder), _FOLDER)
-        return os.open(name, _READ, dir_fd=self._last[1])
+        return os.open(name, READ_NO_FOLLOW, dir_fd=self._last[1])
 
 
 @contextmanager
-def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
+def open_reader(root: Path, limit: int) -> Iterator[Reader]:
     """Open a reader for files below `root`.
 
     The reader skips files of more than `limit` bytes. Raises OSError if `root` cannot be opened.

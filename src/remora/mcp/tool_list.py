@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.mcp.answer_page import MAX_PAGE
-from remora.memory.statuses import STATUSES
+from remora.statuses import STATUSES
 
 MAX_TEXT = 4096
 """Maximum characters of an argument; no path is longer."""

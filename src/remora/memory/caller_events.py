@@ -64,7 +64,7 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 _TOOL_KEYS = ("tool", "tool_name")
-_CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
+CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge", "last_error"})
 
 
@@ -103,7 +103,7 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
         "tool": next(filter(None, map(event.get, _TOOL_KEYS)), ""),
         "raw_output": data.get("raw_output", event.get("raw_output")),
     }
-    for key in ("args", "summary", "knowledge_delta", "error", "outcome", *_CARRIED):
+    for key in ("args", "summary", "knowledge_delta", "error", "outcome", *CARRIED):
         if data.get(key) is not None:
             result[key] = data[key]
     _read_summary_delta(result, data.get("summary_delta"))

@@ -306,9 +306,9 @@ class Review(Payload, frozen=True, kw_only=True):
 
     `signature` is the signature of `head`. If `branch` is set, the accepted change set was
     committed to that branch, and the working tree was not changed. `written` is set if the change
-    set was accepted in part or with edits, and in the verdict that takes this back. `applied` is set
-    if the user's files already contained some of the changes: it contains the other ones, which
-    `revert` removes.
+    set was accepted in part or with edits. `present` contains the numbers of the accepted hunks,
+    counted from 1, that the user's files already contained, and that `revert` therefore keeps. Both
+    are repeated in the verdict that takes the acceptance back.
     """
 
     type: ClassVar[str] = "review"
@@ -322,7 +322,7 @@ class Review(Payload, frozen=True, kw_only=True):
     detail: list[dict[str, Any]] = []
     signature: str | None = None
     written: Written | None = None
-    applied: tuple[Change, ...] | None = None
+    present: tuple[int, ...] = ()
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):

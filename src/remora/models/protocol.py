@@ -48,10 +48,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     call: ToolCall | None = None
-    usage: Usage = Usage()
-    finish_reason: str | None = None
-    model: str = ""
-    raw: dict[str, Any] = {}
+    usage: Usage
+    finish_reason: str | None
+    model: str
+    raw: dict[str, Any]
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,7 +58,7 @@ def open_larger(
     *,
     cache: Path,
     api_key: str | None,
-    set_by: str | None = None,
+    set_by: str | None,
 ) -> Model:
     """Return the model to escalate to, with the limits of `settings`.
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.file_facts import NodeType
 from remora.ids import MODULE, node_key
 
 Debt = Literal["findings", "unannotated", "undocumented", "untested"]
@@ -19,9 +18,8 @@ class MapNode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     path: str
     qualname: str
-    node_type: NodeType
     lines: int
-    debts: frozenset[Debt] = frozenset()
+    debts: frozenset[Debt]
 
     @property
     def key(self) -> str:

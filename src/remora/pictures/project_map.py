@@ -138,7 +138,7 @@ def _branch(branch: Branch, space: Rect, href: Href | None) -> Iterator[Markup]:
     if has_label:
         label = clipped(branch.name, space.width - 8)
         yield element("text", label, x=space.x + 4, y=space.y + 11, class_="label strong")
-    inner = space.within(1, _LABEL if has_label else 1)
+    inner = space.within(_LABEL if has_label else 1)
     places = treemap([part.size for part in branch.parts], inner)
     for part, place in zip(branch.parts, places, strict=True):
         if isinstance(part, Branch):

@@ -15,13 +15,10 @@ class Rect(NamedTuple):
     width: float
     height: float
 
-    def within(self, margin: float, top: float) -> "Rect":
-        """Return the part inside a margin, which is `top` wide at the top."""
+    def within(self, top: float) -> "Rect":
+        """Return the part inside a margin of 1, which is `top` wide at the top."""
         return Rect(
-            self.x + margin,
-            self.y + top,
-            max(self.width - 2 * margin, 0.0),
-            max(self.height - margin - top, 0.0),
+            self.x + 1, self.y + top, max(self.width - 2, 0.0), max(self.height - 1 - top, 0.0)
         )
 
 

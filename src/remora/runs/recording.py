@@ -34,13 +34,13 @@ from remora.memory.events import (
 from remora.memory.packet import GOAL_LIMIT, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import INSTRUCTIONS, PACKET_ONLY, render
-from remora.memory.statuses import ERROR, NO_CHANGE
 from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.run_record import OTHER_PROGRAM
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.statuses import ERROR, NO_CHANGE
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.emitters import EventEmitter
 

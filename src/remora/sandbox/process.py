@@ -66,7 +66,7 @@ def run_command(
     )
 
 
-def run_attached(command: Command, *, stdout: int = 1, level: int | None = None) -> ProcessExit:
+def run_attached(command: Command, *, stdout: int, level: int | None = None) -> ProcessExit:
     """Run a command like `run_command`, but without input, and copy its output at once.
 
     Its output goes to the file descriptor `stdout`, and its errors to standard error. The command

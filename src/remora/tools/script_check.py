@@ -22,7 +22,7 @@ def check_script(
     checks: ScriptChecks,
     offered: Collection[str],
     *,
-    grants: Iterable[str] | None = None,
+    grants: Iterable[str] | None,
 ) -> ScriptCheck:
     """Check a script. Raises NotFound if the file does not exist.
 

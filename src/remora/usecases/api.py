@@ -25,7 +25,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import RunView, own_run, read_run
 from remora.runs.records.run_record import read_own_record
@@ -56,6 +56,7 @@ from remora.usecases.analyze.resume_run import (
 from remora.usecases.analyze.run_limits import close_models, planned_within, run_to_end
 from remora.usecases.api_arguments import (
     as_paths,
+    as_run,
     as_texts,
     invocation_for,
     open_with,
@@ -302,7 +303,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     was read before.
     """
     _, project = open_with(root)
-    wanted, narrow = _named(project, run), _filter(rules, only_if, owners)
+    wanted, narrow = as_run(project, run), _filter(rules, only_if, owners)
     if git_branch is not None:
         run_id = wanted if isinstance(wanted, str) else wanted.run_id
         choice = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
@@ -334,7 +335,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     _, project = open_with(root)
     return accept_and_reject.reject(
         project,
-        _named(project, run),
+        as_run(project, run),
         nodes,
         every=every,
         narrow=_filter(rules, only_if, owners),
@@ -388,7 +389,3 @@ def continue_run(
 
 def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str]) -> ReviewFilter:
     return parse_filter(as_texts(rules), as_texts(only_if), as_texts(owners))
-
-
-def _named(project: ProjectRecords, run: str | RunView) -> str | RunView:
-    return run_named(project.trace, run) if isinstance(run, str) else run

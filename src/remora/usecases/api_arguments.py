@@ -11,7 +11,9 @@ from remora.bootstrap.open_project import model_flags, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import UsageError
 from remora.operations.base import Operations
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.name_lookup import run_named
+from remora.runs.records.results import RunView
 from remora.runs.review.recovery import recover
 
 
@@ -23,7 +25,7 @@ class Chosen:
     rules: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     only_if: tuple[str, ...] = ()
-    trust_run: bool = False
+    trust_run: bool
 
     def __bool__(self) -> bool:
         """Return True if change sets are selected without naming nodes."""
@@ -45,6 +47,11 @@ def open_with(
     project = root if same and isinstance(root, Project) else open_project(invocation, paths)
     recover(project)
     return invocation, project
+
+
+def as_run(project: ProjectRecords, run: str | RunView) -> str | RunView:
+    """Return the full ID of a run, or a view as it is. Raises NotFound if there is no such run."""
+    return run_named(project.trace, run) if isinstance(run, str) else run
 
 
 def invocation_for(

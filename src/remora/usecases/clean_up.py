@@ -33,7 +33,7 @@ _DAEMON = ".daemon"
 
 
 def cleanable(
-    invocation: Invocation, project: Project, now: datetime, *, observed: bool = False
+    invocation: Invocation, project: Project, now: datetime, *, observed: bool
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that cannot be removed.
 

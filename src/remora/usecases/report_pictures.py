@@ -68,7 +68,6 @@ def map_of_project(
         MapNode(
             path=split_node_key(node.key)[0],
             qualname=node.qualname,
-            node_type=node.node_type,
             lines=node.line_count,
             debts=frozenset(debts),
         )

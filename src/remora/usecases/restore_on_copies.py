@@ -85,7 +85,7 @@ class _CopyRunner:
         invocation: Invocation,
         project: Project,
         watching: Watching,
-        notify: Callable[[str], None],
+        notify: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self._invocation = invocation
         self._project = project

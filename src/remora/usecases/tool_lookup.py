@@ -11,6 +11,7 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, UsageError
 from remora.operations.base import Operations
 from remora.pym import ScriptChecks
+from remora.text import some_of
 from remora.tools.script_check import ScriptCheck, check_script
 
 _LISTED = 20
@@ -61,9 +62,8 @@ def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
     names = [*(tool.name for tool in tools), *(tool.definition.name for tool in tools)]
     near = " or ".join(nearest(name, names, 2))
     meant_perhaps = f"did you mean {near}? " if near else ""
-    listed = ", ".join(sorted(tool.name for tool in tools)[:_LISTED])
-    more = f" and {len(tools) - _LISTED} more" if len(tools) > _LISTED else ""
-    hint = f"{meant_perhaps}available: {listed}{more}; `remora tools list` describes them"
+    listed = some_of(sorted(tool.name for tool in tools), _LISTED)
+    hint = f"{meant_perhaps}available: {listed}; `remora tools list` describes them"
     raise NotFound(f"no tool {name!r}", hint=hint)
 
 

@@ -52,8 +52,8 @@ class ToolRequest:
     """
 
     name: str
-    inputs: Sequence[str] = ()
-    grants: Sequence[str] = ()
+    inputs: Sequence[str]
+    grants: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class ToolTrial:
     name: str
     run: ToolRun
     document: dict[str, Any]
-    diffs: tuple[str, ...] = ()
+    diffs: tuple[str, ...]
 
 
 class _TargetName(str):

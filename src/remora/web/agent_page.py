@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from remora.errors import NotFound
 from remora.memory.events import ModelRequest
-from remora.memory.statuses import RUNNING
+from remora.statuses import RUNNING
 from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
 from remora.web.short_numbers import query_number

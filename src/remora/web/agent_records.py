@@ -13,9 +13,9 @@ from remora.bootstrap.open_project import open_project, open_records
 from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
-from remora.memory.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
+from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.read.reader import (
     event_data,

@@ -74,9 +74,7 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
 """Pages and parts of pages by path. Each is computed in a thread."""
 
 
-def create_app(
-    records: Records, session: Session, link_used: Callable[[], None] = lambda: None
-) -> ASGIApp:
+def create_app(records: Records, session: Session, link_used: Callable[[], None]) -> ASGIApp:
     """Return the application. `link_used` is called when a browser was let in."""
     hub = SharedHub(records.invocation, lambda _text: None)
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.memory.statuses import STATUSES
+from remora.statuses import STATUSES
 from remora.text import count
 from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html

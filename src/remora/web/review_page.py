@@ -16,7 +16,6 @@ from remora.bootstrap.open_project import open_project
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
-from remora.memory.statuses import DECIDED
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed_and_left
@@ -25,6 +24,7 @@ from remora.runs.records.results import RunView, job_document, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, grouping, pending_changes
+from remora.statuses import DECIDED
 from remora.text import count
 from remora.trace.read.reader import typed_payload
 from remora.usecases import api

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.errors import RemoraError
-from remora.memory.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
+from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.web.agent_records import Records
 from remora.web.html_responses import page, page_in_two_parts, render
 from remora.web.short_numbers import query_number

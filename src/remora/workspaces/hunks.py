@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_lines import shared_hunks
+from remora.workspaces.apply.transaction import FilePatch, PreparedChanges
 from remora.workspaces.copy.changes import content_diff, diff, is_text, unified_lines
 
 
@@ -56,6 +57,32 @@ def with_hunks(patches: Sequence[FilePatch], numbers: Collection[int]) -> list[F
         for patch in patches
         if patch.path in kept
     ]
+
+
+def present_hunks(patches: Sequence[FilePatch], prepared: PreparedChanges) -> tuple[int, ...]:
+    """Return the numbers of the hunks that the user's files contain, so that nothing is written."""
+    ours = {write.path: write.ours for write in prepared.writes}
+    shared = {
+        patch.path: shared_hunks(patch.base, found, patch.theirs)
+        for patch in patches
+        if (found := ours.get(patch.path)) is not None
+        and patch.base is not None
+        and patch.theirs is not None
+    }
+    return tuple(
+        number
+        for number, (patch, hunk) in enumerate(_parts(patches), 1)
+        if patch.path not in ours or hunk in shared.get(patch.path, ())
+    )
+
+
+def without_hunks(patches: Sequence[FilePatch], numbers: Collection[int]) -> list[FilePatch]:
+    """Return the rest of the patches once these hunks are in the files."""
+    base = {patch.path: patch.theirs for patch in with_hunks(patches, numbers)}
+    rest = (
+        msgspec.structs.replace(patch, base=base.get(patch.path, patch.base)) for patch in patches
+    )
+    return [patch for patch in rest if patch.base != patch.theirs]
 
 
 def _parts(patches: Sequence[FilePatch]) -> Iterator[tuple[FilePatch, Hunk | None]]:

@@ -12,16 +12,14 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.files.patterns import glob_regex
-from remora.regular_file import open_by_parts
+from remora.regular_file import FOLDER, READ_NO_FOLLOW, open_by_parts
 from remora.text import too_large
 from remora.workspaces.file_syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
 FILE_LIMIT = 1024 * 1024 * 1024
 """Maximum size of a user's file that is copied in pieces, in bytes."""
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 1024 * 1024
 _MAX_SHOWN = 200
@@ -58,7 +56,7 @@ class RootedFiles:
         bytes.
         """
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
-            handle = os.open(name, _READ, dir_fd=folder)
+            handle = os.open(name, READ_NO_FOLLOW, dir_fd=folder)
             with os.fdopen(handle, "rb", buffering=0) as file:
                 size = _regular(rel, os.fstat(handle)).st_size
                 read = 0
@@ -121,7 +119,7 @@ class RootedFiles:
         """Return True if the path is a folder and no component of it is a link."""
         path = "/".join(_parts(rel))
         try:
-            os.close(self._open(path, _FOLDER))
+            os.close(self._open(path, FOLDER))
         except OSError:
             return False
         return True
@@ -175,12 +173,12 @@ class RootedFiles:
         *folders, name = _parts(rel)
         with _host_errors(rel):
             try:
-                folder = self._open("/".join(folders), _FOLDER)
+                folder = self._open("/".join(folders), FOLDER)
             except FileNotFoundError:
                 if not make:
                     raise
                 self._make(folders)
-                folder = self._open("/".join(folders), _FOLDER)
+                folder = self._open("/".join(folders), FOLDER)
         try:
             yield folder, os.fsencode(name)
         finally:
@@ -198,7 +196,7 @@ class RootedFiles:
 
     def _make(self, parts: _Names) -> None:
         for count, part in enumerate(parts):
-            folder = self._open("/".join(parts[:count]), _FOLDER)
+            folder = self._open("/".join(parts[:count]), FOLDER)
             try:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o777, dir_fd=folder)
@@ -220,9 +218,9 @@ def write_new_file(folder: int, name: bytes, data: Content, mode: int) -> None:
 
 @functools.cache
 def _has_openat2() -> bool:
-    root = os.open("/", _FOLDER)
+    root = os.open("/", FOLDER)
     try:
-        os.close(openat2(root, b".", _FOLDER))
+        os.close(openat2(root, b".", FOLDER))
     except OSError:
         return False
     finally:

@@ -151,7 +151,9 @@ class _Truncating(ScriptedModel):
 
     async def ask(self, request: Request) -> Answer:
         answer = await super().ask(request)
-        return Answer(text=answer.text, usage=Usage(prompt_tokens=3))
+        return Answer(
+            text=answer.text, usage=Usage(prompt_tokens=3), finish_reason=None, model="", raw={}
+        )
 
 
 def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:

@@ -159,7 +159,7 @@ class TestShown:
 
     def test_all_links_are_counted_even_if_not_shown(self) -> None:
         told = facts(callers=MANY) | {"counts": {"callers": 1234}}
-        assert facts_view(told, 400)["fan_in"] == 1234
+        assert facts_view(told, 400, known="")["fan_in"] == 1234
 
     @given(
         room=st.integers(0, 500),
@@ -170,7 +170,7 @@ class TestShown:
         self, room: int, callers: list[str] | None, extra: dict[str, str]
     ) -> None:
         told = facts(callers=None if callers is None else edges(*callers), extra=extra)
-        view = facts_view(told, room)
+        view = facts_view(told, room, known="")
         assert view == {} or len(canonical(view).decode()) <= room
 
 
@@ -252,7 +252,7 @@ class TestSides:
 
     def test_an_untouched_file_is_not_a_fact(self, workspace: Workspace) -> None:
         assert not sides(workspace, "f", self.BASE).changed_by_user()
-        assert not NodeVersions(a_job("f", "own"), workspace).changed_by_user()
+        assert not NodeVersions(a_job("f", "own"), workspace, user_file=None).changed_by_user()
 
     @pytest.mark.parametrize(
         ("node", "edit", "changed"),

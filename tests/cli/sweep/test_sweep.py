@@ -6,8 +6,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from remora.cli.sweep.sweep_view import sweep_lines
+from remora.usecases.sweep.sweep_summary import RepositorySummary, SweepSummary
 from tests.cli.conftest import Remora, git, tree, write
 
 UNUSED = "import os\nimport sys\n\n\ndef path() -> str:\n    return sys.prefix\n"
@@ -45,6 +48,21 @@ def reads(remora: Remora, folder: Path, verb: str) -> dict[str, Any]:
     assert done.code == 0, done.err
     document: dict[str, Any] = done.document
     return document
+
+
+def test_interrupted_jobs_do_not_count_as_failed() -> None:
+    one = RepositorySummary(
+        name="web",
+        root="/web",
+        run_id="r",
+        status="interrupted",
+        jobs=4,
+        statuses={"submitted": 1, "error": 1, "interrupted": 2},
+    )
+    _, heads, row, *_ = sweep_lines(
+        Path("repos.yaml"), SweepSummary(run_id="r", repositories=(one,))
+    )
+    assert (click.unstyle(heads).split()[-1], row.split()[-1]) == ("FAILED", "1")
 
 
 @pytest.mark.slow

@@ -124,4 +124,4 @@ def test_a_time_limit_bounds_the_planning_of_a_sweep(
         request=RunRequest(operations=("lint",)), flags={}, max_time=0.001, dry_run=True
     )
     with pytest.raises(UsageError, match=r"planning took longer than 0\.01 s"):
-        start_sweep(Options(), file, run, full=False)
+        start_sweep(Options(root=None), file, run, full=False)

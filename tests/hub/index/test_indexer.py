@@ -240,13 +240,17 @@ def test_large_files_are_left_to_others_and_supplied(project: Project) -> None:
 
     facts = read_facts("b.py", large.encode())
     place.write_text(large + "# and more\n")
-    assert project.indexer.supply("b.py", facts.file_hash, facts).changed == ()
+    assert (
+        project.indexer.supply("b.py", facts.file_hash, facts, source="file_change").changed == ()
+    )
     place.write_text(large)
     done = project.indexer.supply("b.py", facts.file_hash, facts, source="cold_start")
     assert len(done.changed) == 2
     project.check()
     place.unlink()
-    assert project.indexer.supply("b.py", facts.file_hash, facts).changed == ()
+    assert (
+        project.indexer.supply("b.py", facts.file_hash, facts, source="file_change").changed == ()
+    )
 
 
 def test_a_file_that_vanishes_between_the_look_and_the_reading_is_gone(project: Project) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError
+from remora.hub.file_limits import FILE_LIMIT
 from remora.hub.lookup.not_found import path_error
 
 PATHS = {"shop/cart.py", "shop/old/price.py"}
@@ -34,7 +35,7 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: str) -> None:
-    error = path_error(name, root, root, PATHS)
+    error = path_error(name, root, root, PATHS, limit=FILE_LIMIT)
     assert error is not None
     assert message in error.message
     assert hint in error.hint
@@ -42,13 +43,13 @@ def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: 
 
 @pytest.mark.parametrize("name", ["shop/cart.py:f", "cart.py:f", "Cart.totl", "a:b", "::", "\0"])
 def test_other_lookups_are_unaffected(root: Path, name: str) -> None:
-    assert path_error(name, root, root, PATHS) is None
+    assert path_error(name, root, root, PATHS, limit=FILE_LIMIT) is None
 
 
 def test_a_file_that_may_not_be_read_is_reported(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    error = path_error("shop/cart.py:f", root, root, PATHS)
+    error = path_error("shop/cart.py:f", root, root, PATHS, limit=FILE_LIMIT)
     assert isinstance(error, DiskError)
     assert "cannot be read" in error.message

@@ -61,7 +61,7 @@ def test_huge_ignore_files_are_reported_and_not_read(root: Path) -> None:
     with pytest.raises(OutsideError, match=r"\.gitignore: 16,384\.0 MiB, larger than 1 MiB"):
         Members(root).sweep()
     if not (root / ".git").exists():
-        assert project_files(root).vcs == "walk"
+        assert project_files(root).note
 
 
 @pytest.mark.parametrize("name", ["HEAD", "commondir", "config", "info/exclude"])
@@ -73,7 +73,7 @@ def test_a_repository_that_blocks_git_is_not_used(
     (root / "a.py").touch()
     spoil(root / ".git" / name)
     assert set(Members(root).sweep()) == {"a.py"}
-    assert project_files(root).vcs == "walk"
+    assert project_files(root).note
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_configuration_that_includes_a_device_is_not_read(
     (root / ".git/more").write_text(NAMING["included"])
     spoil(root / ".git/odd")
     assert set(Members(root).sweep()) == {"a.py"}
-    assert project_files(root).vcs == "walk"
+    assert project_files(root).note
 
 
 @pytest.mark.parametrize(

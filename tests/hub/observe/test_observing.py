@@ -121,6 +121,8 @@ def observe(plain_python: ProjectPython) -> Observe:
                 folder=root,
                 seconds=seconds,
                 stdout=out.fileno(),
+                colors=False,
+                trusted=False,
             )
             but = {f"{name}.py": source for name, source in changed.items()}
             return run_tests(root, plain_python.python, asked, lambda _: look_in(root, but=but))
@@ -319,7 +321,9 @@ def test_time_that_is_too_short_for_pytest_itself_is_reported_as_that(root: Path
     slow = root / "python"
     slow.write_text("#!/bin/sh\nexec sleep 600\n")
     slow.chmod(0o755)
-    asked = PytestOptions(words=["pytest"], folder=root, seconds=0.2)
+    asked = PytestOptions(
+        words=["pytest"], folder=root, seconds=0.2, colors=False, stdout=1, trusted=False
+    )
     ran = run_tests(root, slow, asked, lambda _: look_in(root))
     assert ran.timed_out
     assert ran.code != 0
@@ -335,7 +339,9 @@ def test_an_interpreter_that_cannot_run_pytest_is_an_error(
     broken = root / "python"
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
-    asked = PytestOptions(words=["pytest"], folder=root, seconds=20)
+    asked = PytestOptions(
+        words=["pytest"], folder=root, seconds=20, colors=False, stdout=1, trusted=False
+    )
     with pytest.raises(HostError, match="did not run pytest") as told:
         run_tests(root, broken, asked, lambda _: look_in(root))
     assert hint in told.value.hint

@@ -123,7 +123,7 @@ def test_an_unchanged_batch_writes_nothing(store: HubStore) -> None:
     applied = store.apply(
         Batch(updates=tuple(update_of(path, text, STAMP) for path, text in SHOP.items()))
     )
-    gone = store.apply(Batch(gone=("never/there.py",)))
+    gone = store.apply(Batch(gone=("never/there.py",), updates=()))
 
     assert applied.changed == gone.changed == ()
     assert store._connection.total_changes == changes

@@ -165,7 +165,7 @@ def test_a_full_disk_costs_a_portion_and_nothing_that_was_found_before(store: Hu
     assert links.begin(about.beginning)
     portions = list(find_links(about))
     assert links.put(base, portions[0])
-    row = LinkRow(ADD, b"x" * 1_000_000, ())
+    row = LinkRow(ADD, b"x" * 1_000_000, (), imports=())
     store._connection.execute("PRAGMA max_page_count = 1")
 
     with pytest.raises(DiskError, match="full"):

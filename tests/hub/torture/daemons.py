@@ -20,7 +20,7 @@ from remora.cli.main import main
 from remora.hub.watch.watcher import SweepingWatcher
 
 if sys.argv.pop(1) == "sweep":
-    wiring.open_watcher = lambda *_: SweepingWatcher()
+    wiring.open_watcher = lambda *_: SweepingWatcher(note="")
 sys.exit(main())
 """
 

@@ -88,7 +88,7 @@ def fuzz(folder: Path, seed: int, edits: int, *, kind: str, with_git: bool) -> F
     root, outside = plant(folder, with_git=with_git)
     chance = random.Random(seed)
     members = Members(root)
-    watcher = SweepingWatcher() if kind == "sweep" else open_watcher(root, members)
+    watcher = SweepingWatcher(note="") if kind == "sweep" else open_watcher(root, members)
     try:
         follower = Follower(root, members, watcher)
         some = Edits(root, outside, chance, with_git=with_git)

@@ -38,7 +38,7 @@ def client_for(
 ) -> OpenAIClient:
     connection = ServerConnection(parse_address(address), key=KEY, limits=limits)
     facts = ServerFacts(name="m", capabilities=Capabilities(), context=context, llama=False)
-    return OpenAIClient(connection, facts, UsageCounter(known), limits=limits)
+    return OpenAIClient(connection, facts, UsageCounter(known), limits=limits, exact=False)
 
 
 def ask(

@@ -48,7 +48,7 @@ TOOLS = (
     ),
     *BUILTIN_SCHEMAS,
 )
-QUESTION = Question(strategy="grammar")
+QUESTION = Question(strategy="grammar", history=())
 
 
 def late_packet() -> DecisionPacket:

@@ -11,7 +11,7 @@ from remora.errors import HostError
 from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.given_text import plain_text, text_problem
-from remora.operations.docstring.layout import new_section
+from remora.operations.docstring.layout import new_raises_section
 from remora.operations.docstring.parts import DocstringFormat, DocstringTexts, Parameter
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from tests.operations.lint.test_recipes import versions
@@ -349,7 +349,7 @@ def test_a_list_of_exceptions_is_written_as_in_the_other_docstrings() -> None:
     lines = NEIGHBOURS.split('"""')[1].rstrip().split("\n")
     before = parse_docstring("\n".join([*lines[:5], *lines[9:]]))
     entry = (Parameter("Late"), f"If `it` is late{form.period}")
-    first, end, made = new_section(before, "raises", [entry], form, "    ")
+    first, end, made = new_raises_section(before, [entry], form, "    ")
     after = [*before.lines[:first], *made, *before.lines[end:]]
     assert "\n".join(after) == "\n".join(lines).replace("Gone", "Late").replace(
         "it is gone", "`it` is late"

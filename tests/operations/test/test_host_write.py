@@ -117,7 +117,7 @@ def results(place: ToolTree, *calls: str, path: str = "mod.py") -> dict[str, str
     """Return the values or exceptions of those calls of a function that have a result."""
     subject = target_at(place, path, calls[0].partition("(")[0])
     assert isinstance(subject, TargetFunction)
-    found = try_calls(place, subject, [CallInput(call=call) for call in calls]).cases
+    found = try_calls(place, subject, [CallInput(call=call) for call in calls], faults=()).cases
     return {case.call: case.value or case.raises for case in found}
 
 

@@ -15,7 +15,7 @@ def test_new_files_are_named_like_most_others_and_in_the_folders_that_pytest_loo
 ) -> None:
     write(tmp_path, {"pytest.ini": "[pytest]\ntestpaths = checks\n"})
     place = ToolTree(tmp_path)
-    assert new_files(place, {}) == NewFiles(("checks",))
+    assert new_files(place, {}) == NewFiles(("checks",), ends=False)
     names = ("tests/a_test.py", "tests/b_test.py", "tests/test_c.py")
     assert new_files(place, dict.fromkeys(names, "")) == NewFiles(("checks",), ends=True)
 
@@ -26,7 +26,10 @@ def test_tests_at_the_root_get_their_neighbours_there() -> None:
     assert isinstance(target, TargetFunction)
     tests = {"test_a.py": "def test_it(): ..."}
     exists = files.__contains__
-    assert new_path(target, "cart", tests, exists, NewFiles(), exists) == "test_cart.py"
+    assert (
+        new_path(target, "cart", tests, exists, NewFiles(folders=(), ends=False), exists)
+        == "test_cart.py"
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,4 +47,4 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
     exists = files.__contains__
-    assert new_path(target, "cart", {}, exists, NewFiles(ends=True), exists) == path
+    assert new_path(target, "cart", {}, exists, NewFiles(ends=True, folders=()), exists) == path

@@ -21,7 +21,9 @@ def test_bad_annotations_are_left_out_with_few_runs() -> None:
             for key in bad & annotations.keys()
         ]
 
-    assert settle(terms, {}, index, added_by) == {k: t for k, t in terms.items() if k not in bad}
+    assert settle(terms, {}, index, added_by, by_function=False) == {
+        k: t for k, t in terms.items() if k not in bad
+    }
     assert len(runs) <= 5
 
 
@@ -36,7 +38,9 @@ def test_a_cause_that_no_diagnostic_names_is_found_by_halving() -> None:
         runs.append(len(annotations))
         return [Diagnostic("elsewhere.py", "bad", 1, 1, "")] if bad in annotations else []
 
-    assert settle(terms, {}, index, added_by) == {k: t for k, t in terms.items() if k != bad}
+    assert settle(terms, {}, index, added_by, by_function=False) == {
+        k: t for k, t in terms.items() if k != bad
+    }
     assert len(runs) <= 12
 
 

@@ -81,7 +81,7 @@ def test_members_of_every_object_and_one_assigned_attribute_say_nothing() -> Non
     collector = Collector(ProjectIndex({"shop.py": MEMBERS}))
     found = {
         key[-1]: each.term
-        for key, evidence in collector.finish().items()
+        for key, evidence in collector.finish(observed=None).items()
         for each in evidence
         if each.source == "members"
     }
@@ -106,7 +106,7 @@ def test_the_docstring_of_a_class_documents_the_parameters_of_init() -> None:
     collector = Collector(ProjectIndex({"shop.py": DOCUMENTED}))
     found = {
         (key[-1], each.source): each.term
-        for key, evidence in collector.finish().items()
+        for key, evidence in collector.finish(observed=None).items()
         for each in evidence
         if each.source in ("docstring", "may_be_none", "documented")
     }

@@ -122,7 +122,7 @@ def test_an_empty_method_returns_none_if_overrides_do() -> None:
     below += "    def opened(self, parent):\n        print(parent)\n\n"
     below += "    def value(self, parent):\n        return parent.value\n"
     index = ProjectIndex({"node.py": base, "leaf.py": below})
-    evidence = Collector(index).finish()
+    evidence = Collector(index).finish(observed=None)
     found = {
         each.short: hook_result(each, RETURN, index, evidence)
         for each in index.files["node.py"].functions

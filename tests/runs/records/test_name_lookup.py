@@ -9,7 +9,7 @@ from remora.memory.events import Head, Payload, RunStart, TurnStart
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import read_run
 from remora.trace.blobs import NullBlobSink
-from remora.trace.stream.line_builder import Identity, build_line, line_template
+from remora.trace.stream.line_builder import Identity, build_line, line_template, utc_now
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 TWO = UNUSED + "\n\n" + UNUSED.replace("def load", "def store")
@@ -66,7 +66,13 @@ def test_a_damaged_newest_run_hides_no_agent(shop: Desk) -> None:
 def forge(shop: Desk, payload: Payload) -> str:
     """Write a run that is newer than all others and begins with any event."""
     name = "20991231-235959-forged"
-    line, _ = build_line(line_template(Identity(name), NullBlobSink()), Head(), payload, turn=0)
+    line, _ = build_line(
+        line_template(Identity(name), NullBlobSink(), clock=utc_now),
+        Head(),
+        payload,
+        turn=0,
+        delta=None,
+    )
     shop.project.trace.run_stream(name).write_bytes(line)
     return name
 

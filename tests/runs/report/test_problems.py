@@ -71,7 +71,7 @@ def test_ten_annotations_show_each_kind_before_they_repeat_one() -> None:
     many = [replace(PROBLEM, line=n) for n in range(1, 31)]
     few = [replace(PROBLEM, line=n, code="B904") for n in (40, 41)]
     lone = replace(PROBLEM, line=50, operation="docstring", code="missing-exception", fixable=False)
-    *commands, rest = annotations([*many, *few, lone], ROOT)
+    *commands, rest = annotations([*many, *few, lone], ROOT, changed=None)
     assert len(commands) == MAX_ANNOTATIONS
     kinds = Counter(command.split("title=")[1].split(",")[0] for command in commands)
     assert kinds == {
@@ -109,7 +109,7 @@ def test_no_name_or_message_ends_a_command_or_adds_a_property() -> None:
         path="a,line=9::b%25\n::error::.py",
         message="100%\r\n::set-output name=x::y",
     )
-    (command,) = annotations([hostile], ROOT)
+    (command,) = annotations([hostile], ROOT, changed=None)
     assert "\n" not in command
     assert "\r" not in command
     head, _, data = command.removeprefix("::").partition("::")

@@ -287,7 +287,7 @@ class TestFilesLeftByConflicts:
 
     def test_the_conflict_names_them(self, shop: Desk, capsys: pytest.CaptureFixture[str]) -> None:
         waiting = self.left(shop, "pkg/c.py")
-        complete_journals_of(Options(), shop.project)
+        complete_journals_of(Options(root=None), shop.project)
         said = capsys.readouterr().err
         assert str(waiting.relative_to(shop.root)) in said
         assert waiting.read_bytes() == b"typed\n"
@@ -296,7 +296,7 @@ class TestFilesLeftByConflicts:
         waiting = self.left(shop, "pkg/c.py")
         shop.write({"pkg/.remora-notes": "mine\n"})
         assert "conflict" not in kinds(clean(shop)), "the journal still needs it"
-        complete_journals_of(Options(), shop.project)
+        complete_journals_of(Options(root=None), shop.project)
         (found,) = [one for one in clean(shop, dry_run=True).removed if one.kind == "conflict"]
         assert found.name == str(waiting.relative_to(shop.root))
         assert waiting.exists()

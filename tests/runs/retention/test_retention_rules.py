@@ -89,7 +89,14 @@ def test_agents_are_sealed_before_their_run_and_nothing_twice() -> None:
         StreamFacts(kind="agent", id="z", path=Path("z"), bytes=0, sealed=False),
         StreamFacts(kind="run", id="r", path=Path("r"), bytes=5, sealed=False),
     ]
-    old = RunFacts(run_id="r", first=None, last=days(3), hands_off="", streams=tuple(streams))
+    old = RunFacts(
+        run_id="r",
+        first=None,
+        last=days(3),
+        hands_off="",
+        streams=tuple(streams),
+        names=frozenset(),
+    )
     assert [stream.id for _, stream in to_seal([old], POLICY, NOW)] == ["x", "r"]
     assert not list(to_seal([run("a", 3, hands_off="no"), run("b", 1)], POLICY, NOW))
 
@@ -172,7 +179,9 @@ class TestContents:
         assert not self.going(content("x", 31, objects=True), policy=NEVER)
 
     def test_a_backup_stays_with_the_run_during_which_it_was_made(self) -> None:
-        during = RunFacts(run_id="a", first=days(50), last=days(40), hands_off="no", streams=())
+        during = RunFacts(
+            run_id="a", first=days(50), last=days(40), hands_off="no", streams=(), names=frozenset()
+        )
         assert not self.going(content("x", 45, objects=True), during)
         assert self.going(content("x", 39, objects=True), during)
 

@@ -151,7 +151,7 @@ class TestTakenBack:
 
 
 def edited(desk: Desk, old: str, new: str) -> list[FilePatch]:
-    (file,) = proposed_files(desk.project, desk.newest, NODE)
+    (file,) = proposed_files(desk.project, desk.newest, NODE, trusted=False)
     assert file.theirs is not None
     text = file.theirs.decode()
     assert old in text
@@ -182,7 +182,7 @@ class TestEdited:
             assert refused(desk, done).startswith(f"it fails {why}")
 
     def test_an_edit_of_nothing_or_of_another_file_is_wrong_usage(self, desk: Desk) -> None:
-        (file,) = proposed_files(desk.project, desk.newest, NODE)
+        (file,) = proposed_files(desk.project, desk.newest, NODE, trusted=False)
         assert [(each.number, each.line) for each in hunks_of([file])] == [(1, 1), (2, 5), (3, 7)]
         for wrong, why in (
             (replace(file, theirs=file.base), "leaves nothing of the change of"),
@@ -194,7 +194,7 @@ class TestEdited:
     def test_nothing_is_proposed_for_lines_that_the_user_edited(self, desk: Desk) -> None:
         desk.write({"mod.py": LOADER.replace("loads(text)", "loads(text) or {}")})
         with pytest.raises(Conflict, match="was edited at the same lines after the run started"):
-            proposed_files(desk.project, desk.newest, NODE)
+            proposed_files(desk.project, desk.newest, NODE, trusted=False)
 
 
 def test_what_a_person_changed_is_not_the_agents_work(desk: Desk) -> None:

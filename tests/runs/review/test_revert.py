@@ -114,7 +114,7 @@ class TestMovedOn:
 class TestAlreadyInTheFiles:
     """`revert` removes only what accepting this change set has written."""
 
-    STAYS = "a.py:load: it stays, because your files contained it when you accepted it"
+    STAYS = "a.py:load: not removed: 1 hunk that your files contained before"
 
     def test_what_another_run_wrote_stays_until_that_one_is_reverted(self, shop: Desk) -> None:
         before, first = shop.tree(), shop.newest
@@ -122,7 +122,7 @@ class TestAlreadyInTheFiles:
         accept(shop.project, first, ["a.py:load"])
         changed = shop.tree()
         done = accept(shop.project, shop.newest, ["a.py:load"])
-        assert done.notes == ["a.py:load: your files already contain this change"]
+        assert done.notes == ["a.py:load: your files already contain 1 hunk of it"]
         taken = revert(shop.project, shop.newest, ["a.py:load"])
         assert (len(taken.reverted), taken.notes, shop.tree()) == (1, [self.STAYS], changed)
         taken = revert(shop.project, first, ["a.py:load"])

@@ -66,7 +66,9 @@ def test_a_commit_on_a_branch_stays_and_nothing_is_undone_without_a_verdict(shop
     shop.commit()
     shop.git("config", "user.name", "Ann")
     shop.git("config", "user.email", "ann@example.org")
-    accept_onto_branch(shop.project, shop.newest, "fixes", ChangeSetChoice(nodes=["a.py:load"]))
+    accept_onto_branch(
+        shop.project, shop.newest, "fixes", ChangeSetChoice(nodes=["a.py:load"], every=False)
+    )
     with pytest.raises(UsageError, match="was committed to the branch fixes"):
         undo(shop.project, shop.newest, ["a.py:load"])
 

@@ -21,7 +21,7 @@ SIGNER = Signer(b"a key of our own" * 2)
 
 
 def taken(folder: TraceFolder, signer: Signer | None = None) -> list[SavedAnchor]:
-    return [anchor_of(path, kind, signer) for kind, path in streams_to_anchor(folder)]
+    return [anchor_of(path, kind, signer) for kind, path in streams_to_anchor(folder, run_id=None)]
 
 
 def faults(folder: TraceFolder, saved: list[SavedAnchor], signer: Signer | None = None) -> set[str]:

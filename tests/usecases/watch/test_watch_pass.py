@@ -34,7 +34,7 @@ class Cart:
         self.items.append(item)
 '''
 )
-DOCSTRINGS = WatchSettings(operations=("docstring",))
+DOCSTRINGS = WatchSettings(operations=("docstring",), concurrency=1, delay=2.0, max_jobs=50)
 
 
 @pytest.fixture
@@ -120,7 +120,11 @@ def test_agents_and_ruffs_configuration_are_settings_and_other_tools_are_not(
     caller: Invocation,
 ) -> None:
     def known() -> str:
-        return settings_hash(caller, WatchSettings(), open_project(caller))
+        return settings_hash(
+            caller,
+            WatchSettings(concurrency=1, delay=2.0, max_jobs=50, operations=()),
+            open_project(caller),
+        )
 
     (caller.folder / ".remora/agents/own").mkdir(parents=True)
     hashes = [known()]

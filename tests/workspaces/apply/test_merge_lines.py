@@ -52,17 +52,6 @@ def test_one_sided_changes_are_taken_whole(base: bytes, side: bytes) -> None:
 
 
 @given(texts, texts, texts)
-def test_what_both_sides_changed_can_be_added_to_the_base(
-    base: bytes, ours: bytes, theirs: bytes
-) -> None:
-    result = merge3(base, ours, theirs)
-    if isinstance(result, MergedText):
-        assert (result.common == theirs) == (result.content == ours)
-        again = merge3(result.common, ours, theirs)
-        assert isinstance(again, MergeConflict) or again.content == result.content
-
-
-@given(texts, texts, texts)
 def test_sides_may_be_swapped(base: bytes, ours: bytes, theirs: bytes) -> None:
     one, other = merge3(base, ours, theirs), merge3(base, theirs, ours)
     if isinstance(one, MergedText):

@@ -40,7 +40,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     strategy: Strategy
     instructions: str = ""
     sample: int = 0
-    history: Sequence[Event] = ()
+    history: Sequence[Event]
     omitted_events: int = 0
     model: str = ""
 

@@ -1,7 +1,7 @@
 """Loads agents: the definition, the tools and the checked scripts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,10 @@ class Agent:
     folder: Path
     builtin: bool
     tools: Mapping[str, Tool]
-    candidates: Tool | None = None
-    context: tuple[Tool, ...] = ()
-    scripts: Mapping[str, Script] = field(default_factory=dict)
-    summarizers: Mapping[str, Summarizer] = field(default_factory=dict)
+    candidates: Tool | None
+    context: tuple[Tool, ...]
+    scripts: Mapping[str, Script]
+    summarizers: Mapping[str, Summarizer]
 
     @property
     def needs(self) -> Script | None:

@@ -31,7 +31,7 @@ def create_agent(
     root: Path,
     operations: Operations,
     name: str,
-    operation: str | None = None,
+    operation: str | None,
 ) -> NewAgent:
     """Write an example agent to `.remora/agents/NAME/`. The agent removes commented-out code.
 

@@ -36,7 +36,7 @@ _ORDER = (
 )  # fmt: skip
 
 
-def facts_view(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any]:
+def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any]:
     """Return the facts about a node that fit in `room` characters of canonical JSON.
 
     Warnings are always included, even if nothing else fits. They are followed by the facts about

@@ -9,7 +9,7 @@ from remora.agents.job import Job
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
-from remora.ids import split_node_key, unescape_path
+from remora.ids import file_of_key
 from remora.workspaces.copy.workspace import Workspace
 
 UserFile = Callable[[str], bytes | None]
@@ -22,7 +22,7 @@ class NodeVersions:
     Without `user_file`, the user's files are assumed to be unchanged.
     """
 
-    def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None = None) -> None:
+    def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None) -> None:
         self._job = job
         self._workspace = workspace
         self._user_file = user_file
@@ -34,7 +34,7 @@ class NodeVersions:
         Returns None if the agent has not changed the file, and `{}` if the node no longer exists.
         Raises HostError if the file cannot be read.
         """
-        path = unescape_path(split_node_key(key)[0])
+        path = file_of_key(key)
         now = self._workspace.read(path)
         if now == self._workspace.base_bytes(path):
             return None

@@ -14,7 +14,7 @@ from remora.models.protocol import Model
 from remora.operations.submission import Check, Findings
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import MakeRuff
-from remora.tools.tree import NOT_SHARED, SharedWork
+from remora.tools.tree import SharedWork
 from remora.trace.content.objects import ObjectStore
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.emitters import EventEmitter
@@ -56,17 +56,17 @@ class AgentDependencies:
     checks: Mapping[str, Check]
     clock: Callable[[], datetime]
     on_event: Callable[[Event], None]
-    user_file: UserFile | None = None
-    python: ProjectPython | None = None
-    observed: Mapping[str, Any] = field(default_factory=dict)
-    shared: SharedWork = NOT_SHARED
+    user_file: UserFile | None
+    python: ProjectPython | None
+    observed: Mapping[str, Any]
+    shared: SharedWork
     check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
-    larger: Rung | None = None
-    max_turns: int = 12
-    options: Mapping[str, Any] = field(default_factory=dict)
-    rebased: Mapping[str, Any] = field(default_factory=dict)
-    recorded: Iterable[Event] = ()
-    ancestors: Iterable[Event] = ()
+    larger: Rung | None
+    max_turns: int
+    options: Mapping[str, Any]
+    rebased: Mapping[str, Any]
+    recorded: Iterable[Event]
+    ancestors: Iterable[Event]
 
     @property
     def rungs(self) -> tuple[Rung, ...]:

@@ -46,7 +46,7 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.render import HISTORY_TYPES, reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import decode_part
+from remora.trace.read.reader import decode_part, update_source
 
 _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
@@ -225,7 +225,7 @@ class AgentState:
         )
 
     def _updated(self, event: Event) -> None:
-        source = decode_part(event, _Source).source
+        source = update_source(event)
         if source == "context":
             self.context_scripts_run += 1
         elif source == "hub":
@@ -326,10 +326,6 @@ def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
 
 
 # only the needed fields: events may be large
-class _Source(msgspec.Struct):
-    source: str = ""
-
-
 class _Result(msgspec.Struct):
     tool: str
     args: dict[str, Any] = {}

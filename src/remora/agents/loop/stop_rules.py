@@ -16,7 +16,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.memory.statuses import Status
+from remora.statuses import Status
 from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]

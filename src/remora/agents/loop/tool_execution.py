@@ -15,10 +15,10 @@ from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff import MakeRuff, Ruff
+from remora.tools.host.ruff.ruff import MakeRuff
 from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
-from remora.tools.tree import NO_JUDGE, NOT_SHARED, Judge, SharedWork
+from remora.tools.tree import NO_JUDGE, Judge, SharedWork
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,10 +46,10 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     outputs: RawOutputs
     clock: datetime
     seed: int
-    python: ProjectPython | None = None
-    observed: Mapping[str, Any] | None = None
-    shared: SharedWork = NOT_SHARED
-    ruff: MakeRuff = Ruff
+    python: ProjectPython | None
+    observed: Mapping[str, Any] | None
+    shared: SharedWork
+    ruff: MakeRuff
     judge: Judge = NO_JUDGE
 
     def inputs(self) -> dict[str, Any]:

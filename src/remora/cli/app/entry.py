@@ -136,9 +136,7 @@ def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
     return _print_error(args, error.exit_code, "usage_error", message, hint)
 
 
-def _print_error(
-    args: Sequence[str], exit_code: int, code: str, message: str, hint: str = ""
-) -> int:
+def _print_error(args: Sequence[str], exit_code: int, code: str, message: str, hint: str) -> int:
     """Print an error to stderr, and with `--json` also to stdout. Return `exit_code`."""
     from remora.cli.app.output import print_error
 

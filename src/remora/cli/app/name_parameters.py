@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 from remora.cli.app.options import options_of
 from remora.ids import LAST, display_name
-from remora.memory.statuses import SHOWN_WORDS, SUBMITTED
+from remora.statuses import SHOWN_WORDS, SUBMITTED
 
 if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder

@@ -32,13 +32,29 @@ class _Seconds(click.FloatRange):
 
 PATH: click.Path = click.Path(path_type=Path)
 SECONDS: click.FloatRange = _Seconds(min=0, min_open=True)
+model_option = click.option(
+    "--model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
+)
+select_option = click.option(
+    "--select", metavar="RULES", multiple=True,
+    help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
+)  # fmt: skip
+unsandboxed_option = click.option(
+    "--allow-unsandboxed", is_flag=True, help="Run the project's code even below isolation level 2."
+)
+trust_option = click.option(
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
+)
+json_lines_option = click.option(
+    "--json-lines", is_flag=True, help="Print each event as it happens, one JSON object per line."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The global options. `root` and `config` are unresolved paths, as given by the user."""
 
-    root: Path | None = None
+    root: Path | None
     config: Path | None = None
     json: bool = False
     quiet: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.name_parameters import OPERATION, RUN
-from remora.cli.app.options import SECONDS, Options
+from remora.cli.app.options import SECONDS, Options, model_option, select_option, unsandboxed_option
 from remora.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,26 +31,20 @@ _OPTIONS = (
     ),
     click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes."),
     click.option("-y", "--yes", is_flag=True, help="Run even if there are more than 200 jobs."),
-    click.option("--model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"),
+    model_option,
     click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs."),
     click.option(
         "--engine", type=click.Choice(["local", "queue", "ray"]), default="local",
         show_default=True,
         help="Where to run jobs: here, in every `remora worker`, or on a Ray cluster.",
     ),
-    click.option(
-        "--select", metavar="RULES", multiple=True,
-        help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
-    ),
+    select_option,
     click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe."),
     click.option(
         "--strengthen", is_flag=True,
         help="Also propose tests where existing tests miss faults; implied by --changed.",
     ),
-    click.option(
-        "--allow-unsandboxed", is_flag=True,
-        help="Run the project's code even below isolation level 2.",
-    ),
+    unsandboxed_option,
     click.option(
         "--allow-address", "allow_addresses", metavar="URL", multiple=True,
         help="Let the project choose the model server at URL, or a model there (URL#NAME); "

@@ -71,9 +71,7 @@ def node_page(
     yield from _footer(node, width, verbose=verbose)
 
 
-def link_lines(
-    links: Sequence[Link], most: int | None = None, *, verbose: bool = False
-) -> Iterator[str]:
+def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool) -> Iterator[str]:
     """Yield a line for each link, with its tier, its name and the line numbers of its calls.
 
     At most `most` links are listed. If `verbose` is true, all line numbers are shown.

@@ -12,7 +12,6 @@ from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
-from remora.memory.statuses import PENDING
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.event_summary import summarize_event
@@ -20,6 +19,7 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
+from remora.statuses import PENDING
 from remora.text import count, escape_line
 from remora.trace.read.reader import decode_part, read_events
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from remora.errors import OutsideError
-from remora.runs.review.edited_files import is_editable, with_edited_content
+import msgspec
+
+from remora.errors import OutsideError, UsageError
 from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.copy.changes import is_text
 
 
 def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[FilePatch]:
@@ -20,21 +22,25 @@ def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[F
     """
     with TemporaryDirectory(prefix="remora-edit-") as folder:
         return [
-            _edited(each, Path(folder, str(number)), environ) if is_editable(each) else each
+            _edited(each, each.theirs, Path(folder, str(number)), environ)
+            if each.theirs is not None and is_text(each.theirs)
+            else each
             for number, each in enumerate(files)
         ]
 
 
-def _edited(file: FilePatch, folder: Path, environ: Mapping[str, str]) -> FilePatch:
+def _edited(file: FilePatch, before: bytes, folder: Path, environ: Mapping[str, str]) -> FilePatch:
     folder.mkdir()
     copy = folder / Path(file.path).name  # the editor recognizes the language by its name
-    copy.write_bytes(file.theirs or b"")
+    copy.write_bytes(before)
     open_in_editor(copy, environ)
     try:
         after = copy.read_bytes()
     except OSError as error:
         raise OutsideError(f"the edited copy of {file.path} cannot be read: {error}") from error
-    return with_edited_content(file, after)
+    if before.strip() and not after.strip():
+        raise UsageError(f"the edited copy of {file.path} is empty, so nothing was decided")
+    return msgspec.structs.replace(file, theirs=after)
 
 
 def open_in_editor(path: Path, environ: Mapping[str, str]) -> None:

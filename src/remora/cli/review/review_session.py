@@ -21,13 +21,13 @@ from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
 from remora.errors import NotFound, RemoraError
 from remora.ids import split_node_key
-from remora.memory.statuses import ACCEPTED, REJECTED
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
+from remora.statuses import ACCEPTED, REJECTED
 from remora.text import count, escape_line
 from remora.usecases import api
 from remora.usecases.analyze.fork_and_retry import prepare_retry

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options, command, trust_option
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
     from remora.usecases.api_arguments import Chosen
 
-trust_option = click.option(
-    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
-)
 by_option = click.option(
     "--by",
     type=click.Choice(("file", "rule", "agent", "owner")),

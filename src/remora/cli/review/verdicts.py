@@ -16,7 +16,6 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.memory.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
@@ -25,7 +24,8 @@ from remora.runs.review.conflicts import conflicting_jobs
 from remora.runs.review.filters import apply_filter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.selection import nodes_not_named
-from remora.text import count, escape_line
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
+from remora.text import count, escape_line, some_of
 from remora.usecases import api
 from remora.usecases.api_arguments import Chosen
 from remora.usecases.review import review_parts
@@ -91,6 +91,7 @@ def _print_accepted(
         **({"created": done.created} if done.created else {}),
         **({"branch": git_branch} if git_branch else {}),
         **({"damaged": done.damaged} if done.damaged else {}),
+        **({"notes": done.notes} if done.notes else {}),
         **_error_part(done),
     }
     emit(options, document, _accepted(options, project, done, git_branch))
@@ -185,9 +186,8 @@ def _agreed(
     passing, _ = apply_filter(project, view, [job for job, _ in shared], narrow)
     shared = [(job, others) for job, others in shared if job in passing]
     for job, others in shared:
-        names = ", ".join(display_name(key) for key in others[:_NAMED])
-        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        note(options, f"the {job.operation} change set also covers {names}{more}")
+        names = some_of([display_name(key) for key in others], _NAMED)
+        note(options, f"the {job.operation} change set also covers {names}")
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
     if shared and asks:
         whole = "the whole change set" if len(shared) == 1 else f"{len(shared)} whole change sets"

@@ -2,7 +2,7 @@
 
 import click
 
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import PATH, Options, command, json_lines_option
 from remora.cli.app.run_options import RunOptions, run_options
 from remora.errors import UsageError
 
@@ -21,10 +21,7 @@ from remora.errors import UsageError
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
 @run_options
-@click.option(
-    "--json-lines", is_flag=True,
-    help="Print each event as it happens, one JSON object per line.",
-)  # fmt: skip
+@json_lines_option
 def analyze(options: Options, run: RunOptions, *, json_lines: bool) -> int:
     """Plan and run jobs, and show what they would change.
 

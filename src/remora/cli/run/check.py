@@ -5,7 +5,15 @@ from pathlib import Path
 import click
 
 from remora.cli.app.name_parameters import OPERATION
-from remora.cli.app.options import PATH, SECONDS, Options, command
+from remora.cli.app.options import (
+    PATH,
+    SECONDS,
+    Options,
+    command,
+    model_option,
+    select_option,
+    unsandboxed_option,
+)
 from remora.errors import UsageError
 
 
@@ -29,18 +37,10 @@ from remora.errors import UsageError
     "--changed", is_flag=False, flag_value="", metavar="[REV]",
     help="Check only nodes that differ from REV (HEAD if omitted).",
 )  # fmt: skip
-@click.option(
-    "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
-)
-@click.option(
-    "--select", metavar="RULES", multiple=True,
-    help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
-)  # fmt: skip
+@model_option
+@select_option
 @click.option("--unsafe-fixes", is_flag=True, help="Also report what only unsafe fixes repair.")
-@click.option(
-    "--allow-unsandboxed", is_flag=True,
-    help="Run the project's code even below isolation level 2.",
-)  # fmt: skip
+@unsandboxed_option
 @click.option(
     "--max-time", type=SECONDS, metavar="S", help="Stop after S seconds.",
 )  # fmt: skip

@@ -10,13 +10,13 @@ from remora.cli.app.project_context import next_command
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
-from remora.memory.statuses import WITH_RESULT
 from remora.models.protocol import Model
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import best_level, describe_level
+from remora.statuses import WITH_RESULT
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.api import continue_run
 
@@ -42,7 +42,7 @@ def print_run_results(  # noqa: PLR0913
     options: Options,
     project: ProjectRecords,
     run: str | RunView,
-    stopped: str = "",
+    stopped: str,
     only: Collection[str] | None = None,
     *,
     announced: bool = False,

@@ -5,7 +5,7 @@ import click
 from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options, command, trust_option
 from remora.cli.app.output import note
 from remora.cli.app.project_context import complete_journals_of
 from remora.text import count
@@ -20,9 +20,7 @@ from remora.text import count
 @click.option(
     "--model", metavar="M", help="Server address, or name, of the run's model. [env: REMORA_MODEL]"
 )
-@click.option(
-    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
-)
+@trust_option
 def retry(
     options: Options,
     run: str,

@@ -13,7 +13,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
 from remora.ids import LAST, display_name
-from remora.memory.statuses import STATUSES
+from remora.statuses import STATUSES
 from remora.text import count
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     not. RUN is a run ID, a unique prefix of an ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1 if a record cannot be read.
     """
     from remora.cli.views.diff_view import print_diffs, states_text
-    from remora.memory.statuses import DISMISSED
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
+    from remora.statuses import DISMISSED
 
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
@@ -121,7 +121,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
 
 def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -> Iterator[str]:
-    from remora.memory.statuses import DAMAGED
+    from remora.statuses import DAMAGED
 
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"

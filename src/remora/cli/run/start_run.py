@@ -46,7 +46,7 @@ from remora.usecases.analyze.run_limits import planned_within
 from remora.usecases.api import execute
 
 
-def start_run(options: Options, run: RunOptions, lines: LinePrinter | None = None) -> int:
+def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> int:
     """Plan a run and start it, and print the results. Return the exit code.
 
     `lines` prints each event as a JSON object.

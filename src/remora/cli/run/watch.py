@@ -5,7 +5,7 @@ import click
 from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options, command, json_lines_option, model_option, select_option
 from remora.errors import UsageError
 
 
@@ -33,17 +33,9 @@ from remora.errors import UsageError
     "--concurrency", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
     help="Maximum concurrent jobs, unless the configuration allows fewer.",
 )  # fmt: skip
-@click.option(
-    "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
-)
-@click.option(
-    "--select", metavar="RULES", multiple=True,
-    help="Ruff rules to check, such as F,UP, ALL or default; repeatable.",
-)  # fmt: skip
-@click.option(
-    "--json-lines", is_flag=True,
-    help="Print each event as it happens, one JSON object per line.",
-)  # fmt: skip
+@model_option
+@select_option
+@json_lines_option
 def watch(
     options: Options,
     *,

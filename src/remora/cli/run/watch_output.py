@@ -1,22 +1,22 @@
 """Prints what `remora watch` does, as text or as JSON lines."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
 import click
-import msgspec
 
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.app.project_context import next_command
 from remora.errors import RemoraError
-from remora.ids import MODULE, split_node_key, unescape_path
-from remora.memory.statuses import PENDING
+from remora.ids import MODULE, file_of_key, split_node_key
 from remora.runs.records.job_view import JobView
-from remora.text import count, escape_line
+from remora.runs.records.run_events import JsonLine
+from remora.statuses import PENDING
+from remora.text import count, escape_line, some_of
 from remora.usecases.watch.watch_pass import PassResult
 
 _NAMES = 4
@@ -66,22 +66,14 @@ class TextOutput:
         note(self._options, f"{_time()} {text}")
 
 
-class WatchLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """`time` is in UTC, such as `2026-01-31T09:30:00.000000Z`."""
-
-    time: str = msgspec.field(
-        default_factory=lambda: datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    )
-
-
-class Watching(WatchLine, frozen=True, kw_only=True, tag="watching"):
+class Watching(JsonLine, frozen=True, kw_only=True, tag="watching"):
     """The first line. `commit` is the commit that files are compared with at the start."""
 
     root: str
     commit: str
 
 
-class Proposed(WatchLine, frozen=True, kw_only=True, tag="proposal"):
+class Proposed(JsonLine, frozen=True, kw_only=True, tag="proposal"):
     """A verified change set that waits for a review."""
 
     run_id: str
@@ -91,7 +83,7 @@ class Proposed(WatchLine, frozen=True, kw_only=True, tag="proposal"):
     files: tuple[str, ...]
 
 
-class Analyzed(WatchLine, frozen=True, kw_only=True, tag="analysis"):
+class Analyzed(JsonLine, frozen=True, kw_only=True, tag="analysis"):
     """The end of an analysis, after its proposals.
 
     `run_id` is null if no job was necessary. `failed` is the number of jobs that failed, ended with
@@ -107,7 +99,7 @@ class Analyzed(WatchLine, frozen=True, kw_only=True, tag="analysis"):
     left_out: int
 
 
-class WatchFailed(WatchLine, frozen=True, kw_only=True, tag="error"):
+class WatchFailed(JsonLine, frozen=True, kw_only=True, tag="error"):
     """An analysis that failed. The watch continues."""
 
     code: str
@@ -115,7 +107,7 @@ class WatchFailed(WatchLine, frozen=True, kw_only=True, tag="error"):
     hint: str
 
 
-class WatchNoted(WatchLine, frozen=True, kw_only=True, tag="note"):
+class WatchNoted(JsonLine, frozen=True, kw_only=True, tag="note"):
     message: str
 
 
@@ -170,14 +162,12 @@ def _by_file(jobs: Iterable[JobView]) -> list[tuple[str, list[JobView]]]:
 
 
 def _file_of(job: JobView) -> str:
-    return unescape_path(split_node_key(job.node_id)[0])
+    return file_of_key(job.node_id)
 
 
 def _names(jobs: list[JobView]) -> str:
     """Return what the proposals are about, such as `docstring Cart.total, lint`."""
-    names = [_name(job) for job in jobs]
-    more = len(names) - _NAMES
-    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return some_of([_name(job) for job in jobs], _NAMES)
 
 
 def _name(job: JobView) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.name_parameters import RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import PATH, Options, command, trust_option
 from remora.cli.app.run_options import RunOptions, run_options
-from remora.cli.review.verdict_commands import by_option, choosing, owner_option, trust_option
+from remora.cli.review.verdict_commands import by_option, choosing, owner_option
 from remora.errors import UsageError
 from remora.ids import LAST
 

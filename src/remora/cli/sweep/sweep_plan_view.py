@@ -8,7 +8,7 @@ import msgspec
 
 from remora.cli.app.output import table
 from remora.cli.views.plan_view import about, duration_text
-from remora.text import count
+from remora.text import count, some_of
 from remora.usecases.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
 
 _NAMED = 5
@@ -68,9 +68,8 @@ def plan_notes(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
     """
     edited = [plan.name for plan in plans if plan.uncommitted]
     if edited:
-        more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
         yield (
-            f"uncommitted changes in {', '.join(edited[:_NAMED])}{more}: jobs work on the files as "
+            f"uncommitted changes in {some_of(edited, _NAMED)}: jobs work on the files as "
             "they are, and the whole project is planned"
         )
     nodes: Counter[str] = Counter()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from remora.cli.app.output import color_word, table
-from remora.memory.statuses import ENDED, WITH_RESULT
+from remora.statuses import ENDED, FAILURES
 from remora.text import count, escape_line
 from remora.usecases.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 
@@ -37,7 +37,7 @@ def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> I
 
 
 def _row(one: RepositorySummary) -> tuple[object, ...]:
-    failed = sum(n for name, n in one.statuses.items() if name not in WITH_RESULT)
+    failed = sum(n for name, n in one.statuses.items() if name in FAILURES)
     verdicts = one.pending, one.accepted, one.rejected, one.reverted
     return one.name, _status(one), one.jobs, *verdicts, one.conflicts, failed
 

@@ -12,7 +12,7 @@ from remora.cli.app.output import print_json
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import ListedRepository, read_repository_list
 from remora.errors import RemoraError
-from remora.memory.statuses import DAMAGED
+from remora.statuses import DAMAGED
 from remora.text import count, escape_line
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.head_hmac import Signer

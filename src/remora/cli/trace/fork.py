@@ -9,7 +9,7 @@ import click
 from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import PATH, Options, command, trust_option
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, next_command
 from remora.text import escape_line
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     "--files", type=PATH, metavar="DIR",
     help="Also write the files of that turn to this empty folder.",
 )  # fmt: skip
-@click.option(
-    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
-)  # fmt: skip
+@trust_option
 def fork(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     agent: str,

@@ -11,7 +11,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import clip_start, emit, table, terminal_width
 from remora.cli.app.project_context import records_of
 from remora.ids import display_name
-from remora.memory.statuses import DAMAGED, RUNNING, STATUSES
+from remora.statuses import DAMAGED, RUNNING, STATUSES
 from remora.text import clip, count
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import click
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.memory.statuses import WITHOUT_RESULT
 from remora.runs.diagnosis.why_line import MAX_EVIDENCE, Diagnosis, why
 from remora.runs.records.job_view import JobView
+from remora.statuses import WITHOUT_RESULT
 from remora.text import count, escape_line
 from remora.trace.trace_folder import TraceFolder
 

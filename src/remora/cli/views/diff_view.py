@@ -11,7 +11,7 @@ import click
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, diff_lines, note
 from remora.ids import display_name
-from remora.memory.statuses import PENDING
+from remora.statuses import PENDING
 from remora.text import escape_line
 
 

@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
-from remora.memory.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
 from remora.operations.base import Codes
 from remora.runs.records.findings import (
     counts_as_done,
@@ -16,10 +14,11 @@ from remora.runs.records.findings import (
     most_codes_text,
     written_text,
 )
+from remora.runs.records.totals import Document
+from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
 from remora.text import count, escape_line
 
 SAME_CHANGE = "the retry produced the same change as before"
-Document = Mapping[str, Any]
 _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 
@@ -89,26 +88,30 @@ def conflict_lines(job: Document) -> Iterator[str]:
 
 
 def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) -> Iterator[str]:
+    yield from _state_lines(state_word(job), name, _work_text(job), columns, width)
+    for reason in _reasons(job):
+        yield from _indented(reason, " " * (columns[0] + 4), width)
+
+
+def _state_lines(
+    state: str, name: str, text: str, columns: tuple[int, int], width: int | None
+) -> Iterator[str]:
     states, names = columns
-    state = state_word(job)
     begin = f"  {state.ljust(states)}  {name.ljust(names)}"
-    indent = " " * (states + 4)
-    first, *more = _wrap_after(begin, _work_text(job), indent, width)
+    first, *more = _wrap_after(begin, text, " " * (states + 4), width)
     yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
-    for reason in _reasons(job):
-        yield from (
-            indent + line
-            for line in wrap_text(escape_line(reason), _remaining_width(width, indent))
-        )
+
+
+def _indented(text: str, indent: str, width: int | None) -> list[str]:
+    lines = wrap_text(escape_line(text), _remaining_width(width, indent))
+    return [indent + line for line in lines]
 
 
 def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[str]:
     if job["why"] and (_is_unchanged(job) or job["status"] == FAILED):
         why = job["why"] if _is_unchanged(job) else f"last step: {job['why']}"
-        yield from (
-            indent + line for line in wrap_text(escape_line(why), _remaining_width(width, indent))
-        )
+        yield from _indented(why, indent, width)
     yield f"{indent}{job['agent_id']}, {turns_text(job)}"
 
 
@@ -119,15 +122,10 @@ def _is_unchanged(job: Document) -> bool:
 def _unchanged(
     jobs: Sequence[Document], columns: tuple[int, int], width: int | None
 ) -> Iterator[str]:
-    """Yield one line for all unchanged jobs of a file, with their remaining findings."""
-    states, names = columns
-    state, number = SHOWN_WORDS[NO_CHANGE], count(len(jobs), "job")
+    """Return one line for all unchanged jobs of a file, with their remaining findings."""
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
-    begin = f"  {state.ljust(states)}  {number.ljust(names)}"
-    text = done_text({}, left)
-    first, *more = _wrap_after(begin, text, " " * (states + 4), width)
-    yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
-    yield from more
+    text, number = done_text({}, left), count(len(jobs), "job")
+    return _state_lines(SHOWN_WORDS[NO_CHANGE], number, text, columns, width)
 
 
 def _remaining_codes(job: Document) -> Codes:
@@ -161,6 +159,8 @@ def _work_text(job: Document) -> str:
     work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     if job.get("written"):
         work = f"accepted: {written_text(job['written'])}"
+    if job.get("present"):
+        work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
     return " · ".join(part for part in (work, _deciders(by_others) or "rules", where) if part)

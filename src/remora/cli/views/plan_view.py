@@ -179,7 +179,7 @@ def _next_step(prepared: PreparedRun) -> str:
     return "to do more: " + "; ".join(steps) if steps else ""
 
 
-def _why_nothing(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool = False) -> str:
+def _why_nothing(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
         listed = findings_left(plan) + ("" if verbose else " (-v lists them)")

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.stop_rules import sent_tokens
 from remora.memory.events import Event, ModelRequest
-from remora.memory.statuses import SUBMITTED
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import fixed, known_findings
+from remora.statuses import SUBMITTED
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan

@@ -11,10 +11,9 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
 from remora.cli.views.diagnosis_view import why_lines
-from remora.cli.views.job_view import Document, job_lines, review_counts
+from remora.cli.views.job_view import job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
 from remora.ids import display_name, split_node_key
-from remora.memory.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
 from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
 from remora.runs.records.decision_sources import sources_text
@@ -22,7 +21,8 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
-from remora.runs.records.totals import phrases_of, totals_by_operation
+from remora.runs.records.totals import Document, phrases_of, totals_by_operation
+from remora.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
 from remora.text import count, escape_line
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)

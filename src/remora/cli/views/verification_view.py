@@ -11,7 +11,7 @@ from remora.trace.verify.verify_report import SignatureCounts, StreamReport, Ver
 _FEW = 3
 
 
-def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iterator[str]:
+def report_lines(report: VerifyReport, *, verbose: bool, saved: int) -> Iterator[str]:
     """Yield all problems. Intact streams are also listed if there are few, or with `-v`.
 
     `saved` is the number of heads that were stored elsewhere.

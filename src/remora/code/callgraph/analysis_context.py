@@ -20,7 +20,7 @@ from remora.code.callgraph.incremental import (
     star_names,
 )
 from remora.code.callgraph.module_lookup import ModuleLookup
-from remora.code.callgraph.solver import MAX_ANSWERS, Rule, Solver
+from remora.code.callgraph.solver import Rule, Solver
 from remora.code.ir.model import Call, unqualified_name
 
 _CACHED_COUNTS = 50_000
@@ -48,7 +48,7 @@ class Context(Solver):
         files: FileCache,
         *,
         track_inputs: bool,
-        max_answers: int = MAX_ANSWERS,
+        max_answers: int,
     ) -> None:
         super().__init__(rules, max_answers)
         self._bit = input_bit if track_inputs else lambda *_: 0

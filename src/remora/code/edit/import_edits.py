@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.hidden_uses import marked_regions
 
 CHECKING = "TYPE_CHECKING"
@@ -64,6 +65,14 @@ def imported_names(tree: ast.Module) -> Iterator[Imported]:
                 yield Imported(alias.name, "", alias.asname or alias.name)
 
 
+def relative_module(package: Sequence[str], module: Sequence[str]) -> str:
+    """Return the name of a module, as a module of `package` imports it relatively."""
+    common = 0
+    while common < min(len(package), len(module)) and package[common] == module[common]:
+        common += 1
+    return "." * (len(package) - common + 1) + ".".join(module[common:])
+
+
 def import_edits(
     source: ParsedText,
     needed: Iterable[Imported],
@@ -76,14 +85,14 @@ def import_edits(
     stay as they are.
     """
     body = _outside_regions(source)
-    top = [each for each in _head(body) if _is_import(each)]
+    top = [each for each in _head(body) if isinstance(each, ImportNode)]
     block, lazy = _checking_block(body), list(lazy)
     bound = {each.bound for each in imported_names(source.tree)}
     if lazy and block is None and CHECKING not in bound:
         needed = [*needed, Imported("typing", CHECKING, CHECKING)]
     edits, rest = _into_statements(source, top, needed, style)
     edits += _new_lines(source, top, rest, style)
-    inside = [each for each in block.body if _is_import(each)] if block else []
+    inside = [each for each in block.body if isinstance(each, ImportNode)] if block else []
     lazy_edits, lazy_rest = _into_statements(source, inside, lazy, style)
     return [*edits, *lazy_edits, *_lazy_lines(source, top, block, lazy_rest, style)]
 
@@ -105,13 +114,9 @@ def _outside_regions(source: ParsedText) -> list[ast.stmt]:
 def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements before the first function or class."""
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, DefinitionNode):
             return
         yield node
-
-
-def _is_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _checking_block(body: Sequence[ast.stmt]) -> ast.If | None:
@@ -190,7 +195,7 @@ def _ordered(known: list[str], names: list[str]) -> list[str]:
 
 
 def _from_import(
-    module: str, names: list[str], style: ImportStyle, indent: str = "", opening: str = ""
+    module: str, names: list[str], style: ImportStyle, indent: str, opening: str = ""
 ) -> str:
     """Return an import, with one name per line if it does not fit on one line."""
     closing = ")" if opening else ""

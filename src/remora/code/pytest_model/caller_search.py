@@ -32,7 +32,7 @@ class KnownLinks(Protocol):
 class ReverseLinks:
     """The callers and importers of nodes. Links that are not stored are computed."""
 
-    def __init__(self, linker: Linker, known: KnownLinks | None = None) -> None:
+    def __init__(self, linker: Linker, known: KnownLinks | None) -> None:
         self._linker = linker
         self._known = known
         self._importers: dict[str, tuple[Edge, ...]] = {}

@@ -57,47 +57,30 @@ class DocumentedItems(NamedTuple):
     results: bool
 
 
-class DocstringDrift(NamedTuple):
-    """Unambiguous differences between a docstring and its code.
-
-    `unknown_parameters` are documented but not in the signature. `undocumented_parameters` are
-    missing from the docstring's parameter list. `no_value` is True if a result is documented, but
-    the function does not have one.
-    """
-
-    unknown_parameters: frozenset[str] = frozenset()
-    undocumented_parameters: tuple[str, ...] = ()
-    no_value: bool = False
-    never_raised: frozenset[str] = frozenset()
-    undocumented_exceptions: frozenset[str] = frozenset()
-
-
-_NO_DRIFT = DocstringDrift()
-
-
 def is_docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
-    return find_drift(node, docstring) != _NO_DRIFT
-
-
-def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
-    if _ANY_SECTION.search(docstring) is None:
-        return _NO_DRIFT
     found = _documented_items(docstring)
+    if found is None:
+        return False
     code = node.body[1:]
-    if isinstance(node, ast.ClassDef):
-        return DocstringDrift(unknown_parameters=_init_drift(found, code))
-    unknown, undocumented = _parameter_drift(found, node.args)
-    if any(unqualified_name(each).endswith("property") for each in node.decorator_list):
-        unknown = frozenset()  # they may be parameters of a callable that the property returns
-    if is_stub(node, code):
-        return DocstringDrift(unknown, undocumented)
-    never, unlisted = _exception_drift(found, code)
+    if any(_parameter_drift(node, found.parameters)):
+        return True
+    if isinstance(node, ast.ClassDef) or is_stub(node, code):
+        return False
     if _is_method(node.args):  # an overriding method may return a result or raise
-        return DocstringDrift(unknown, undocumented, undocumented_exceptions=unlisted)
-    return DocstringDrift(unknown, undocumented, _no_value(found, node, code), never, unlisted)
+        return _has_exception_drift(found, code, is_final=False)
+    return _no_value(found, node, code) or _has_exception_drift(found, code, is_final=True)
 
 
-def _documented_items(docstring: str) -> DocumentedItems:
+def find_parameter_drift(node: DefinitionNode, docstring: str) -> tuple[frozenset[str], bool]:
+    """Return documented parameters that do not exist, and True if the docstring leaves others out."""
+    found = _documented_items(docstring)
+    return (frozenset(), False) if found is None else _parameter_drift(node, found.parameters)
+
+
+def _documented_items(docstring: str) -> DocumentedItems | None:
+    """Return what a docstring documents, or None if it has no sections."""
+    if _ANY_SECTION.search(docstring) is None:
+        return None
     sections = parse_docstring(docstring).sections
 
     def of(*kinds: Kind) -> list[Item]:
@@ -118,27 +101,31 @@ def _is_method(args: ast.arguments) -> bool:
 
 
 def _parameter_drift(
-    found: DocumentedItems, args: ast.arguments
-) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return documented parameters that do not exist, and parameters missing from the docstring."""
-    names = _parameter_names(args)
-    if found.parameters is None or UNKNOWN_PARAMETER in names:
-        return frozenset(), ()
+    node: DefinitionNode, documented: frozenset[str] | None
+) -> tuple[frozenset[str], bool]:
+    if documented is None:
+        return frozenset(), False
+    if isinstance(node, ast.ClassDef):
+        return _init_drift(documented, node.body[1:]), False
+    names = _parameter_names(node.args)
+    if UNKNOWN_PARAMETER in names:
+        return frozenset(), False
     if names and names[0] in ("self", "cls"):
         del names[0]
-    listed = found.parameters
-    unlisted = (name for name in names if name not in listed and not name.startswith("_"))
-    return _unknown_parameters(listed, args), tuple(unlisted)
+    unknown = _unknown_parameters(documented, node.args)
+    if any(unqualified_name(each).endswith("property") for each in node.decorator_list):
+        unknown = frozenset()  # they may be parameters of a callable that the property returns
+    return unknown, any(name not in documented and not name.startswith("_") for name in names)
 
 
-def _init_drift(found: DocumentedItems, code: Sequence[ast.stmt]) -> frozenset[str]:
+def _init_drift(documented: frozenset[str], code: Sequence[ast.stmt]) -> frozenset[str]:
     """Return documented parameters that `__init__` does not accept.
 
     Return an empty set if the class uses one of these names, for example as an attribute.
     """
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-            unknown = _unknown_parameters(found.parameters or frozenset(), statement.args)
+            unknown = _unknown_parameters(documented, statement.args)
             return unknown if not unknown & _mentioned_names(code) else frozenset()
     return frozenset()
 
@@ -170,32 +157,29 @@ def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stm
     return not promised and not returns_or_yields(code)
 
 
-def _exception_drift(
-    found: DocumentedItems, code: Sequence[ast.stmt]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return documented exceptions that are never raised, and raised ones not documented."""
+def _has_exception_drift(
+    found: DocumentedItems, code: Sequence[ast.stmt], *, is_final: bool
+) -> bool:
+    """Return True if an exception is raised but not documented, or, if `is_final`, never raised."""
     if found.raises is None:
-        return frozenset(), frozenset()
+        return False
     raised = raised_exceptions(code)
-    never = _never_raised(found.raises, raised)
-    return never if never and not may_propagate(code) else frozenset(), _undocumented(
-        found.raises, raised
+    if _has_undocumented(found.raises, raised):
+        return True
+    return is_final and _has_never_raised(found.raises, raised) and not may_propagate(code)
+
+
+def _has_never_raised(documented: frozenset[str], raised: RaisedExceptions) -> bool:
+    return not raised.unnamed and not all(
+        any(may_be_subclass(name, base) for name in raised.names)
+        for base in documented - IMPLICIT_EXCEPTIONS
     )
 
 
-def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
-    if raised.unnamed:
-        return frozenset()
-    candidates = documented - IMPLICIT_EXCEPTIONS
-    return frozenset(
-        base for base in candidates if not any(may_be_subclass(name, base) for name in raised.names)
-    )
-
-
-def _undocumented(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
+def _has_undocumented(documented: frozenset[str], raised: RaisedExceptions) -> bool:
     if raised.caught or not all(name[:1].isupper() for name in documented):
-        return frozenset()
-    candidates = [name for name in raised.names - RARELY_DOCUMENTED if is_builtin_exception(name)]
-    return frozenset(
-        name for name in candidates if not any(may_be_subclass(name, base) for base in documented)
+        return False
+    return any(
+        is_builtin_exception(name) and not any(may_be_subclass(name, base) for base in documented)
+        for name in raised.names - RARELY_DOCUMENTED
     )

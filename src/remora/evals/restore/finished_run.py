@@ -34,7 +34,7 @@ class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
     project: Project
     run_id: str | None
     seconds: float
-    resumed: bool = False
+    resumed: bool
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ class RestoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     arms: tuple[Arm, ...]
     slots: int
     seed: int
-    fresh: bool = False
+    fresh: bool
 
 
 class RunOnCopy(Protocol):

@@ -32,7 +32,7 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.statuses import FAILURES
+from remora.statuses import FAILURES
 from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import event_data, read_events
@@ -40,7 +40,7 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def agent_spans(
-    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
+    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str
 ) -> Iterator[Span]:
     """Yield the spans of an agent's requests and calls in order, and finally the agent's span.
 

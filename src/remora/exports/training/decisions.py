@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import AnswerForm, ToolCall, ToolSchema, answer_form
 from remora.errors import StreamDamaged
-from remora.exports.stream_summary import HINT
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.events import (
@@ -33,7 +32,8 @@ from remora.memory.projection import apply
 from remora.models.decoding.call_validation import BadCall
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import decode_part
+from remora.trace.read.reader import decode_part, update_source
+from remora.trace.read.state_at import HINT
 
 _KEPT = frozenset(
     {AgentStart.type, ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type}
@@ -174,12 +174,8 @@ class _Turn:
 
 def _is_needed(event: Event) -> bool:
     if event.type == ContextUpdate.type:
-        return decode_part(event, _Source).source == "trials"
+        return update_source(event) == "trials"
     return event.type in _KEPT
-
-
-class _Source(msgspec.Struct):
-    source: str = ""
 
 
 def _answered(

@@ -49,7 +49,7 @@ class LinkScheduler:
         updater: Updater,
         environment: Mapping[str, str],
         *,
-        quiet_s: float = QUIET_S,
+        quiet_s: float,
         damaged: Callable[[], None],
     ) -> None:
         self._db = db

@@ -49,7 +49,7 @@ class Updater:
         analysis: AnalysisPool,
         *,
         report: Callable[[Refreshed], None],
-        ahead: ReadAhead | None = None,
+        ahead: ReadAhead | None,
     ) -> None:
         self.pending = ChangeQueue()
         self.watcher = watcher

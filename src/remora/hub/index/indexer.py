@@ -129,7 +129,7 @@ class Indexer:
             return work.finish()
 
     def supply(
-        self, path: str, file_hash: str, facts: FileFacts, *, source: UpdateSource = "file_change"
+        self, path: str, file_hash: str, facts: FileFacts, *, source: UpdateSource
     ) -> Refreshed:
         """Store the facts of a deferred file if its content has not changed in the meantime."""
         work = self._work(source)

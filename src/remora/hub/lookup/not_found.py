@@ -7,7 +7,7 @@ from pathlib import Path
 
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
-from remora.hub.file_limits import FILE_LIMIT, too_large
+from remora.hub.file_limits import too_large
 from remora.hub.lookup.names import split_name
 from remora.ids import escape_path, split_node_key
 
@@ -18,7 +18,7 @@ _TEST_FOLDERS = {"tests", "test", "examples", "example", "docs", "bench", "bench
 
 
 def path_error(
-    name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
+    name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int
 ) -> RemoraError | None:
     """Return the error for a path typed in `folder`.
 

@@ -21,8 +21,6 @@ from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import PATH, Command
 
 PLUGIN = Path(__file__).with_name("pytest_plugin.py")
-SECONDS = 1800.0
-"""Default time limit for tests, in seconds."""
 _AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
 _USAGE_ERROR = 4  # pytest's exit code
 
@@ -38,11 +36,11 @@ class PytestOptions:
 
     words: Sequence[str]
     folder: Path
-    seconds: float = SECONDS
-    stdout: int = 1
-    colors: bool = False
+    seconds: float
+    stdout: int
+    colors: bool
     environment: Mapping[str, str] = field(default_factory=dict)
-    trusted: bool = False
+    trusted: bool
 
 
 @dataclass(frozen=True, kw_only=True)

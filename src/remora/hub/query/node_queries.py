@@ -56,7 +56,6 @@ class NodeQueries:
         self,
         view: Snapshot,
         *,
-        fresh: bool = True,
         partial_links: bool = False,
         files: FileCache | None = None,
         most: int = MAX_ANSWERS,
@@ -64,7 +63,7 @@ class NodeQueries:
         self.view = view
         self.generation = view.generation
         """Generation of the state. Newer changes may or may not be included."""
-        self.fresh = fresh
+        self.fresh = True
         self.partial_links = partial_links
         self._linking = _LinkCaches(view, files, most)
         self._tests_until: float | None = None
@@ -132,7 +131,7 @@ class NodeQueries:
         known = self._linking.known
         return known is not None and known.callees(key) is not None
 
-    def search(self, query: str, limit: int = 50) -> dict[str, Any]:
+    def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` nodes that match `query`."""
         found = (stored.facts for stored in self.view.search(query, limit))
         nodes = [

@@ -144,8 +144,8 @@ def _project_facts(view: OverlaidSnapshot) -> _ProjectFacts:
     return _ProjectFacts(nodes, reached.union(observed) if is_known else None)
 
 
-def reached_from_tests(links: Iterable[tuple[str, str]], depth: int = DEPTH) -> frozenset[str]:
-    """Return the keys that are within `depth` links of any code of the project's tests.
+def reached_from_tests(links: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the keys that are within DEPTH links of any code of the project's tests.
 
     Links are pairs of the keys of a source and a target.
     """
@@ -156,7 +156,7 @@ def reached_from_tests(links: Iterable[tuple[str, str]], depth: int = DEPTH) -> 
         if is_of_tests(split_node_key(source)[0]):
             level.add(source)
     reached = set(level)
-    for _ in range(depth):
+    for _ in range(DEPTH):
         level = {target for source in level for target in targets.get(source, ())} - reached
         reached |= level
     return frozenset(reached)

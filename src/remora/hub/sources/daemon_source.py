@@ -72,9 +72,7 @@ _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionEr
 class DaemonSource:
     """Sends requests to the daemon."""
 
-    def __init__(
-        self, root: Path, places: HubPaths | None, *, named: bool = False, keeps: bool = False
-    ) -> None:
+    def __init__(self, root: Path, places: HubPaths | None, *, named: bool, keeps: bool) -> None:
         """Try only the socket in `places` if `named` is True, as the user chose that socket.
 
         With `keeps`, connections are used again, by one event loop, until `close`.

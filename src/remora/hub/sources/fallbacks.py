@@ -26,7 +26,7 @@ class FallbackSources:
         self._file = FileSource(root, self._members)
 
     def ask(
-        self, request: Request, budget: Budget, *, links: bool = True
+        self, request: Request, budget: Budget, *, links: bool
     ) -> SourceAnswer | NotFound | None:
         """Return the first answer that is available in time. Never raises.
 

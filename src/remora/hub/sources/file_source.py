@@ -11,7 +11,7 @@ from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, nodes_of
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.sources.source_answer import Budget, SourceAnswer
-from remora.ids import split_node_key, unescape_path
+from remora.ids import file_of_key
 
 SECONDS_PER_BYTE = 1e-6
 """Maximum seconds to read and analyze one byte: twice the time measured on a slow machine."""
@@ -32,7 +32,7 @@ class FileSource:
         """
         if not (keys := nodes_of(request)):
             return None
-        requested = {unescape_path(split_node_key(key)[0]) for key in keys}
+        requested = {file_of_key(key) for key in keys}
         paths = [path for path in sorted(requested) if _is_below(path)]
         found: dict[str, FileFacts] = {}
         with open_reader(self._root, self._members.file_limit) as reader:

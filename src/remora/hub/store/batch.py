@@ -51,7 +51,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     Paths are spelled as in node keys. Each path occurs at most once.
     """
 
-    updates: tuple[FileUpdate, ...] = ()
+    updates: tuple[FileUpdate, ...]
     gone: tuple[str, ...] = ()
     source: UpdateSource = "file_change"
 

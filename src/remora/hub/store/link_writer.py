@@ -27,7 +27,7 @@ class LinkRow(msgspec.Struct, frozen=True, array_like=True):
     key: str
     reads: bytes
     calls: tuple[Edge, ...]
-    imports: tuple[Edge, ...] = ()
+    imports: tuple[Edge, ...]
 
 
 class CarriedRow(msgspec.Struct, frozen=True, array_like=True):

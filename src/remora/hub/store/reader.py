@@ -28,7 +28,7 @@ from remora.hub.store.batch import UNKNOWN, FileDifference, FileUpdate
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
-from remora.hub.store.stored_links import StoredLinks
+from remora.hub.store.stored_links import LINES, StoredLinks
 from remora.hub.store.uids import Identities, RecentNodes
 from remora.ids import unescape_path
 
@@ -36,7 +36,6 @@ _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
 _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 _CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
 _VALUES = msgspec.json.Decoder(ObservedValues)
-_LINES = msgspec.json.Decoder(tuple[int, ...])
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
@@ -233,7 +232,7 @@ class StoredSnapshot:
     def _calls(self, sql: str, key: str) -> tuple[ObservedCall, ...]:
         try:
             return tuple(
-                ObservedCall(caller=a, callee=b, anchor=c, above_end=_LINES.decode(d))
+                ObservedCall(caller=a, callee=b, anchor=c, above_end=LINES.decode(d))
                 for a, b, c, d in self._all(sql, key)
             )
         except msgspec.MsgspecError as error:

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.code.links import TIER_RANK, Edge
 
-_LINES = msgspec.json.Decoder(tuple[int, ...])
+LINES = msgspec.json.Decoder(tuple[int, ...])
 # one statement reads one state; if the links are complete, it returns at least one row
 _ASK = (
     "SELECT {end}, tier, lines FROM (SELECT 1) LEFT JOIN dependencies "
@@ -53,7 +53,7 @@ class StoredLinks:
         if not (rows := self._ask(sql, key, kind)):
             return None
         try:
-            edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]
+            edges = [Edge(key=a, tier=b, lines=LINES.decode(c)) for a, b, c in rows if a]
             edges.sort(key=lambda edge: (TIER_RANK[edge.tier], edge.key))
         except (msgspec.MsgspecError, KeyError) as error:
             raise self._damaged(error) from error

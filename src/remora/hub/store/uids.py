@@ -218,7 +218,7 @@ def forget_old(connection: sqlite3.Connection, now: int) -> None:
 
 
 def _select(
-    connection: sqlite3.Connection, sql: str, values: Collection[str], condition: str = ""
+    connection: sqlite3.Connection, sql: str, values: Collection[str], condition: str
 ) -> Iterator[tuple[Any, ...]]:
     remaining = iter(sorted(values))
     while portion := list(islice(remaining, _AT_ONCE)):

@@ -73,7 +73,7 @@ class SweepingWatcher:
     kind: Kind = "sweep"
     healthy = False
 
-    def __init__(self, note: str = "") -> None:
+    def __init__(self, note: str) -> None:
         self.note = note
 
     def drain(self) -> Changes:

@@ -82,7 +82,7 @@ class OpenAIClient:
         counter: TokenCounter,
         *,
         limits: RequestLimits,
-        exact: bool = False,
+        exact: bool,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities

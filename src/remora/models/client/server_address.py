@@ -21,8 +21,8 @@ class Address(msgspec.Struct, frozen=True):
     root: str | None
     shown: str
     loopback: bool
-    section: str = "model"
-    set_by: str | None = None
+    section: str
+    set_by: str | None
 
     @property
     def setting(self) -> str:

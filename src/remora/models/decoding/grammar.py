@@ -116,7 +116,7 @@ class _Rules:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
                 self._terminal("char")
-                span = _span(schema, "minLength", "maxLength")
+                span = _repeat(schema.get("minLength", 0), schema.get("maxLength"))
                 return self._rule(name, rf'"\"" char{span} "\""')
             case "array":
                 return self._rule(name, self._array(name, schema))
@@ -204,10 +204,6 @@ def _choices(schema: Mapping[str, Any]) -> list[Any] | None:
             return list(schema[word])
     kinds = schema.get("type")
     return [{**schema, "type": kind} for kind in kinds] if isinstance(kinds, list) else None
-
-
-def _span(schema: Mapping[str, Any], least: str, most: str) -> str:
-    return _repeat(schema.get(least, 0), schema.get(most))
 
 
 def _repeat(least: int, most: int | None) -> str:

@@ -23,6 +23,7 @@ from remora.models.embedded import model_server
 _START_LIMIT_S = 60.0
 _END_LIMIT_S = 5.0
 _KEPT_LINES = 20
+_MAX_STARTS = 2
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,9 +64,9 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ServerProcess:
     """A model server in a child process. This class is thread-safe."""
 
-    def __init__(self, options: ServerOptions, *, max_starts: int = 2) -> None:
+    def __init__(self, options: ServerOptions) -> None:
         self._options = options
-        self._max_starts = max_starts
+        self._max_starts = _MAX_STARTS
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._served: RunningServer | None = None

@@ -14,7 +14,7 @@ from remora.code.syntax.docstring_sections import (
     indent_of,
     parse_docstring,
 )
-from remora.operations.docstring.layout import item_lines, new_section
+from remora.operations.docstring.layout import item_lines, new_raises_section
 from remora.operations.docstring.mend import Mend
 from remora.operations.docstring.parts import Describable, DocstringFormat, Parameter
 from remora.operations.docstring.style import ExceptionForm, exception_form
@@ -169,7 +169,7 @@ def _added_raises(
         yield at, at, _like(read, sections[-1], "raises", entry, formatting)
     if entries and not sections:
         style: Style = read.style or formatting.style
-        yield new_section(read, "raises", entries, replace(formatting, style=style), margin)
+        yield new_raises_section(read, entries, replace(formatting, style=style), margin)
 
 
 def _like(

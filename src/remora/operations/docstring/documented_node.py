@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from remora.code.syntax.definitions import Definition, DefinitionNode, find_definitions
@@ -41,7 +41,7 @@ class DocumentedNode:
     node: DefinitionNode
     key: NodeKey
     parent: DefinitionNode | ast.Module
-    related: RelatedTexts = field(default_factory=RelatedTexts)
+    related: RelatedTexts
 
     @cached_property
     def text(self) -> str | None:

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.layout import has_room
+from remora.operations.docstring.layout import has_room_for_raises
 from remora.operations.docstring.mend import Mend, mend_of, missing_parameters
 from remora.operations.docstring.parts import Describable, DocstringTexts
 from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
@@ -100,7 +100,7 @@ def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
     if code is None or code.function is None or code.node.name.startswith("_"):
         return False
     nested = not isinstance(found.parent, ast.Module | ast.ClassDef)
-    if nested or not found.related.lists_exceptions or not has_room(code.parsed, "raises"):
+    if nested or not found.related.lists_exceptions or not has_room_for_raises(code.parsed):
         return False
     names = [each.name.rpartition(".")[2] for each in describable.raises]
     return not any(name in code.text for name in names)  # the text may already say it

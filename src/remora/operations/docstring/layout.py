@@ -102,13 +102,13 @@ def wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
     )
 
 
-def has_room(read: ParsedDocstring, kind: Kind) -> bool:
-    """Return True if a section of this kind can be added after the existing text.
+def has_room_for_raises(read: ParsedDocstring) -> bool:
+    """Return True if a section of exceptions can be added after the existing text.
 
     A docstring with examples, notes or other blocks has no obvious place, unless it already has
     sections that come before the new one, and only other blocks follow them.
     """
-    if any(section.kind == kind for section in read.sections):
+    if any(section.kind == "raises" for section in read.sections):
         return False
     known = _before(read)
     if not known:
@@ -123,9 +123,8 @@ def _following(read: ParsedDocstring, last: int) -> list[str]:
     return [line for line in read.lines[last + 1 :] if line.strip()]
 
 
-def new_section(
+def new_raises_section(
     read: ParsedDocstring,
-    kind: Kind,
     entries: Sequence[Entry],
     formatting: DocstringFormat,
     margin: str,
@@ -135,8 +134,8 @@ def new_section(
     `margin` is the indentation of the docstring.
     """
     known = _before(read)
-    made = list(section_lines(kind, entries, formatting, margin))
-    examples = _end_of_examples(read) if kind == "raises" and formatting.raises_last else None
+    made = list(section_lines("raises", entries, formatting, margin))
+    examples = _end_of_examples(read) if formatting.raises_last else None
     if examples is not None:
         last, spaced = examples, True
     elif known:

@@ -12,12 +12,12 @@ from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.drift.documented_parameters import (
     are_similar,
     documented_parameters,
+    lower_words,
     unlisted_parameters,
 )
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import DocstringTexts
 
-_WORD = re.compile(r"[a-z]+|[0-9]+")
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 _ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
 
@@ -135,8 +135,8 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
         return True
     item = _item(code, finding)
     text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower() if item else ""
-    words = {*_WORD.findall(finding.new.lower())} - {*_WORD.findall(finding.old.lower())}
-    return bool(words & {*_WORD.findall(text.replace(finding.old, " "))})
+    words = {*lower_words(finding.new)} - {*lower_words(finding.old)}
+    return bool(words & {*lower_words(text.replace(finding.old, " "))})
 
 
 def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:

@@ -7,8 +7,8 @@ from functools import cache
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.drift.documented_parameters import lower_words
 
-_WORD = re.compile(r"[a-z]+|[0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = (
     "ations", "ation", "ers", "ors", "er", "or", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y",
@@ -52,7 +52,7 @@ def _names(found: DocumentedNode) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(_CAMEL.sub(" ", text).lower())
+    return lower_words(_CAMEL.sub(" ", text))
 
 
 @cache

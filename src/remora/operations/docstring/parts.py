@@ -25,7 +25,7 @@ class Raise(msgspec.Struct, frozen=True):
     """
 
     name: str
-    reason: str = ""
+    reason: str
 
 
 class Describable(msgspec.Struct, frozen=True, kw_only=True):

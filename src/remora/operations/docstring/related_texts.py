@@ -42,7 +42,7 @@ class ParameterText(msgspec.Struct, frozen=True):
     name: str
     text: str
     owner: str
-    type: str = ""
+    type: str
 
 
 class Descriptions(NamedTuple):

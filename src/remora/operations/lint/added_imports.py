@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.definitions import ImportNode
 from remora.python_text import parse
 
 
@@ -42,8 +43,7 @@ def with_added_imports_moved(before: str, after: str, width: int) -> str:
 def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
     above, below = node.lineno - 1, (node.end_lineno or 0) + 1
     return any(
-        isinstance(each, ast.Import | ast.ImportFrom)
-        and (each.end_lineno == above or each.lineno == below)
+        isinstance(each, ImportNode) and (each.end_lineno == above or each.lineno == below)
         for each in statements
     )
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
+from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 from remora.tools.file_tree import FileTree
@@ -158,7 +159,7 @@ def imported_names(body: str) -> set[str]:
     return {
         alias.asname or alias.name.partition(".")[0]
         for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ImportNode)
         for alias in node.names
     }
 
@@ -168,7 +169,7 @@ def _acts(tree: ast.Module) -> bool:
     known = {
         alias.asname or alias.name
         for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ImportNode)
         for alias in node.names
         if (getattr(node, "module", None) or alias.name).split(".")[0] in sys.stdlib_module_names
         if not getattr(node, "level", 0)

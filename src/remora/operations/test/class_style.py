@@ -36,7 +36,7 @@ def class_style(
     texts: Iterable[str],
     own: str,
     qualname: str,
-    siblings: Collection[str] = (),
+    siblings: Collection[str],
     stem: str = "",
 ) -> ClassStyle:
     """Return the place of a new test among the tests in `texts`.

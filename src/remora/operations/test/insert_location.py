@@ -9,9 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.edit.import_edits import Imported, imported_names, relative_module
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.new_files import NewFiles, new_path, new_stems
@@ -56,9 +56,9 @@ def locate_test(
     subject: TargetFunction,
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
-    public: Sequence[str] = (),
+    public: Sequence[str],
     *,
-    typed: bool = False,
+    typed: bool,
     new: NewFiles,
 ) -> InsertLocation:
     """Return the location of a new test.
@@ -261,7 +261,7 @@ def _imports(text: str) -> tuple[Imported, ...]:
     tree = parse_text(text)
     if not isinstance(tree, ast.Module):
         return ()
-    found = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    found = [one for one in ast.walk(tree) if isinstance(one, ImportNode)]
     return tuple(imported_names(ast.Module(body=[*found], type_ignores=[])))
 
 
@@ -295,10 +295,7 @@ def _import_text(
     here, there = name.split(".")[:-1], subject.module.split(".")
     if not relative or not here or root != subject.import_root or here[0] != there[0]:
         return subject.module
-    shared = 0
-    while shared < min(len(here), len(there)) and here[shared] == there[shared]:
-        shared += 1
-    return "." * (len(here) - shared + 1) + ".".join(there[shared:])
+    return relative_module(here, there)
 
 
 def _quote_style(around: Mapping[str, str]) -> str:

@@ -24,8 +24,8 @@ class NewFiles(msgspec.Struct, frozen=True):
     `ends` is true for names such as `cart_test.py`.
     """
 
-    folders: tuple[str, ...] = ()
-    ends: bool = False
+    folders: tuple[str, ...]
+    ends: bool
 
     def name(self, stem: str) -> str:
         return f"{stem}_test.py" if self.ends else f"test_{stem}.py"

@@ -66,7 +66,7 @@ def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
 
 
 def with_block(
-    text: str, owner: str, base: str, block: str, names: Collection[str] = (), indent: int = 4
+    text: str, owner: str, base: str, block: str, names: Collection[str], indent: int
 ) -> str:
     """Return the source with a test added at the end, or at the end of the class `owner`.
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.shared_inference import project_texts, session_for
-from remora.operations.types.source.slots import RETURN, functions_of, parameters_of
+from remora.operations.types.source.slots import annotations_of, functions_of
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
@@ -77,19 +77,17 @@ def _difference(before: bytes, after: bytes) -> str:
 
 
 def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
-    found = {}
-    for number, (_, node, owner) in enumerate(functions_of(tree)):
-        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
-        for name, annotation in [*every, (RETURN, node.returns)]:
-            if annotation is not None:
-                found[number, name] = ast.dump(annotation)
-    return found
+    return {
+        (number, name): ast.dump(annotation)
+        for number, (_, node, owner) in enumerate(functions_of(tree))
+        for name, annotation in annotations_of(node, owner).items()
+    }
 
 
 def _imported(tree: ast.Module) -> list[tuple[str, str, str | None]]:
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ImportNode):
             module = f"{'.' * node.level}{node.module}" if isinstance(node, ast.ImportFrom) else ""
             found += [(module, alias.name, alias.asname) for alias in node.names]
     return found
@@ -108,8 +106,8 @@ def _bare(tree: ast.Module) -> str:
 
 def _is_import(node: ast.stmt) -> bool:
     if isinstance(node, ast.If) and is_type_checking(node.test) and not node.orelse:
-        return all(isinstance(each, ast.Import | ast.ImportFrom | ast.Pass) for each in node.body)
-    return isinstance(node, ast.Import | ast.ImportFrom)
+        return all(isinstance(each, ImportNode | ast.Pass) for each in node.body)
+    return isinstance(node, ImportNode)
 
 
 def _comments(content: bytes) -> list[str]:

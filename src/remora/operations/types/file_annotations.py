@@ -24,7 +24,7 @@ from remora.operations.types.source.signature_text import (
     type_in,
     types_in,
 )
-from remora.operations.types.source.slots import RETURN, Slot, SourceText, annotations_of
+from remora.operations.types.source.slots import RETURN, Slot, SourceText, written_annotations
 from remora.operations.types.source.terms import same, without_none
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.tree import ToolTree
@@ -66,7 +66,7 @@ class FileAnnotations:
 
     def written(self, source: SourceText) -> Terms:
         """Return the annotations that a version of the file has in addition to those before."""
-        found = {} if source is self.file.source else annotations_of(source)
+        found = {} if source is self.file.source else written_annotations(source)
         return {
             (self._path, slot): type_in(annotation, self.file.owners)
             for slot in self.file.source.slots

@@ -14,10 +14,10 @@ from remora.operations.types.source.needless_imports import import_names, withou
 from remora.operations.types.source.slots import (
     RETURN,
     SourceText,
-    annotations_of,
     functions_of,
     is_left_alone,
     parameters_of,
+    written_annotations,
 )
 from remora.operations.types.source.terms import arguments_of, canonical, head_of, members_of, union
 from remora.operations.types.types_need import why_left_out
@@ -59,7 +59,7 @@ def written_slots(texts: Texts) -> list[Slot]:
 
 
 def _slots(path: str, source: SourceText) -> Iterator[Slot]:
-    for (number, name), annotation in annotations_of(source).items():
+    for (number, name), annotation in written_annotations(source).items():
         _, node, _ = source.functions[number]
         if not is_left_alone(source, node) and canonical(ast.unparse(annotation)):
             text = source.text[source.start(annotation) : source.end(annotation)]
@@ -86,7 +86,7 @@ def compare_annotations(slots: Sequence[Slot], _hidden: Texts, after: Texts) -> 
 
     @cache
     def annotations(path: str) -> dict[_Place, ast.expr]:
-        return annotations_of(SourceText(after[path]))
+        return written_annotations(SourceText(after[path]))
 
     return [_compared(slot, annotations(slot.path).get(_place(slot)), aliases) for slot in slots]
 

@@ -16,6 +16,7 @@ from remora.operations.types.ranking.overrides import (
     overrides_agree,
     special_parameter,
 )
+from remora.operations.types.ranking.refusals import WRITTEN
 from remora.operations.types.ranking.siblings import Habits, Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
 from remora.operations.types.ranking.type_candidates import (
@@ -32,6 +33,8 @@ from remora.threads import raise_if_cancelled
 
 SPECIAL = 0.95
 """The probability of the types of special methods that the language defines."""
+_ROUNDS = 4
+"""How often facts are derived again."""
 _PLANNED_ROUNDS = 2
 """How often facts are derived before a file is planned."""
 COMPLETING = 0.55
@@ -40,20 +43,17 @@ MOSTLY_ANNOTATED = 0.5
 """The part of annotations that are written above which a project counts as annotated."""
 _INDEPENDENT = frozenset(("call", "forward", "attribute"))
 """Sources that say more of a parameter when more annotations are known."""
-_OTHERS = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
-"""Sources that are annotations of other functions."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`minor` is the minor version of the oldest Python 3 that the project supports.
 
-    `threshold` replaces the threshold of the weights. `rounds` is how often facts are derived again.
-    `observed` contains the run-time types of functions, by node key.
+    `threshold` replaces the threshold of the weights. `observed` contains the run-time types of
+    functions, by node key.
     """
 
     minor: int
     threshold: float | None = None
-    rounds: int = 4
     observed: Mapping[str, Any] = {}
 
 
@@ -101,7 +101,7 @@ class Inference:
     def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
         """Find annotations for some slots, and add them to `annotations`."""
         wanted = list(slots)
-        for _ in range(self._settings.rounds):
+        for _ in range(_ROUNDS):
             likely = self.likely(self._left(wanted))
             found = self._judged(likely, self.annotations)
             if not found:
@@ -266,7 +266,7 @@ class Inference:
         new = {
             each.term
             for each in known
-            if (each.source not in _OTHERS if slot.kind == RETURN else each.source in _INDEPENDENT)
+            if (each.source not in WRITTEN if slot.kind == RETURN else each.source in _INDEPENDENT)
         }
         if slot.kind != RETURN:
             new |= facts.siblings.agreed(function, slot.name)

@@ -130,7 +130,7 @@ class Session:
             left_out = self.checker.left_out
             return [each for each in slots if each in known and each[0] not in left_out]
 
-    def annotations(self, path: str, place: ToolTree, planned: Collection[str] = ()) -> Terms:
+    def annotations(self, path: str, place: ToolTree, planned: Collection[str]) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files.
 
         The first call finds those of all `planned` files, so that the result does not depend on

@@ -62,7 +62,7 @@ def fork(  # noqa: PLR0913 (the options of the command)
     turn: int,
     as_now: UpdateStart,
     *,
-    files: Path | None = None,
+    files: Path | None,
     clock: Clock = utc_now,
 ) -> ForkResult:
     """Create a new attempt of an agent's job that continues just before the decision in `turn`.

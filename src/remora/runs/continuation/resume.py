@@ -9,7 +9,6 @@ from remora.agents.fork import fork_point_at, restart_start
 from remora.agents.job import AgentResult, Job
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
-from remora.memory.statuses import INTERRUPTED
 from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache, ChangedJob
@@ -20,6 +19,7 @@ from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_e
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.statuses import INTERRUPTED
 from remora.threads import run_in_thread
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
@@ -42,7 +42,7 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         )
 
 
-async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None = None) -> None:
+async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None) -> None:
     """Finish a run's open attempts and start its remaining jobs.
 
     `record` is the run's verified record. If `only` is given, only the agents with these IDs

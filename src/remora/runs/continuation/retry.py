@@ -7,7 +7,6 @@ from remora.agents.fork import fork_point_at, fork_start, restart_start
 from remora.agents.job import Job
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentStart
-from remora.memory.statuses import INTERRUPTED, PENDING, REJECTED, RETRIED, RUNNING
 from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project, ProjectRecords
@@ -18,6 +17,7 @@ from remora.runs.records.results import RunView, jobs_named, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
+from remora.statuses import INTERRUPTED, PENDING, REJECTED, RETRIED, RUNNING
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.stream.line_builder import Clock, utc_now
 
@@ -47,7 +47,7 @@ def retry(
     jobs: Sequence[JobView],
     as_now: UpdateStart,
     *,
-    feedback: str | None = None,
+    feedback: str | None,
     clock: Clock = utc_now,
 ) -> tuple[list[Job], RunRecord]:
     """Record the verdict `retried` on each job and create its next attempt without running it.

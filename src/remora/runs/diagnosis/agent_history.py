@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from remora.agents.loop.stop_rules import sent_tokens
 from remora.chat import ToolSchema, Usage
 from remora.memory.budget import trim
 from remora.memory.delta import PacketDelta
@@ -119,7 +120,7 @@ class AgentHistory:
     lines are read.
     """
 
-    def __init__(self, read_blob: ReadBlob | None = None) -> None:
+    def __init__(self, read_blob: ReadBlob | None) -> None:
         self.first: Event | None = None
         self.last: Event | None = None
         self.tools: tuple[ToolSchema, ...] = ()
@@ -193,8 +194,7 @@ class AgentHistory:
         self.turns, self.submission, self.end = [], None, None
 
     def _asked(self, event: Event) -> None:
-        asked = decode_part(event, _Request)
-        self._decided(event).request = Request(seq=event.seq, prompt_tokens=asked.prompt_tokens)
+        self._decided(event).request = Request(seq=event.seq, prompt_tokens=sent_tokens(event))
 
     def _answered(self, event: Event) -> None:
         turn = self.turns[-1] if self.turns else None
@@ -268,10 +268,6 @@ class _Start(msgspec.Struct):
 
 class _Shown(msgspec.Struct):
     trim: int | None = None
-
-
-class _Request(msgspec.Struct):
-    prompt_tokens: int = 0
 
 
 class _Response(msgspec.Struct):

@@ -7,9 +7,9 @@ import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
 from remora.memory.canonical import canonical, json_text
-from remora.memory.statuses import WITH_RESULT
 from remora.runs.diagnosis.agent_history import AgentHistory, Call, ToolOutcome, Turn
 from remora.runs.diagnosis.packet_places import Place, packet_places
+from remora.statuses import WITH_RESULT
 from remora.text import clip
 
 _LOOPING = 3

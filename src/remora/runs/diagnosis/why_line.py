@@ -8,7 +8,6 @@ import msgspec
 
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Event, Review
-from remora.memory.statuses import CONFLICT, INTERRUPTED, RUNNING, SUBMITTED, WITH_RESULT
 from remora.runs.diagnosis.agent_history import AgentHistory, read_history
 from remora.runs.diagnosis.call_causes import CALL_RULES
 from remora.runs.diagnosis.failure import (
@@ -23,6 +22,7 @@ from remora.runs.diagnosis.failure import (
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
 from remora.runs.diagnosis.model_causes import bad_answer, recorded_error
 from remora.runs.diagnosis.packet_places import Place
+from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, SUBMITTED, WITH_RESULT
 from remora.text import count
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
@@ -48,7 +48,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     look_at: int
     cause: Cause
-    dropped: tuple[Place, ...] = ()
+    dropped: tuple[Place, ...]
 
 
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
@@ -111,7 +111,7 @@ def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis
 
 
 def diagnosis_of(
-    history: AgentHistory, review: Review | None = None, *, is_written: bool = False
+    history: AgentHistory, review: Review | None, *, is_written: bool = False
 ) -> Diagnosis:
     """Return why an agent failed, from its folded events.
 

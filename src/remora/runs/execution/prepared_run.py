@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from remora.agents.definition.agent import Agent
@@ -46,7 +46,7 @@ class PreparedRun:
     base: BaseSnapshot | None
     ruff: RuffBase | None
     python: ProjectPython | None
-    observed: Mapping[str, Any] = field(default_factory=dict)
+    observed: Mapping[str, Any]
     workers: RemoteWorkers | None = None
 
     @property

@@ -17,7 +17,7 @@ from remora.workspaces.rooted_files import READ_LIMIT, RootedFiles
 
 
 def changed_nodes(
-    root: Path, tree: Path, revision: str, source: Source, *, with_modules: bool = False
+    root: Path, tree: Path, revision: str, source: Source, *, with_modules: bool
 ) -> frozenset[str]:
     """Return the keys of nodes in `tree` that are new or have changed since `revision`.
 

@@ -28,18 +28,16 @@ MAX_JOBS = 200
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Files and nodes selected for a run.
+    """Nodes selected for a run.
 
-    `paths` contains root-relative files and folders. If it is empty, all files are selected. `node`
-    is a glob. `changed` contains the keys of nodes that differ from a revision, and `keys` those of
-    all nodes that may be selected. `max_nodes` is the maximum number of nodes with jobs.
+    `node` is a glob. `changed` contains the keys of nodes that differ from a revision, and `keys`
+    those of all nodes that may be selected. `max_nodes` is the maximum number of nodes with jobs.
     """
 
-    paths: tuple[str, ...] = ()
-    node: str | None = None
+    node: str | None
     changed: frozenset[str] | None = None
-    keys: frozenset[str] | None = None
-    max_nodes: int | None = None
+    keys: frozenset[str] | None
+    max_nodes: int | None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from remora.agents.job import Job
 from remora.errors import StreamDamaged
 from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
-from remora.memory.statuses import INTERRUPTED
+from remora.statuses import INTERRUPTED
 from remora.trace.read.reader import decode_part, typed_payload
 
 _Planned = TypeVar("_Planned")

@@ -1,6 +1,5 @@
 """Diff and patches of a job's change set. They are created from the contents in `objects/`."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,7 +30,7 @@ def numbered_job_diff(project: ProjectRecords, job: JobView) -> str:
     """Return what `job_diff` returns, with numbers for the hunks. Raises whatever it raises."""
     from remora.workspaces.hunks import numbered_diff
 
-    return numbered_diff(_patches(project, job.changes))
+    return numbered_diff(patches_of(project, job))
 
 
 def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
@@ -39,15 +38,11 @@ def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
 
     Raises whatever `job_diff` raises.
     """
-    return _patches(project, job.changes if job.applied is None else job.applied)
-
-
-def _patches(project: ProjectRecords, changes: Iterable[Change]) -> "list[FilePatch]":
     from remora.workspaces.apply.transaction import FilePatch
 
     return [
         FilePatch(path=unescape_path(change.path), base=before, theirs=after, mode=change.mode)
-        for change in changes
+        for change in job.changes
         for before, after in [_contents(project, change)]
     ]
 

@@ -1,7 +1,7 @@
 """Selection of each job's current attempt, which `show` displays and `accept` uses."""
 
 from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
-from remora.memory.statuses import INTERRUPTED, PENDING, REOPENED, RETRIED, SUBMITTED
+from remora.statuses import INTERRUPTED, PENDING, REOPENED, RETRIED, SUBMITTED
 
 
 class CurrentAttempts:

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from remora.memory.events import ContextUpdate, Event, ToolResulted
-from remora.memory.statuses import DONE, SUBMITTED
 from remora.operations.base import Codes, is_lint_code
+from remora.statuses import DONE, SUBMITTED
 from remora.text import count
 from remora.trace.read.reader import decode_part
 
@@ -160,7 +160,7 @@ def most_codes_text(codes: Codes) -> str:
     return f"{shown} and {count(others, 'finding')} of {len(codes) - len(often)} other rules"
 
 
-def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
+def fixes_text(fixed_codes: Codes, *, done: bool) -> str:
     """Describe fixed findings, e.g. `fixed F401 x2, UP045` or `docstring added`.
 
     If `done` is False, the description is conditional, e.g. `would fix F401 x2`.

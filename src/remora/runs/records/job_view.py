@@ -20,7 +20,6 @@ from remora.memory.events import (
     SubmitResult,
     Written,
 )
-from remora.memory.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.runs.project import ProjectRecords
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
@@ -35,6 +34,7 @@ from remora.runs.records.findings import (
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
+from remora.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.trace.read.reader import decode_part, is_being_written, read_events, typed_payload
 from remora.trace.read.verified_reader import events_with_heads
 from remora.trace.trace_folder import TraceFolder
@@ -56,8 +56,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
 
-    `written` is set if the change set was accepted in part or with edits. `applied` contains what
-    accepting it wrote, if the user's files already contained the rest.
+    `written` is set if the change set was accepted in part or with edits. `present` contains the
+    numbers of the hunks that the user's files contained before it was accepted.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
@@ -101,7 +101,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     review: str = ""
     branch: str | None = None
     written: Written | None = None
-    applied: tuple[Change, ...] | None = None
+    present: tuple[int, ...] = ()
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     after: dict[str, int] | None = None

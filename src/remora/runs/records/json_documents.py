@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from remora.memory.statuses import DISMISSED, STATUSES
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import job_diff, numbered_job_diff
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, select_jobs
+from remora.statuses import DISMISSED, STATUSES
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan

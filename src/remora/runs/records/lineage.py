@@ -10,18 +10,7 @@ from remora.memory.events import AgentStart, Event
 from remora.runs.records.agent_stream import start_in
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
-
-
-class Parent(msgspec.Struct, frozen=True):
-    """The parent attempt of a fork.
-
-    The fork continues after the line of the parent's stream that `seq` and `hash` identify.
-    """
-
-    run_id: str
-    agent_id: str
-    seq: int
-    hash: str
+from remora.trace.verify.fork_origin_check import Parent
 
 
 def ancestors(

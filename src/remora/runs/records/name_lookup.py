@@ -9,6 +9,7 @@ from remora.ids import LAST, NodeKey, display_name
 from remora.memory.events import RunStart
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
+from remora.text import some_of
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
@@ -96,7 +97,7 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     agents = [*found]
     if len(agents) > 1:
         names = [f"{agent_id} ({display_name(key)})" for agent_id, key in found.items()]
-        raise UsageError(f"{name!r} matches more than one agent", hint=_some(names))
+        raise UsageError(f"{name!r} matches more than one agent", hint=some_of(names, _FEW))
     return agents[0] if agents else None
 
 
@@ -105,13 +106,10 @@ def _by_prefix(known: Sequence[str], name: str, kind: str) -> str | None:
         return name
     begins = [found for found in known if name and found.startswith(name)]
     if len(begins) > 1:
-        raise UsageError(f"{name!r} is a prefix of more than one {kind}", hint=_some(begins))
+        raise UsageError(
+            f"{name!r} is a prefix of more than one {kind}", hint=some_of(begins, _FEW)
+        )
     return begins[0] if begins else None
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f", … {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
 
 
 def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str:

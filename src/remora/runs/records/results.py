@@ -10,7 +10,6 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
 from remora.memory.events import Event, Head, RunStart, Written
-from remora.memory.statuses import ACCEPTED, STALE, STATUSES, SUBMITTED, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
@@ -18,6 +17,7 @@ from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
+from remora.statuses import ACCEPTED, STALE, STATUSES, SUBMITTED, UNDECIDED
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -45,7 +45,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def own_record(
-    project: Project, run: str | RunView, *, trusted: bool = False
+    project: Project, run: str | RunView, *, trusted: bool
 ) -> tuple[RunRecord, Sequence[JobView]]:
     """Return a run's verified record and the jobs that were read with it.
 
@@ -211,6 +211,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "review": job.review,
         "branch": job.branch,
         "written": job.written and _written_document(job.written),
+        "present": list(job.present),
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
@@ -260,6 +261,6 @@ def _jobs(
             review=review,
             branch=last and last.branch,
             written=accepted and accepted.written,
-            applied=accepted and accepted.applied,
+            present=() if accepted is None else accepted.present,
             conflicts=tuple(last.detail) if last is not None else (),
         )

@@ -12,7 +12,7 @@ from remora.runs.planning.plan import Plan
 from remora.trace.read.reader import typed_payload
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+class JsonLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """`time` is in UTC, such as `2026-01-31T09:30:00.000000Z`."""
 
     time: str = msgspec.field(
@@ -20,7 +20,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     )
 
 
-class RunPlanned(_Line, frozen=True, kw_only=True, tag="run"):
+class RunPlanned(JsonLine, frozen=True, kw_only=True, tag="run"):
     """The start of a run. It is the first line."""
 
     run_id: str
@@ -29,14 +29,14 @@ class RunPlanned(_Line, frozen=True, kw_only=True, tag="run"):
     nodes: int
 
 
-class Warned(_Line, frozen=True, kw_only=True, tag="warning"):
+class Warned(JsonLine, frozen=True, kw_only=True, tag="warning"):
     """Something that the run leaves out. `path` is null if it is not about one file."""
 
     message: str
     path: str | None = None
 
 
-class JobPlanned(_Line, frozen=True, kw_only=True, tag="job_planned"):
+class JobPlanned(JsonLine, frozen=True, kw_only=True, tag="job_planned"):
     """A job of the plan. All of them follow the start of the run."""
 
     agent_id: str
@@ -44,18 +44,18 @@ class JobPlanned(_Line, frozen=True, kw_only=True, tag="job_planned"):
     node_id: str
 
 
-class JobStarted(_Line, frozen=True, kw_only=True, tag="job_started"):
+class JobStarted(JsonLine, frozen=True, kw_only=True, tag="job_started"):
     agent_id: str
 
 
-class TurnStarted(_Line, frozen=True, kw_only=True, tag="turn"):
+class TurnStarted(JsonLine, frozen=True, kw_only=True, tag="turn"):
     """The start of a turn of a job."""
 
     agent_id: str
     turn: int
 
 
-class ToolUsed(_Line, frozen=True, kw_only=True, tag="call"):
+class ToolUsed(JsonLine, frozen=True, kw_only=True, tag="call"):
     """A decision: the tool that is called, and what chose it, such as `rule` or `model`."""
 
     agent_id: str
@@ -64,7 +64,7 @@ class ToolUsed(_Line, frozen=True, kw_only=True, tag="call"):
     decided_by: str
 
 
-class JobEnded(_Line, frozen=True, kw_only=True, tag="job_ended"):
+class JobEnded(JsonLine, frozen=True, kw_only=True, tag="job_ended"):
     """The end of a job. `files_changed` contains the paths of its change set."""
 
     agent_id: str
@@ -75,7 +75,7 @@ class JobEnded(_Line, frozen=True, kw_only=True, tag="job_ended"):
     error: str | None
 
 
-class RunResulted(_Line, frozen=True, kw_only=True, tag="result"):
+class RunResulted(JsonLine, frozen=True, kw_only=True, tag="result"):
     """The last line: the document of `analyze --json`, and the exit code.
 
     `stopped` says why the run ended early, and is empty otherwise.
@@ -86,7 +86,7 @@ class RunResulted(_Line, frozen=True, kw_only=True, tag="result"):
     document: dict[str, Any]
 
 
-class Failed(_Line, frozen=True, kw_only=True, tag="error"):
+class Failed(JsonLine, frozen=True, kw_only=True, tag="error"):
     """The last line instead of a result, if the command could not do its work."""
 
     code: str
@@ -102,7 +102,7 @@ LINES = (
 class EventLines:
     """An observer that passes each event of a run to `write`."""
 
-    def __init__(self, root: str, write: Callable[[_Line], None]) -> None:
+    def __init__(self, root: str, write: Callable[[JsonLine], None]) -> None:
         self._root = root
         self._write = write
 

@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from remora.errors import RemoraError
 from remora.memory.events import RunStart
-from remora.memory.statuses import (
+from remora.runs.records.current_attempt import CurrentAttempts
+from remora.runs.records.stored_run_lines import (
+    RunLine,
+    StoredLine,
+    read_stored_lines,
+    write_stored_lines,
+)
+from remora.statuses import (
     ACCEPTED,
     CONFLICT,
     DAMAGED,
@@ -17,13 +24,6 @@ from remora.memory.statuses import (
     PENDING,
     REJECTED,
     REVERTED,
-)
-from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.stored_run_lines import (
-    RunLine,
-    StoredLine,
-    read_stored_lines,
-    write_stored_lines,
 )
 from remora.trace.read.reader import (
     decode_part,

@@ -17,8 +17,8 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.statuses import CONFLICT, INTERRUPTED, RUNNING
 from remora.pictures.job_time import Activity, JobTime, Span
+from remora.statuses import CONFLICT, INTERRUPTED, RUNNING
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 

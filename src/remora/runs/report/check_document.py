@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.statuses import CUT_SHORT, UNDECIDED
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import Report
+from remora.statuses import CUT_SHORT, UNDECIDED
 
 
 class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):

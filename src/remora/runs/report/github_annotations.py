@@ -20,7 +20,7 @@ ChangedLines = Mapping[str, Collection[int]]
 def annotations(
     problems: Sequence[Problem],
     root: Path,
-    changed: ChangedLines | None = None,
+    changed: ChangedLines | None,
     failures: Sequence[Failure] = (),
 ) -> Iterator[str]:
     """Yield up to ten workflow commands, and a line that says how many problems they leave out.

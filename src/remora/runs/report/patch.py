@@ -6,8 +6,8 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.ids import unescape_path
-from remora.memory.statuses import UNDECIDED
 from remora.runs.report.report_model import Edit, FileChange, Report
+from remora.statuses import UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.copy.changes import diff

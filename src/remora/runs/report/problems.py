@@ -9,10 +9,10 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, node_at_line
 from remora.errors import HostError
 from remora.ids import MODULE, split_node_key, unescape_path
-from remora.memory.statuses import UNDECIDED
 from remora.operations.base import ReportedFinding, is_lint_code
 from remora.runs.records.findings import codes_text
 from remora.runs.report.report_model import JobReport, Report
+from remora.statuses import UNDECIDED
 from remora.text import escape_line
 from remora.workspaces.rooted_files import RootedFiles
 

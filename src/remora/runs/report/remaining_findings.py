@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from remora.memory.statuses import KEPT
 from remora.operations.base import is_lint_code
 from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
+from remora.statuses import KEPT
 
 
 def is_kept(job: JobView) -> bool:

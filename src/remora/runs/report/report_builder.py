@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from remora.errors import RemoraError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
-from remora.memory.statuses import UNDECIDED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
@@ -18,6 +17,7 @@ from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.remaining_findings import findings_fixed, findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
+from remora.statuses import UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remora.ids import display_name
-from remora.memory.statuses import CONFLICT, DONE, KEPT, PENDING, SHOWN_WORDS, STALE, SUBMITTED
 from remora.operations.base import is_lint_code
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.report_model import Finding, JobReport, Report
+from remora.statuses import CONFLICT, DONE, KEPT, PENDING, SHOWN_WORDS, STALE, SUBMITTED
 from remora.text import count, escape_line
 
 _STATES = {**SHOWN_WORDS, PENDING: SHOWN_WORDS[SUBMITTED]}

@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from remora.ids import MODULE, display_name, node_key, unescape_path
-from remora.memory.statuses import ENDED, ERROR, UNDECIDED, WITHOUT_RESULT
 from remora.operations.base import is_lint_code
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
+from remora.statuses import ENDED, ERROR, UNDECIDED, WITHOUT_RESULT
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"

@@ -46,7 +46,7 @@ class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
     removed: tuple[Removable, ...]
     kept: tuple[tuple[str, str], ...]
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...]
 
     @property
     def bytes(self) -> int:

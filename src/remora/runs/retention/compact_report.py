@@ -25,9 +25,9 @@ class ExpiredRun(msgspec.Struct, frozen=True, kw_only=True):
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
     """Number and total size of the removed contents."""
 
-    blobs: int = 0
-    objects: int = 0
-    bytes: int = 0
+    blobs: int
+    objects: int
+    bytes: int
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import Head, JobEnd, JobStart
-from remora.memory.statuses import DAMAGED, INTERRUPTED, RUNNING
 from remora.runs.records.run_listing import list_run_lines_from_streams
 from remora.runs.records.stored_run_lines import RunLine
 from remora.runs.retention.retention_rules import RunFacts, StreamFacts
+from remora.statuses import DAMAGED, INTERRUPTED, RUNNING
 from remora.trace.read.reader import StreamInfo, list_streams, read_events, typed_payload
 from remora.trace.retention.expired_log import ExpiredStream, read_expired
 from remora.trace.retention.stream_removal import quarantine_files

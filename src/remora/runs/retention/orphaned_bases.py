@@ -5,9 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.errors import RemoraError
-from remora.memory.statuses import RUNNING
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project, ProjectRecords
+from remora.statuses import RUNNING
 from remora.trace.read.reader import stream_status
 
 _APART = "~"

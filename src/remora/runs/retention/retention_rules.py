@@ -53,7 +53,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     hands_off: str
     begun: bool = False
     streams: tuple[StreamFacts, ...]
-    names: frozenset[str] | None = frozenset()
+    names: frozenset[str] | None
 
     @property
     def bytes(self) -> int:

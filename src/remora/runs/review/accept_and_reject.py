@@ -10,13 +10,12 @@ from remora.errors import RemoraError
 from remora.hub.observed_links import Observation
 from remora.ids import display_name
 from remora.memory.events import Head, Written
-from remora.memory.statuses import ACCEPTED, CONFLICT, REJECTED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
-from remora.runs.review.apply_changes import objections, stored_changes, write_change_set
+from remora.runs.review.apply_changes import objections, write_change_set
 from remora.runs.review.damaged_changes import (
     ReadyChange,
     split_damaged,
@@ -28,7 +27,10 @@ from remora.runs.review.merges import merged_with_others
 from remora.runs.review.observed_tests import observed_runs
 from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.selection import choose_pending
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED
+from remora.text import count
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.workspaces.hunks import present_hunks
 
 AcceptChange = Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
@@ -252,17 +254,19 @@ def accept_one(
     if before:
         return record_conflict(project, stream, job, details(job.node_id, before))
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
-    applied = None if prepared.applied is None else stored_changes(project, prepared.applied)
-    if applied is not None:
-        what = "a part of this change" if applied else "this change"
-        recheck.notes.append(f"{display_name(job.node_id)}: your files already contain {what}")
+    present = present_hunks(patches, prepared)
+    if present:
+        hunks = count(len(present), "hunk")
+        recheck.notes.append(
+            f"{display_name(job.node_id)}: your files already contain {hunks} of it"
+        )
     return write_change_set(
         project,
         stream,
         job.node_id,
         prepared,
         msgspec.structs.replace(
-            review_event(project, job, ACCEPTED), written=written, applied=applied
+            review_event(project, job, ACCEPTED), written=written, present=present
         ),
         review_event(project, job, CONFLICT),
     )

@@ -8,16 +8,15 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from remora.errors import Conflict, UsageError
-from remora.ids import display_name
+from remora.ids import display_name, escape_path
 from remora.memory.canonical import canonical_sha256
-from remora.memory.events import Written
+from remora.memory.events import Change, Written
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.accept_and_reject import SelectedChanges, Verdicts, accept_each, accept_one
-from remora.runs.review.apply_changes import stored_changes
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck
@@ -87,14 +86,14 @@ def accept_edited(
 
 
 def pending_hunks(
-    project: Project, run: str | RunView, node: str, *, trusted: bool = False
+    project: Project, run: str | RunView, node: str, *, trusted: bool
 ) -> list[ChangeHunk]:
     """Return the hunks of a pending change set. Raises whatever `accept` raises."""
     return hunks_of(_patches(project, _pending_job(project, run, node, trusted=trusted)))
 
 
 def proposed_files(
-    project: Project, run: str | RunView, node: str, *, trusted: bool = False
+    project: Project, run: str | RunView, node: str, *, trusted: bool
 ) -> list[FilePatch]:
     """Return the files that accepting a change set would write, with the user's current contents.
 
@@ -167,7 +166,16 @@ def _written(
     edited: bool = False,
 ) -> Written:
     """Store the contents of the patches, and return what to record about them."""
-    changes = stored_changes(project, patches)
+    put = project.trace.objects.put
+    changes = tuple(
+        Change(
+            path=escape_path(patch.path),
+            before=None if patch.base is None else put(patch.base),
+            after=None if patch.theirs is None else put(patch.theirs),
+            mode=patch.mode,
+        )
+        for patch in patches
+    )
     return Written(
         changes=changes, sha256=canonical_sha256(changes), hunks=hunks, of=of, edited=edited
     )

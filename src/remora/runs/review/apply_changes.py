@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 
 from remora.agents.redaction import placeholder_in_files
-from remora.ids import escape_path, split_node_key, unescape_path
-from remora.memory.events import Change, Review
-from remora.memory.statuses import STALE
+from remora.ids import split_node_key, unescape_path
+from remora.memory.events import Review
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.recheck import Recheck, Tree
+from remora.statuses import STALE
 from remora.workspaces.apply.transaction import (
     FileConflict,
     FilePatch,
@@ -88,20 +88,6 @@ def store_contents(project: ProjectRecords, prepared: PreparedChanges) -> None:
             if content is not None:
                 project.trace.objects.put(content)
     project.trace.objects.sync()
-
-
-def stored_changes(project: ProjectRecords, patches: Iterable[FilePatch]) -> tuple[Change, ...]:
-    """Store the contents of the patches, and return what to record about them."""
-    put = project.trace.objects.put
-    return tuple(
-        Change(
-            path=escape_path(patch.path),
-            before=None if patch.base is None else put(patch.base),
-            after=None if patch.theirs is None else put(patch.theirs),
-            mode=patch.mode,
-        )
-        for patch in patches
-    )
 
 
 def secrets_in(patches: Iterable[FilePatch]) -> list[FileConflict]:

@@ -13,7 +13,6 @@ import msgspec
 
 from remora.files.git import git_output
 from remora.ids import display_name
-from remora.memory.statuses import ACCEPTED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
@@ -40,6 +39,7 @@ from remora.runs.review.filters import ALL, ReviewFilter
 from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.recheck import Recheck, Tree
+from remora.statuses import ACCEPTED
 from remora.workspaces.apply.git_branch import (
     Branch,
     is_unchanged,
@@ -64,7 +64,7 @@ class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     nodes: Sequence[str] = ()
-    every: bool = False
+    every: bool
     narrow: ReviewFilter = ALL
 
 

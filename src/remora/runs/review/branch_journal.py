@@ -11,10 +11,10 @@ import msgspec
 from remora.errors import DiskError, OutsideError
 from remora.ids import display_name, split_node_key, unescape_path
 from remora.memory.events import Head
-from remora.memory.statuses import CONFLICT
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.journals import JournalNote, details, last_review
+from remora.statuses import CONFLICT
 from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move_branch
 from remora.workspaces.apply.journal import JournalFolder, sync_path, write_durably
 from remora.workspaces.apply.transaction import FileConflict

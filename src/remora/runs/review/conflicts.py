@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from remora.errors import HostError
 from remora.memory.events import Change
-from remora.memory.statuses import ACCEPTED
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.merges import merged_with_others
+from remora.statuses import ACCEPTED
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes

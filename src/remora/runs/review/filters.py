@@ -9,7 +9,6 @@ from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.ids import display_name
-from remora.memory.statuses import PENDING
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
@@ -17,6 +16,7 @@ from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
+from remora.statuses import PENDING
 from remora.tools.host.ruff.rules import rule_codes
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -8,9 +8,9 @@ import msgspec
 
 from remora.errors import DiskError, NotFound
 from remora.memory.events import Head, Review
-from remora.memory.statuses import ACCEPTED, CONFLICT, REOPENED, REVERTED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_stream import open_run
+from remora.statuses import ACCEPTED, CONFLICT, REOPENED, REVERTED
 from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
 from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
@@ -65,7 +65,7 @@ def recovery_text(left: Recovery) -> str:
     if left.journal is None:
         return ""
     note = left.journal.note
-    paths = ", ".join(entry.path for entry in left.journal.entries)
+    paths = ", ".join(entry.path for entry in left.journal.entries) or "no file"
     what = "revert" if note.get("verdict") in (REVERTED, REOPENED) else "accept"
     match left.outcome:
         case "completed":

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection
 from typing import Literal
 
 from remora.ids import split_node_key
-from remora.memory.statuses import PENDING, UNDECIDED
 from remora.runs.project import Project
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
+from remora.statuses import PENDING, UNDECIDED
 
 GroupBy = Literal["file", "rule", "agent", "owner"]
 Grouping = Callable[[JobView], str | None]

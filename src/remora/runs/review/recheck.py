@@ -95,7 +95,7 @@ class Recheck:
         self.notes, self.new_findings = [], []
 
     def objections(
-        self, job: JobView, prepared: PreparedChanges, tree: Tree, *, is_whole: bool = True
+        self, job: JobView, prepared: PreparedChanges, tree: Tree, *, is_whole: bool
     ) -> list[FileConflict]:
         """Return the reasons to reject the merge.
 

@@ -9,7 +9,6 @@ import msgspec
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Head
-from remora.memory.statuses import ACCEPTED, REVERTED
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.records.job_view import JobView
@@ -22,7 +21,10 @@ from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import removed_from_others
 from remora.runs.review.recheck import broken_by_merge
+from remora.statuses import ACCEPTED, REVERTED
+from remora.text import count
 from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.hunks import without_hunks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class Reverted:
 
     Each item of `conflicts` is `{node_id, path, detail}`, and its change set is still accepted.
     `damaged` contains messages about streams and contents that could not be used. `notes` contains
-    messages about changes that stay, because accepting them did not write them. `branches` are
+    messages about hunks that were kept. `branches` are
     those to which change sets of the run were committed; these are never reverted. `error` is set
     if the revert ended early.
     """
@@ -42,8 +44,8 @@ class Reverted:
     damaged: list[str]
     notes: list[str]
     head: Head
-    branches: Sequence[str] = ()
-    error: RemoraError | None = None
+    branches: Sequence[str]
+    error: RemoraError | None
 
 
 def revert(
@@ -78,7 +80,7 @@ def revert(
             conflicts += found
             if not found:
                 done.append(job.node_id)
-                notes += _what_stays(job)
+                notes += kept_hunks(job)
         return Reverted(
             run_id=run_id,
             reverted=done,
@@ -91,12 +93,13 @@ def revert(
         )
 
 
-def _what_stays(job: JobView) -> list[str]:
-    if job.applied is None:
+def kept_hunks(job: JobView) -> list[str]:
+    """Return a message if taking back an accepted change set keeps some of its hunks."""
+    if not job.present:
         return []
-    what = "a part of it" if job.applied else "it"
+    hunks = count(len(job.present), "hunk")
     name = display_name(job.node_id)
-    return [f"{name}: {what} stays, because your files contained {what} when you accepted it"]
+    return [f"{name}: not removed: {hunks} that your files contained before"]
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
@@ -133,14 +136,15 @@ def revert_change_set(
     """Remove an accepted change set from the user's files. Return the conflicts, if any.
 
     The reversed change set is merged and checked. Then the journal is written, `verdict` is
-    recorded, and the files are replaced.
+    recorded, and the files are replaced. Hunks that were in the files before are kept.
     """
-    prepared = removed_from_others(project, reverse_patches(patches))
+    written = without_hunks(patches, job.present)
+    prepared = removed_from_others(project, reverse_patches(written))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # it is still accepted, so no verdict is recorded
         return details(job.node_id, before)
     review = msgspec.structs.replace(
-        review_event(project, job, verdict), written=job.written, applied=job.applied
+        review_event(project, job, verdict), written=job.written, present=job.present
     )
     otherwise = msgspec.structs.replace(review, verdict=ACCEPTED)
     return write_change_set(project, stream, job.node_id, prepared, review, otherwise)

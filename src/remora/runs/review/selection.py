@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from remora.code.syntax.node_patterns import match_nodes
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.ids import NodeKey, display_name
-from remora.memory.statuses import UNDECIDED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
+from remora.statuses import UNDECIDED
+from remora.text import some_of
 
 _NAMED = 5
 """Maximum number of pending nodes listed in a hint."""
@@ -35,7 +36,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
 
 
 def nodes_not_named(
-    view: RunView, names: Sequence[str], states: Sequence[str] = UNDECIDED
+    view: RunView, names: Sequence[str], states: Sequence[str]
 ) -> list[tuple[JobView, list[NodeKey]]]:
     """Return the change sets that `names` select and that cover other nodes too, with those nodes.
 
@@ -61,8 +62,7 @@ def _is_in(key: NodeKey, outer: NodeKey) -> bool:
 
 def _waiting(jobs: Iterable[JobView]) -> str:
     names = [display_name(job.node_id) for job in jobs]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return "pending: " + ", ".join(names[:_NAMED]) + more if names else ""
+    return f"pending: {some_of(names, _NAMED)}" if names else ""
 
 
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:

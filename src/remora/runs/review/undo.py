@@ -5,7 +5,6 @@ from typing import Any
 
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import display_name
-from remora.memory.statuses import ACCEPTED, DECIDED, REOPENED
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run, select_jobs
@@ -14,7 +13,8 @@ from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.damaged_changes import split_damaged
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.revert import revert_change_set
+from remora.runs.review.revert import kept_hunks, revert_change_set
+from remora.statuses import ACCEPTED, DECIDED, REOPENED
 
 
 def undo(
@@ -32,6 +32,7 @@ def undo(
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         reopened: list[str] = []
+        notes: list[str] = []
         conflicts: list[dict[str, Any]] = []
         error: RemoraError | None = None
         for job in reversed(_decided(view, nodes)):
@@ -43,6 +44,7 @@ def undo(
                 error = problem
                 break
             conflicts += found
+            notes += [] if found or job.review != ACCEPTED else kept_hunks(job)
             reopened += [] if found else [job.node_id]
         return Verdicts(
             run_id=stream.run_id,
@@ -51,7 +53,7 @@ def undo(
             reopened=reopened,
             conflicts=conflicts,
             error=error,
-            notes=[],
+            notes=notes,
             damaged=[],
             view=read_run(project, stream.record, view.jobs),
         )

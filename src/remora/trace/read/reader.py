@@ -19,7 +19,7 @@ from remora.memory.events import (
     decode_event,
     payload,
 )
-from remora.memory.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
+from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
@@ -47,6 +47,10 @@ class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     events: int
     bytes: int
+
+
+class _Update(msgspec.Struct):
+    source: str = ""
 
 
 class _End(msgspec.Struct):
@@ -127,6 +131,11 @@ def decode_part(event: Event, kind: type[_Part]) -> _Part:
         return msgspec.json.decode(event.data, type=kind)
     except (ValueError, RecursionError) as error:
         raise invalid_event(event) from error
+
+
+def update_source(event: Event) -> str:
+    """Return what wrote a context update, such as `hub` or `trials`, or an empty string."""
+    return decode_part(event, _Update).source
 
 
 def typed_payload(event: Event) -> Payload | None:

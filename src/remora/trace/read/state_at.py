@@ -19,11 +19,11 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.trace.read.reader import decode_part
+from remora.trace.read.reader import decode_part, update_source
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
-_HINT = "run `remora trace verify` for details"
+HINT = "run `remora trace verify` for details"
 
 
 class DecisionState(NamedTuple):
@@ -55,7 +55,7 @@ class ShownPackets:
         if event.type == ModelRequest.type:
             self._is_asked = True
             return True
-        if event.type in _PREPARING and decode_part(event, _Source).source != "trials":
+        if event.type in _PREPARING and update_source(event) != "trials":
             self._is_asked = False
         return event.type in _DECISIONS and not self._is_asked
 
@@ -176,7 +176,7 @@ def _applied(packet: DecisionPacket, event: Event) -> DecisionPacket:
         return apply(packet, event.packet_delta)
     except RecursionError as error:
         raise StreamDamaged(
-            f"{event.agent_id}: event {event.seq} is nested too deeply", hint=_HINT
+            f"{event.agent_id}: event {event.seq} is nested too deeply", hint=HINT
         ) from error
 
 
@@ -185,10 +185,6 @@ class _Started(msgspec.Struct):
     packet: DecisionPacket
     fold: str = "fold/1"
     trim: str = "trim/1"
-
-
-class _Source(msgspec.Struct):
-    source: str = ""
 
 
 class _Shown(msgspec.Struct):

@@ -21,7 +21,7 @@ class _Place(msgspec.Struct):
 _PLACE = msgspec.json.Decoder(_Place)
 
 
-def turn_lines(path: Path, turn: int, turns: int | None = None) -> Iterator[tuple[int, Line]]:
+def turn_lines(path: Path, turn: int, turns: int | None) -> Iterator[tuple[int, Line]]:
     """Yield the complete lines of the turn `turn`, or of the next one, and of the ones after it.
 
     Each comes with its turn. `turns` is their number; without it, all are read. Turn 0 is the part

@@ -40,7 +40,7 @@ class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
     blobs: ObjectStore
     objects: ObjectStore | None = None
     durability: Durability = "turn"
-    clock: Clock = utc_now
+    clock: Clock
 
 
 class JsonlEventEmitter:

@@ -48,7 +48,7 @@ class LineTemplate(NamedTuple):
     format: bytes
 
 
-def line_template(identity: Identity, blobs: BlobSink, clock: Clock = utc_now) -> LineTemplate:
+def line_template(identity: Identity, blobs: BlobSink, clock: Clock) -> LineTemplate:
     """Return the template for a stream's lines.
 
     Strings of more than 64 KiB are stored in `blobs`.
@@ -65,7 +65,7 @@ def build_line(
     payload: Payload,
     *,
     turn: int,
-    delta: PacketDelta | None = None,
+    delta: PacketDelta | None,
 ) -> tuple[bytes, Event]:
     """Return the line that follows `head`, and its event.
 

@@ -59,9 +59,7 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
     return SavedAnchor(kind=kind, id=name, count=head.count, hash=head.hash, signature=signature)
 
 
-def streams_to_anchor(
-    folder: TraceFolder, run_id: str | None = None
-) -> Iterator[tuple[Kind, Path]]:
+def streams_to_anchor(folder: TraceFolder, run_id: str | None) -> Iterator[tuple[Kind, Path]]:
     """Yield a run's stream and the streams of its agents. If `run_id` is None, yield all streams,
     runs first.
 

@@ -13,7 +13,6 @@ from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentEnd,
-    Change,
     ContextUpdate,
     Event,
     Payload,
@@ -132,23 +131,18 @@ def _blobs(event: Event) -> list[Any]:
 
 def _objects(payload: Payload | None) -> Iterable[Any]:
     yield from _scripts(payload)
-    for change in _changes(payload):
-        yield from (digest for digest in (change.before, change.after) if digest is not None)
-    if isinstance(payload, RunStart):
+    if isinstance(payload, ToolResulted | AgentEnd):
+        changes = payload.changes if isinstance(payload, ToolResulted) else payload.change_set
+        for change in changes:
+            yield from (digest for digest in (change.before, change.after) if digest is not None)
+    elif isinstance(payload, Review) and payload.written is not None:
+        for change in payload.written.changes:
+            yield from (digest for digest in (change.before, change.after) if digest is not None)
+    elif isinstance(payload, RunStart):
         files = payload.base.get("files")
         for file in files.values() if isinstance(files, dict) else ():
             if file is not None:
                 yield file.get("sha256") if isinstance(file, dict) else None
-
-
-def _changes(payload: Payload | None) -> Iterable[Change]:
-    if isinstance(payload, ToolResulted):
-        yield from payload.changes
-    elif isinstance(payload, AgentEnd):
-        yield from payload.change_set
-    elif isinstance(payload, Review):
-        yield from payload.applied or ()
-        yield from payload.written.changes if payload.written is not None else ()
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:

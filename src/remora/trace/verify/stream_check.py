@@ -45,8 +45,8 @@ class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
     anchors: RunAnchors | None = None
     run: RunAnchors | None = None
     anchored: bool = False
-    saved: Sequence[SavedAnchor] = ()
-    signer: Signer | None = None
+    saved: Sequence[SavedAnchor]
+    signer: Signer | None
     signatures: SignatureCounts = msgspec.field(default_factory=SignatureCounts)
 
 

@@ -71,8 +71,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     streams: tuple[StreamReport, ...]
-    signatures: SignatureCounts | None = None
-    expired: tuple[SavedAnchor, ...] = ()
+    signatures: SignatureCounts | None
+    expired: tuple[SavedAnchor, ...]
 
     @property
     def ok(self) -> bool:

@@ -130,7 +130,7 @@ def prepare_retry(
     view: RunView,
     node: str,
     *,
-    feedback: str | None = None,
+    feedback: str | None,
 ) -> tuple[Resumable, dict[str, Model]]:
     """Create new attempts of a node's jobs, and return them with their connected models.
 

@@ -136,9 +136,7 @@ def select_source(
                 f"{path} is a notebook, which Remora does not read",
                 hint="use .py files, or folders",
             )
-    selection = Selection(
-        paths=paths, node=request.node, keys=request.keys, max_nodes=request.max_nodes
-    )
+    selection = Selection(node=request.node, keys=request.keys, max_nodes=request.max_nodes)
     searched = files if request.keys is None or request.keys else ()
     source = read_modules(tree, _included(searched, project.config.exclude), paths)
     revision = request.since if request.changed is None else request.changed or "HEAD"

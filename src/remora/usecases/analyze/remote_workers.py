@@ -32,9 +32,7 @@ _OVERLAP = timedelta(seconds=30)
 """Time for which an append may be under way between its time stamp and its commit."""
 
 
-def workers_for(
-    project: Project, engine: str, concurrency: int | None = None
-) -> RemoteWorkers | None:
+def workers_for(project: Project, engine: str, concurrency: int | None) -> RemoteWorkers | None:
     """Return the workers of an engine, or None for jobs in this process.
 
     On Ray, at most `concurrency` jobs of a shard run at a time.

@@ -40,7 +40,7 @@ class Resumable:
     record: RunRecord
     attempts: Attempts
     models: tuple[str, ...]
-    only: frozenset[str] | None = None
+    only: frozenset[str] | None
 
     @property
     def nothing_to_do(self) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from remora.errors import UsageError
-from remora.memory.statuses import INTERRUPTED
 from remora.models.protocol import Model
+from remora.statuses import INTERRUPTED
 
 PLANNING_S = 30.0
 """Minimum seconds for planning under a time limit."""
@@ -64,7 +64,7 @@ def close_models(models: Iterable[Model]) -> None:
 
 
 def run_to_end(
-    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
+    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None
 ) -> str:
     """Run `work`, then close the models.
 

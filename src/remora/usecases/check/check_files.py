@@ -13,7 +13,6 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import NotFound
 from remora.ids import unescape_path
-from remora.memory.statuses import INTERRUPTED
 from remora.operations.base import Operations
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import RunObserver
@@ -28,6 +27,7 @@ from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
+from remora.statuses import INTERRUPTED
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
@@ -56,9 +56,9 @@ class CheckResult:
     problems: tuple[Problem, ...]
     report: Report
     view: RunView
-    patch: str = ""
-    changed: ChangedLines | None = None
-    stopped: str = ""
+    patch: str
+    changed: ChangedLines | None
+    stopped: str
 
 
 def check(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -96,7 +96,7 @@ def check_files(
     *,
     watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
     observer: RunObserver = NO_OBSERVER,
-    max_time: float | None = None,
+    max_time: float | None,
     read_records: Callable[[Project, str], object] | None = None,
 ) -> CheckResult:
     """Run the jobs of a request with records in a private folder, and remove the folder.

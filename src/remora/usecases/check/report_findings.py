@@ -15,7 +15,6 @@ from remora.code.syntax.nodes import Module
 from remora.errors import UsageError
 from remora.files.project_files import project_files
 from remora.ids import escape_path
-from remora.memory.statuses import UNDECIDED
 from remora.operations.base import Operations, Report, ReportedFinding
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
@@ -24,6 +23,7 @@ from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView
 from remora.runs.report.problems import FindingKey, finding_key
+from remora.statuses import UNDECIDED
 from remora.tools.tree import ToolTree
 from remora.usecases.analyze.prepare_run import select_source
 from remora.workspaces.copy.snapshot import BaseSnapshot
@@ -38,7 +38,7 @@ class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_findings(
-    invocation: Invocation, request: RunRequest, project: Project | None = None
+    invocation: Invocation, request: RunRequest, project: Project | None
 ) -> FindingsReport:
     """Return the findings of operations in the project's files, which are not changed.
 

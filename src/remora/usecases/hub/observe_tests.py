@@ -10,7 +10,6 @@ from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observe.observed_run import (
-    SECONDS,
     ObservedRun,
     PytestOptions,
     run_tests,
@@ -38,9 +37,9 @@ class ObserveOptions:
 
     hub: HubTarget
     words: Sequence[str]
-    seconds: float = SECONDS
-    stdout: int = 1
-    colors: bool = False
+    seconds: float
+    stdout: int
+    colors: bool
 
 
 @dataclass(frozen=True, kw_only=True)

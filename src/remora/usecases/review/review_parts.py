@@ -7,13 +7,12 @@ change set. The ID of an agent names exactly one. Each verdict is recorded with 
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.name_lookup import run_named
+from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.undo import undo as undo_verdicts
-from remora.usecases.api_arguments import open_with
+from remora.usecases.api_arguments import as_run, open_with
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import ChangeHunk
 
@@ -27,7 +26,7 @@ def hunks(
 ) -> list[ChangeHunk]:
     """Return the hunks of a pending change set, in the order of its diff."""
     _, project = open_with(root)
-    return accept_part.pending_hunks(project, _named(project, run), node, trusted=trust_run)
+    return accept_part.pending_hunks(project, as_run(project, run), node, trusted=trust_run)
 
 
 def accept_hunks(
@@ -45,7 +44,7 @@ def accept_hunks(
     `conflicts` of the result contains the reason.
     """
     _, project = open_with(root)
-    return accept_part.accept_hunks(project, _named(project, run), node, numbers, trusted=trust_run)
+    return accept_part.accept_hunks(project, as_run(project, run), node, numbers, trusted=trust_run)
 
 
 def proposed_files(
@@ -61,7 +60,7 @@ def proposed_files(
     Conflict if the change set cannot be merged with the project's files.
     """
     _, project = open_with(root)
-    return accept_part.proposed_files(project, _named(project, run), node, trusted=trust_run)
+    return accept_part.proposed_files(project, as_run(project, run), node, trusted=trust_run)
 
 
 def accept_edited(
@@ -78,7 +77,7 @@ def accept_edited(
     verified first, as in `accept_hunks`.
     """
     _, project = open_with(root)
-    return accept_part.accept_edited(project, _named(project, run), node, files, trusted=trust_run)
+    return accept_part.accept_edited(project, as_run(project, run), node, files, trusted=trust_run)
 
 
 def undo(
@@ -92,8 +91,4 @@ def undo(
     What an accepted change set wrote is removed from the project's files. Later edits are kept.
     """
     _, project = open_with(root)
-    return undo_verdicts(project, _named(project, run), nodes, trusted=trust_run)
-
-
-def _named(project: ProjectRecords, run: str | RunView) -> str | RunView:
-    return run_named(project.trace, run) if isinstance(run, str) else run
+    return undo_verdicts(project, as_run(project, run), nodes, trusted=trust_run)

@@ -7,12 +7,12 @@ import msgspec
 
 from remora.errors import RemoraError, StreamDamaged
 from remora.files.git import git_output
-from remora.memory.statuses import ENDED, WITHOUT_RESULT
 from remora.runs.execution.shard_task import code_digest
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
+from remora.statuses import ENDED, WITHOUT_RESULT
 from remora.usecases.sweep.repository_plan import PlanTask
 
 SWEEP = "sweep"

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
+from remora.usecases.sweep.bounded_work import as_completed
 from remora.usecases.sweep.repository_plan import FAILED, PlanTask, RepositoryPlan
 
 _COMMAND = (sys.executable, "-P", "-m", "remora.usecases.sweep.plan_repository")
@@ -16,26 +17,13 @@ _END_S = 10.0
 """Time for a process to remove its files when it is ended."""
 
 
-async def plan_all(tasks: Sequence[PlanTask]) -> AsyncGenerator[RepositoryPlan, None]:
+def plan_all(tasks: Sequence[PlanTask]) -> AsyncGenerator[RepositoryPlan, None]:
     """Plan repositories on all cores, and yield each plan as soon as it is known.
 
     A process that dies, for example because a repository needs too much memory, fails only its own
     repository. If the iterator is closed, the processes are ended.
     """
-    free = asyncio.Semaphore(os.cpu_count() or 1)
-
-    async def plan(task: PlanTask) -> RepositoryPlan:
-        async with free:
-            return await _plan_in_process(task)
-
-    running = [asyncio.create_task(plan(task)) for task in tasks]
-    try:
-        for each in asyncio.as_completed(running):
-            yield await each
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+    return as_completed(_plan_in_process, tasks, os.cpu_count() or 1)
 
 
 async def _plan_in_process(task: PlanTask) -> RepositoryPlan:

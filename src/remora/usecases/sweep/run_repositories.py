@@ -1,6 +1,5 @@
 """Runs the recorded plans of a sweep."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from remora.usecases.analyze.resume_run import (
     prepare_resume,
     run_remaining,
 )
+from remora.usecases.sweep.bounded_work import as_completed
 
 AT_ONCE = 16
 """Number of repositories whose jobs are handed out to workers at the same time."""
@@ -46,26 +46,17 @@ class SweepRun(NamedTuple):
     concurrency: int | None = None
     trusted: bool = False
 
-    async def finish(self, observe: Callable[[str], RunObserver]) -> AsyncIterator[RepositoryEnd]:
+    def finish(self, observe: Callable[[str], RunObserver]) -> AsyncIterator[RepositoryEnd]:
         """Run the remaining jobs in all repositories, and yield each one's end.
 
         `observe` returns the observer for a repository. Jobs on this machine run for one repository
         after the other. Raises StreamLocked if another process runs them.
         """
-        free = asyncio.Semaphore(AT_ONCE if self._has_workers_elsewhere else 1)
-
-        async def finish(name: str) -> RepositoryEnd:
-            async with free:
-                return await self._finish_one(name, observe(name))
-
-        running = [asyncio.create_task(finish(name)) for name in self.roots]
-        try:
-            for each in asyncio.as_completed(running):
-                yield await each
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+        return as_completed(
+            lambda name: self._finish_one(name, observe(name)),
+            self.roots,
+            AT_ONCE if self._has_workers_elsewhere else 1,
+        )
 
     @property
     def _has_workers_elsewhere(self) -> bool:

@@ -81,7 +81,7 @@ class RecordedSweep(NamedTuple):
 
 
 def read_sweep(
-    invocation: Invocation, repositories: Sequence[ListedRepository], name: str = LAST
+    invocation: Invocation, repositories: Sequence[ListedRepository], name: str
 ) -> RecordedSweep:
     """Find the run of a sweep, by its ID, a unique prefix of it, or `last`.
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from remora.errors import RemoraError
-from remora.memory.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING, WITH_RESULT
 from remora.runs.records.run_listing import read_run_line
+from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING, WITH_RESULT
 from remora.usecases.sweep.sweep_records import RecordedSweep, SweptProject
 
 NOT_STARTED, MISSING, UNREADABLE = "not started", "missing", "unreadable"

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError, StreamDamaged
-from remora.memory.statuses import UNDECIDED
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.revert import Reverted
+from remora.statuses import UNDECIDED
 from remora.usecases import api
 from remora.usecases.api_arguments import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep
@@ -40,7 +40,7 @@ _Act = Callable[[str, Project, str], Iterator[SweepPart]]
 
 
 def accept_sweep(
-    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, git_branch: str | None = None
+    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, git_branch: str | None
 ) -> Iterator[SweepPart]:
     """Accept the chosen change sets, and yield what was done.
 
@@ -72,7 +72,7 @@ def accept_sweep(
 
 
 def reject_sweep(
-    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, feedback: str | None = None
+    invocation: Invocation, sweep: RecordedSweep, chosen: Chosen, feedback: str | None
 ) -> Iterator[SweepPart]:
     """Reject the chosen change sets, and yield what was done."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from remora.code.syntax.nodes import Module
-from remora.ids import split_node_key, unescape_path
+from remora.ids import file_of_key
 from remora.runs.planning.changed_nodes import own_texts
 
 _FORMAT = 1
@@ -40,7 +40,7 @@ class AnalyzedNodes:
 
     def files(self) -> set[str]:
         """Return the files of all nodes."""
-        return {_file_of(key) for key in self._nodes}
+        return {file_of_key(key) for key in self._nodes}
 
     def is_known(self, key: str, text: str) -> bool:
         return self._nodes.get(key) == text
@@ -50,7 +50,7 @@ class AnalyzedNodes:
         return {
             key
             for key, text in self._nodes.items()
-            if texts.get(key) != text and _file_of(key) in files
+            if texts.get(key) != text and file_of_key(key) in files
         }
 
     def update(
@@ -83,7 +83,3 @@ def node_texts(tree: Path, modules: Iterable[Module]) -> dict[str, str]:
         for module in modules
         for key, lines in own_texts(module, (tree / module.path).read_bytes()).items()
     }
-
-
-def _file_of(key: str) -> str:
-    return unescape_path(split_node_key(key)[0])

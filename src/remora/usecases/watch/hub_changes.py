@@ -12,7 +12,7 @@ import msgspec
 from remora.bootstrap.invocation import Invocation
 from remora.hub.process.control import connect
 from remora.hub.protocol import Changed, Subscribe
-from remora.ids import split_node_key, unescape_path
+from remora.ids import file_of_key
 from remora.usecases.hub.start_daemon import start_hub
 from remora.usecases.hub.target import HubTarget
 
@@ -87,4 +87,4 @@ def _files_in(line: bytes) -> list[str]:
         changed = _changed.decode(line).changed
     except msgspec.DecodeError:
         return []
-    return [unescape_path(split_node_key(key)[0]) for key in changed]
+    return [file_of_key(key) for key in changed]

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from remora.errors import RemoraError
 from remora.ids import split_node_key
-from remora.memory.statuses import REJECTED, UNDECIDED
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.run_stream import open_run
+from remora.statuses import REJECTED, UNDECIDED
 
 _FEEDBACK = "outdated: the code changed after this was proposed"
 

@@ -16,8 +16,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import HostError
 from remora.files.project_files import project_files
-from remora.ids import split_node_key, unescape_path
-from remora.memory.statuses import CUT_SHORT, WITHOUT_RESULT
+from remora.ids import file_of_key
 from remora.regular_file import open_regular
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
@@ -26,6 +25,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
+from remora.statuses import CUT_SHORT, WITHOUT_RESULT
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.usecases.analyze.prepare_run import prepare, select_source
 from remora.usecases.api import execute
@@ -89,7 +89,7 @@ def analyze_changes(
     fresh = read.differing & keys
     found = PassResult()
     if fresh:
-        paths = sorted({_file_of(key) for key in fresh})
+        paths = sorted({file_of_key(key) for key in fresh})
         wanted = replace(request, keys=fresh, paths=tuple(project.root / path for path in paths))
         found = _run(invocation, project, wanted, settings.max_jobs, read.hashes)
     again = found.again | read.unreadable
@@ -97,7 +97,7 @@ def analyze_changes(
         return replace(found, again=again)
     failed = [job for job in found.jobs if job.status in CUT_SHORT]
     open_keys = {key for job in failed for key in keys_of_job(job, read.texts)}
-    open_keys |= {key for key in keys if _file_of(key) in found.again}
+    open_keys |= {key for key in keys if file_of_key(key) in found.again}
     left = {key for job in found.left_out for key in (job.node_id, *(job.nodes or ()))}
     outdated = [
         each for each in outdated if open_keys.isdisjoint(keys_of_job(each.job, read.texts))
@@ -168,10 +168,6 @@ def _hash(file: Path) -> str:
     with suppress(OSError), open_regular(file) as content:
         return file_digest(content, "sha256").hexdigest()
     return ""
-
-
-def _file_of(key: str) -> str:
-    return unescape_path(split_node_key(key)[0])
 
 
 def _run(

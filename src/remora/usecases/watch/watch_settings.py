@@ -27,10 +27,10 @@ class WatchSettings:
     configuration allows fewer.
     """
 
-    operations: tuple[str, ...] = ()
-    delay: float = 2.0
-    max_jobs: int = 50
-    concurrency: int = 1
+    operations: tuple[str, ...]
+    delay: float
+    max_jobs: int
+    concurrency: int
 
 
 def settings_hash(invocation: Invocation, settings: WatchSettings, project: Project) -> str:

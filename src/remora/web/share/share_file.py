@@ -12,10 +12,10 @@ import msgspec
 from markupsafe import Markup
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
-from remora.memory.statuses import WITHOUT_RESULT
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
+from remora.statuses import WITHOUT_RESULT
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.verify_report import StreamReport

@@ -38,7 +38,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     tip: str
     is_new: bool
     prefix: bytes
-    merged: str = ""
+    merged: str
 
     @property
     def ref(self) -> str:

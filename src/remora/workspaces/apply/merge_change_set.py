@@ -62,14 +62,12 @@ class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Result of merging a change set with the current tree.
 
-    Files that need no change are omitted. If the tree already contained some of the changes,
-    `applied` contains patches with only the other ones. Otherwise it is None.
+    Files that need no change are omitted.
     """
 
     root: Path
     writes: tuple[FileWrite, ...]
     conflicts: tuple[FileConflict, ...]
-    applied: tuple[FilePatch, ...] | None = None
 
 
 ReadFile = Callable[[str], tuple[bytes | None, int]]
@@ -89,46 +87,33 @@ def prepare_changes(
     read = read_file or partial(_read_user_file, tree)
     writes: list[FileWrite] = []
     conflicts: list[FileConflict] = []
-    applied: list[FilePatch] = []
     for patch in sorted(patches, key=lambda patch: patch.path):
         try:
-            write, new = _merge_patch(read, patch)
+            write = _merge_patch(read, patch)
         except HostError as error:
             detail = error.message.removeprefix(f"{patch.path}: ")
             conflicts.append(FileConflict(path=patch.path, detail=detail))
         else:
             writes += [write] if write else []
-            applied.append(new)
-    is_partly_there = any(new not in patches for new in applied)
-    return PreparedChanges(
-        root=tree.root,
-        writes=tuple(writes),
-        conflicts=tuple(conflicts),
-        applied=tuple(p for p in applied if p.base != p.theirs) if is_partly_there else None,
-    )
+    return PreparedChanges(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
 
 
-def _merge_patch(read_file: ReadFile, patch: FilePatch) -> tuple[FileWrite | None, FilePatch]:
-    """Return the planned write, if any, and the patch without what the file already contains."""
+def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
     if (kind := reserved(patch.path)) is not None:
         raise HostError(f"a change set cannot write {_RESERVED[kind]}")
     ours, mode = read_file(patch.path)
     if ours == patch.theirs:
-        return None, msgspec.structs.replace(patch, base=ours)
-    result, applied = patch.theirs, patch
+        return None
+    result = patch.theirs
     merged = ours != patch.base
-    if merged:
-        merge = _merge(patch, ours)
-        result, applied = merge.content, msgspec.structs.replace(patch, base=merge.common)
-    if result == ours:
-        return None, applied  # the user's edit already includes it
+    if merged and (result := _merge(patch, ours)) == ours:
+        return None  # the user's edit already includes it
     if ours is None:
         mode = patch.mode & 0o777 if patch.restores else committed_mode(patch.mode)
     sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()
-    write = FileWrite(
+    return FileWrite(
         path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=mode, merged=merged
     )
-    return write, applied
 
 
 def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
@@ -150,7 +135,7 @@ def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
     raise HostError(f"{path}: is a link or special file")
 
 
-def _merge(patch: FilePatch, ours: bytes | None) -> MergedText:
+def _merge(patch: FilePatch, ours: bytes | None) -> bytes:
     if patch.base is None:
         raise HostError("already exists with other content")
     if ours is None:
@@ -159,7 +144,7 @@ def _merge(patch: FilePatch, ours: bytes | None) -> MergedText:
         raise HostError("was edited, but the change deletes it")
     merge = merge3(patch.base, ours, patch.theirs)
     if isinstance(merge, MergedText):
-        return merge
+        return merge.content
     conflict = merge.conflicts[0]
     place = (
         f"line {conflict.start}"

@@ -8,10 +8,7 @@ from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 
 
 class MergedText(msgspec.Struct, frozen=True):
-    """Result of a merge. `common` is the base with the changes that both sides made."""
-
     content: bytes
-    common: bytes
 
 
 class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,13 +41,11 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
     our_hunks = diff_hunks(old, split_lines(ours))
     their_hunks = diff_hunks(old, split_lines(theirs))
     out: list[bytes] = []
-    common: list[bytes] = []
     conflicts: list[LineConflict] = []
     at = 0
     for start, end, our_part, their_part in _regions(our_hunks, their_hunks):
         out += old[at:start]
         mine, yours = _side(old, start, end, our_part), _side(old, start, end, their_part)
-        common += [*old[at:start], *(mine if mine == yours else old[start:end])]
         if not their_part or mine == yours:
             out += mine
         elif not our_part:
@@ -62,13 +57,22 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
             )
         at = end
     out += old[at:]
-    common += old[at:]
     if not conflicts and any(not line.endswith(b"\n") for line in out[:-1]):
         # one side removed the last newline, the other one appended lines after it
         conflicts.append(LineConflict(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
-    if conflicts:
-        return MergeConflict(tuple(conflicts))
-    return MergedText(b"".join(out), b"".join(common))
+    return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
+
+
+def shared_hunks(base: bytes, ours: bytes, theirs: bytes) -> list[Hunk]:
+    """Return the changes from `base` to `theirs` that `ours` contains too."""
+    old = split_lines(base)
+    regions = _regions(diff_hunks(old, split_lines(ours)), diff_hunks(old, split_lines(theirs)))
+    return [
+        hunk
+        for start, end, our_part, their_part in regions
+        if _side(old, start, end, our_part) == _side(old, start, end, their_part)
+        for hunk in their_part
+    ]
 
 
 _Region = tuple[int, int, list[Hunk], list[Hunk]]

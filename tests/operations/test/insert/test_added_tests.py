@@ -39,7 +39,14 @@ def home(
     there = {*(f"{package}/__init__.py" for package in packages), *tests, *more}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
     assert isinstance(found, TargetFunction)
-    made = locate_test(found, tests, there.__contains__, new=NewFiles(tuple(folders)))
+    made = locate_test(
+        found,
+        tests,
+        there.__contains__,
+        new=NewFiles(tuple(folders), ends=False),
+        public=(),
+        typed=False,
+    )
     assert made.path == path
     return made
 
@@ -144,7 +151,7 @@ def test_at_the_end_of_one_that_is_there() -> None:
 
 def test_after_the_last_test_of_the_module() -> None:
     before = "def test_g():\n    assert g()\n\n\ndef test_other():\n    pass\n"
-    made = with_block(before, "", "", "def test_f():\n    assert f()\n", {"f", "g"})
+    made = with_block(before, "", "", "def test_f():\n    assert f()\n", {"f", "g"}, indent=4)
     assert [line for line in made.splitlines() if line.startswith("def")] == [
         "def test_g():", "def test_f():", "def test_other():",
     ]  # fmt: skip
@@ -199,7 +206,7 @@ UNITTEST = "from unittest import TestCase\n\n\nclass LoadTests(TestCase):\n    d
     ],
 )
 def test_names_are_as_around_them(text: str, qualname: str, expected: tuple[str, ...]) -> None:
-    found = class_style([text], text, qualname)
+    found = class_style([text], text, qualname, siblings=())
     assert (found.form, found.owner, found.test_name) == expected
 
 
@@ -229,7 +236,7 @@ def test_functions_of_a_module_share_a_class_with_the_base_of_its_neighbours() -
 
 def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:
     text = UNITTEST.replace("pass", "assert load() == [1]")
-    found = class_style([text], text, "save")
+    found = class_style([text], text, "save", siblings=())
     assert (found.form, found.owner, found.base) == ("class", "SaveTests", "TestCase")
 
 

@@ -53,7 +53,7 @@ def test_what_is_known_of_a_version_of_a_file_needs_no_run(
     monkeypatch.setattr("remora.tools.host.ruff.processes.RuffProcess.run", None)
     assert ruff.check_text("a.py", IMPORT) == before
     assert ruff.check_text("a.py", b"x = 1\n") == other == []
-    assert ruff.is_formatted("a.py", IMPORT)
+    assert ruff.is_formatted("a.py", IMPORT, options=None)
 
 
 def test_a_file_of_a_copy_is_checked_in_the_process_of_the_base(

@@ -41,7 +41,7 @@ def chained(count: int) -> list[bytes]:
     for number in range(count):
         value = ODD[number % len(ODD)]
         line, event = build_line(
-            template, head, ContextUpdate(source="hub", value=value), turn=number
+            template, head, ContextUpdate(source="hub", value=value), turn=number, delta=None
         )
         head = head_after(event)
         made.append(line)

@@ -1,7 +1,7 @@
 """Lowering of compound statements and their blocks."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from remora.code.ir import model as ir
@@ -67,22 +67,15 @@ def record_narrowing(builder: IRBuilder, test: Any, block: int) -> None:
 def lower_for(builder: IRBuilder, node: ast.For) -> None:
     source = lower_expression(builder, node.iter)
     record_iteration(builder, source, node.iter.lineno)
-    _lower_loop_body(builder, node, source)
+    _lower_iteration(builder, node, source)
 
 
 def lower_async_for(builder: IRBuilder, node: ast.AsyncFor) -> None:
-    _lower_loop_body(builder, node, lower_expression(builder, node.iter))
+    _lower_iteration(builder, node, lower_expression(builder, node.iter))
 
 
 def lower_while(builder: IRBuilder, node: ast.While) -> None:
-    builder.counted_scope.branches += 1 + bool(node.orelse)
-    block = _open_block(builder, node.body, builder.new_group(), 0, ir.LOOP)
-    outside, builder.block = builder.block, block
-    builder.start_statement(block)
-    lower_expression(builder, node.test)
-    builder.block = outside
-    lower_body(builder, node.body, block)
-    _lower_loop_else(builder, node.orelse)
+    _lower_loop(builder, node, lambda: lower_expression(builder, node.test))
 
 
 def lower_with(builder: IRBuilder, node: ast.With) -> None:
@@ -142,20 +135,24 @@ def _open_block(
     return len(builder.blocks) - 1
 
 
-def _lower_loop_body(builder: IRBuilder, node: ast.For | ast.AsyncFor, source: Any) -> None:
+def _lower_iteration(builder: IRBuilder, node: ast.For | ast.AsyncFor, source: Any) -> None:
+    item = None if source is None else (ir.ELEMENT, source)
+    _lower_loop(builder, node, lambda: assign_target(builder, node.target, item))
+
+
+def _lower_loop(
+    builder: IRBuilder, node: ast.For | ast.AsyncFor | ast.While, lower_head: Callable[[], object]
+) -> None:
+    """Lower a loop. `lower_head` lowers what each iteration begins with."""
     builder.counted_scope.branches += 1 + bool(node.orelse)
     block = _open_block(builder, node.body, builder.new_group(), 0, ir.LOOP)
     outside, builder.block = builder.block, block
     builder.start_statement(block)
-    assign_target(builder, node.target, None if source is None else (ir.ELEMENT, source))
+    lower_head()
     builder.block = outside
     lower_body(builder, node.body, block)
-    _lower_loop_else(builder, node.orelse)
-
-
-def _lower_loop_else(builder: IRBuilder, statements: Sequence[ast.stmt]) -> None:
-    if statements:
-        lower_body(builder, statements, _open_block(builder, statements, builder.new_group(), 0))
+    if node.orelse:
+        lower_body(builder, node.orelse, _open_block(builder, node.orelse, builder.new_group(), 0))
 
 
 def _lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith, enter: str, leave: str) -> None:

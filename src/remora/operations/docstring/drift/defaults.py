@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from remora.code.syntax.definitions import default_values
 from remora.code.syntax.docstring_sections import Item
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.python_text import literal
@@ -129,8 +130,4 @@ def _literal(text: str) -> Any:
 def _defaults(code: DocumentedCode) -> dict[str, ast.expr]:
     if code.signature is None:
         return {}
-    args = code.signature.args
-    plain = [*args.posonlyargs, *args.args]
-    pairs = zip(plain[len(plain) - len(args.defaults) :], args.defaults, strict=True)
-    keyword = zip(args.kwonlyargs, args.kw_defaults, strict=True)
-    return {arg.arg: default for arg, default in (*pairs, *keyword) if default is not None}
+    return dict(default_values(code.signature.args))

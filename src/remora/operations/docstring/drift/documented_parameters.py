@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from remora.code.syntax.docstring_drift import find_drift
+from remora.code.syntax.docstring_drift import find_parameter_drift
 from remora.code.syntax.docstring_sections import Item
 from remora.code.syntax.effects import unqualified_name
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
@@ -37,8 +37,8 @@ _CHANGES_SIGNATURE = re.compile(
 
 def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     """Yield the parameters that are documented but do not exist, or are missing from the list."""
-    drift = find_drift(code.node, code.text)
-    if not drift.unknown_parameters and not drift.undocumented_parameters:
+    not_accepted, is_incomplete = find_parameter_drift(code.node, code.text)
+    if not not_accepted and not is_incomplete:
         return
     items, names = documented_parameters(code), dict.fromkeys(_names(code))
     is_open = code.function is not None and bool(code.function.args.kwarg)
@@ -47,7 +47,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     unknown = [
         name
         for name in items
-        if (name in drift.unknown_parameters or (is_open and name not in names))
+        if (name in not_accepted or (is_open and name not in names))
         and name not in used
         and name.strip("_") not in spelled
     ]
@@ -83,7 +83,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 
 def are_similar(old: str, new: str) -> bool:
     """Return True if one name has all words of the other or abbreviates it, or they are nearly equal."""
-    first, second = _WORD.findall(old.lower()), _WORD.findall(new.lower())
+    first, second = lower_words(old), lower_words(new)
     if (
         {*first} <= {*second}
         or {*second} <= {*first}
@@ -95,6 +95,11 @@ def are_similar(old: str, new: str) -> bool:
         return False
     letters = iter(long)
     return len(short) + _MIN_ABBREVIATION <= 12 and all(each in letters for each in short)
+
+
+def lower_words(text: str) -> list[str]:
+    """Return the words and numbers in a text or in a name such as `max_2_items`."""
+    return _WORD.findall(text.lower())
 
 
 def documented_parameters(code: DocumentedCode) -> dict[str, Item]:

@@ -51,7 +51,7 @@ _UNFIT = re.compile(r"[\\`]|super\(|\"\"\"|'''")
 _BUILTIN = frozenset(vars(builtins)) | {"self", "cls"}
 
 
-def condition_text(test: ast.expr, names: Collection[str], *, negated: bool = False) -> str:
+def condition_text(test: ast.expr, names: Collection[str], *, negated: bool) -> str:
     """Return a condition in English, or an empty string if it cannot be said in a few words.
 
     The text may use only `names`, the names that are meaningful to callers.

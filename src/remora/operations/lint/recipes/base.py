@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Line, lines_of, newline_of, offset
-from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode, ImportNode
 from remora.errors import HostError
 from remora.tools.host.ruff.finding import Finding
 
@@ -33,9 +33,9 @@ class Conventions:
 
     width: int
     oldest: int
-    sets_width: bool = False
-    names_before: frozenset[str] = frozenset()
-    is_written: Callable[[str], bool] = lambda _name: False
+    sets_width: bool
+    names_before: frozenset[str]
+    is_written: Callable[[str], bool]
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def parse_source(path: str, body: str, conventions: Conventions) -> PythonSource
 def same_tree_but_docstrings(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions have the same syntax tree except for the texts of docstrings."""
     with _blank_docstrings(before), _blank_docstrings(after):
-        return all(dump(old) == dump(new) for old, new in changed_statements(before, after))
+        return are_alike(before, after, dump)
 
 
 def same_docstring_words(before: PythonSource, after: PythonSource) -> bool:
@@ -287,6 +287,13 @@ def same_docstring_words(before: PythonSource, after: PythonSource) -> bool:
 Statements = list[ast.stmt]
 
 
+def are_alike(
+    before: PythonSource, after: PythonSource, text_of: Callable[[Statements], str]
+) -> bool:
+    """Return True if the changed statements of two versions have the same text."""
+    return all(text_of(old) == text_of(new) for old, new in changed_statements(before, after))
+
+
 def changed_statements(
     before: PythonSource, after: PythonSource
 ) -> Iterator[tuple[Statements, Statements]]:
@@ -295,16 +302,13 @@ def changed_statements(
     A function is compared as a whole, because that is fast and enough.
     """
     old, new = before.tree.body, after.tree.body
-    imports = [[each for each in body if _is_import(each)] for body in (old, new)]
-    if len(imports[0]) != len(imports[1]):
-        yield imports[0], imports[1]
-        old = [each for each in old if not _is_import(each)]
-        new = [each for each in new if not _is_import(each)]
+    old_imports: Statements = [each for each in old if isinstance(each, ImportNode)]
+    new_imports: Statements = [each for each in new if isinstance(each, ImportNode)]
+    if len(old_imports) != len(new_imports):
+        yield old_imports, new_imports
+        old = [each for each in old if not isinstance(each, ImportNode)]
+        new = [each for each in new if not isinstance(each, ImportNode)]
     yield from _changed(before, old, after, new)
-
-
-def _is_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _changed(

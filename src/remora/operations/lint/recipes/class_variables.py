@@ -12,7 +12,7 @@ from remora.operations.lint.recipes.base import (
     Recipe,
     RecipeFix,
     Statements,
-    changed_statements,
+    are_alike,
 )
 from remora.tools.host.ruff.finding import Finding
 
@@ -180,10 +180,7 @@ def _common(items: list[ast.expr]) -> str | None:
 
 def _keeps(before: PythonSource, after: PythonSource) -> bool:
     """Return True if only annotations and the import of `ClassVar` differ."""
-    return all(
-        _without_annotations(old) == _without_annotations(new)
-        for old, new in changed_statements(before, after)
-    )
+    return are_alike(before, after, _without_annotations)
 
 
 def _without_annotations(statements: Statements) -> str:

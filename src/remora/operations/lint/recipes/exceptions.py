@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from remora.code.edit.edits import Edit
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
     RecipeFix,
     Statements,
-    changed_statements,
+    are_alike,
     dump,
 )
 from remora.tools.host.ruff.finding import Finding
@@ -119,7 +119,7 @@ def _imported(source: PythonSource) -> frozenset[str]:
     return frozenset(
         (each.asname or each.name).split(".")[0]
         for node in source.nodes
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ImportNode)
         for each in node.names
     )
 
@@ -165,10 +165,7 @@ def _is_around(one: ast.ExceptHandler, other: ast.ExceptHandler) -> bool:
 
 
 def _same_but_causes(before: PythonSource, after: PythonSource) -> bool:
-    return all(
-        _without_causes(old) == _without_causes(new)
-        for old, new in changed_statements(before, after)
-    )
+    return are_alike(before, after, _without_causes)
 
 
 def _without_causes(statements: Statements) -> str:

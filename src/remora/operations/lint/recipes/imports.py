@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from remora.code.edit.edits import Edit
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import with_newline
+from remora.code.syntax.definitions import ImportNode
 from remora.operations.lint.recipes.base import (
     PythonSource,
     Recipe,
@@ -83,7 +84,7 @@ def _keeps_used_names(before: PythonSource, after: PythonSource) -> bool:
     """Return True if two versions differ only in imports of names that are not used."""
     used = before.once(_used_words)
     for old, new in changed_statements(before, after):
-        if not all(isinstance(each, ast.Import | ast.ImportFrom) for each in [*old, *new]):
+        if not all(isinstance(each, ImportNode) for each in [*old, *new]):
             return False
         lost = set(_imported(old)) - set(_imported(new))
         if set(_imported(new)) - set(_imported(old)):

@@ -109,7 +109,7 @@ def _assertions(case: Case, style: Style) -> list[str]:
     return found
 
 
-def _assertion(call: str, value: str, style: Style, taken: Collection[str] = ()) -> list[str]:
+def _assertion(call: str, value: str, style: Style, taken: Collection[str]) -> list[str]:
     """Return an assertion. If it does not fit on a line, the result is assigned first.
 
     A long collection or call stays in the assertion, because formatters can split it. A text of

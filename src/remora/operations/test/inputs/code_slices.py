@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import Imported
+from remora.code.syntax.definitions import ImportNode
 from remora.operations.test.inputs.call_input import (
     CallInput,
     Source,
@@ -63,7 +64,7 @@ def _sliced(
         return None
     imports, assigned = {*snippet.known}, set[str]()
     for each, names in zip(snippet.statements, bound, strict=True):
-        (imports if isinstance(each, ast.Import | ast.ImportFrom) else assigned).update(names)
+        (imports if isinstance(each, ImportNode) else assigned).update(names)
     own = free_names([call], builtin=True) & assigned  # `iter`, if the code assigns it
     before = _Before(snippet, imports - assigned, free_names([call]) | own)
     for n in reversed(range(number)):
@@ -101,7 +102,7 @@ class _Before:
             return True
         if not isinstance(each, _SETUP) or _is_long(each):
             return False
-        if isinstance(each, ast.Import | ast.ImportFrom):
+        if isinstance(each, ImportNode):
             if any(alias.name == "*" for alias in each.names):
                 return False
             own = importable_names(ast.Module([each], []), "", is_package=False)

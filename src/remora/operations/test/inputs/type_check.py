@@ -4,6 +4,7 @@ import ast
 import re
 from functools import lru_cache
 
+from remora.code.syntax.definitions import default_values
 from remora.code.syntax.source import parse_text
 from remora.operations.test.inputs.call_input import last_name
 from remora.operations.test.target_function import TargetFunction
@@ -88,13 +89,10 @@ def _contradicts_annotation(subject: TargetFunction, arg: ast.arg, given: ast.ex
 
 
 def _none_by_default(args: ast.arguments) -> set[str]:
-    placed = [*args.posonlyargs, *args.args]
-    pairs = [
-        *zip(placed[len(placed) - len(args.defaults) :], args.defaults, strict=True),
-        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-    ]
     return {
-        arg.arg for arg, value in pairs if isinstance(value, ast.Constant) and value.value is None
+        name
+        for name, value in default_values(args)
+        if isinstance(value, ast.Constant) and value.value is None
     }
 
 

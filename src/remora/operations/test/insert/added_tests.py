@@ -10,7 +10,7 @@ from remora.code.edit.edits import apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.cases.assertions import names_in
@@ -180,7 +180,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
-    kept = (one for one in statements if not isinstance(one, ast.Import | ast.ImportFrom))
+    kept = (one for one in statements if not isinstance(one, ImportNode))
     return [ast.dump(one) for one in kept]
 
 
@@ -188,7 +188,7 @@ def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
     imported = {
         number
         for one in tree.body
-        if isinstance(one, ast.Import | ast.ImportFrom)
+        if isinstance(one, ImportNode)
         for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
     }
     lines = split_lines(_decoded(content or b""))

@@ -9,6 +9,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import added_tests, merge_added_tests
@@ -105,7 +106,7 @@ def _has_code(tree: ast.Module, names: Collection[str], *, has_docstring: bool) 
     """Return True if there is more than imports without some functions."""
     left = without_tests(tree, names)
     left = left[1:] if has_docstring and ast.get_docstring(tree) is not None else left
-    return any(not isinstance(one, _IMPORTS) for one in left)
+    return any(not isinstance(one, ImportNode) for one in left)
 
 
 def _without(
@@ -113,20 +114,17 @@ def _without(
 ) -> str:
     """Return a file without some functions, and without those of `imports` that are not used."""
     lines, left = text.split("\n"), without_tests(tree, names)
-    used = names_in([ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)])
+    used = names_in([ast.unparse(one) for one in left if not isinstance(one, ImportNode)])
     needless = {one for one in imports if one.bound not in used}
     kept = {one.name for one in left if isinstance(one, ast.ClassDef)}
     emptied = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name not in kept]
     within = {id(each) for one in emptied for each in one.body}
     _cut(lines, [*emptied, *(one for one in _tests(tree, names) if id(one) not in within)])
-    for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
+    for statement in reversed([one for one in left if isinstance(one, ImportNode)]):
         if not any(_share_line(statement, other) for other in left if other is not statement):
             _drop(lines, statement, needless)
     left_text = "\n".join(lines).strip("\n")
     return left_text + "\n" if left_text else ""
-
-
-_IMPORTS = ast.Import | ast.ImportFrom
 
 
 def _tests(tree: ast.Module, names: Collection[str]) -> list[ast.FunctionDef]:
@@ -157,7 +155,7 @@ def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> Non
 
     A statement with a comment is left unchanged.
     """
-    assert isinstance(statement, _IMPORTS)
+    assert isinstance(statement, ImportNode)
     first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
     alone = imported_names(ast.Module(body=[statement], type_ignores=[]))
     kept = [alias for alias, one in zip(statement.names, alone, strict=True) if one not in needless]

@@ -136,9 +136,11 @@ class Results:
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
-    def of_mutant(self, order: int, mutant: int) -> list[int] | None:
-        """Return the indexes of the calls that a mutant changes, or None if it did not run."""
-        found = self._files.get(f"{order}-m{mutant}")
+    def of_mutant(self, mutant: int) -> list[int] | None:
+        """Return the indexes of the calls of the first order that a mutant changes, or None if it did
+        not run.
+        """
+        found = self._files.get(f"0-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
     def is_late(self, order: int) -> bool:

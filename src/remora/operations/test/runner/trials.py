@@ -65,7 +65,7 @@ def try_calls(
     subject: TargetFunction,
     calls: Sequence[CallInput],
     *,
-    faults: Sequence[Mutant] = (),
+    faults: Sequence[Mutant],
 ) -> TrialResults:
     """Try each call twice in different circumstances, and with each mutant.
 
@@ -115,7 +115,7 @@ def _killed(
     faults: Sequence[Mutant],
 ) -> list[frozenset[int]]:
     """Return the mutants that change each case. `cases` contains the number of each call."""
-    changed = [results.of_mutant(0, fault) for fault in range(len(faults))]
+    changed = [results.of_mutant(fault) for fault in range(len(faults))]
     return [
         frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
         for number, _ in cases

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 
+from remora.code.syntax.definitions import ImportNode
 from remora.operations.types.checker.type_checker import Diagnostic
 from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import Slot
@@ -24,7 +25,7 @@ def settle(
     index: ProjectIndex,
     added_by: Callable[[Terms], list[Diagnostic]],
     *,
-    by_function: bool = False,
+    by_function: bool,
 ) -> Terms:
     """Return the annotations of `chosen` that add no diagnostic together, given those of `base`.
 
@@ -108,7 +109,7 @@ def imported_words(path: str, index: ProjectIndex) -> set[str]:
     """Return the words of the modules and names that a file imports anywhere."""
     words: set[str] = set()
     for node in ast.walk(index.files[path].source.tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ImportNode):
             module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
             for text in (module, *(alias.name for alias in node.names)):
                 words |= set(text.split("."))

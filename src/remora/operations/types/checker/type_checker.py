@@ -67,8 +67,7 @@ class TypeChecker:
     If ty fails on some files, they are in `left_out`, and ty sees them empty.
 
     `files` contains the text of each Python file by its path, and `settings` the content of
-    configuration files. `python` is the project's interpreter, whose packages ty reads without
-    running them. The copy is removed by `close`, or with this object.
+    configuration files. The copy is removed by `close`, or with this object.
     """
 
     def __init__(
@@ -76,8 +75,7 @@ class TypeChecker:
         files: Mapping[str, str],
         settings: Mapping[str, bytes],
         *,
-        python: Path | None = None,
-        minor: int | None = None,
+        minor: int | None,
     ) -> None:
         root = Path(tempfile.mkdtemp(prefix="remora-types-"))
         self.close = weakref.finalize(self, try_remove_tree, root)
@@ -89,7 +87,8 @@ class TypeChecker:
         self._files = dict(files)
         self._changed: dict[str, str] = {}
         self._settings = dict(settings)
-        self.python = python
+        self.python: Path | None = None
+        """The project's interpreter, whose packages ty reads without running them."""
         self.kept: KeptAnswers | None = None
         """Where answers are kept, if they are."""
         self._minor = minor

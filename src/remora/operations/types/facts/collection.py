@@ -14,7 +14,7 @@ from remora.threads import raise_if_cancelled
 
 
 def collect(
-    index: ProjectIndex, checker: TypeChecker, observed: Mapping[str, Any] | None = None
+    index: ProjectIndex, checker: TypeChecker, observed: Mapping[str, Any] | None
 ) -> dict[SlotKey, list[Evidence]]:
     """Return the evidence for all missing annotations of a project."""
     callees = _callees(index)

@@ -91,7 +91,7 @@ class Collector:
                 self._add_signature(each.function, callee)
         self._add_results(probes, copy, revealed)
 
-    def finish(self, observed: Observed | None = None) -> dict[SlotKey, list[Evidence]]:
+    def finish(self, observed: Observed | None) -> dict[SlotKey, list[Evidence]]:
         """Add what follows from the source alone, and return the evidence for each slot."""
         for source, places in (
             ("call", self._passed),

@@ -20,8 +20,8 @@ from remora.operations.types.source.terms import (
 )
 
 _SILENT = re.compile(r"\b(?:Any|object)\b")
-_WRITTEN = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
-"""Sources that are annotations of the project."""
+WRITTEN = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
+"""Sources that are annotations of other functions."""
 _NAMESAKES = frozenset(("same_class", "same_file", "same_project", "prior"))
 _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
@@ -84,7 +84,7 @@ class Refusals:
 
     def _is_silent(self, term: str, agreeing: set[str]) -> bool:
         """Return True if nothing but a guess suggests `Any` or `object`."""
-        allowed = _WRITTEN | {"attribute"}
+        allowed = WRITTEN | {"attribute"}
         if self._is_parameter and "Any" not in term:
             allowed |= {"inherited"}
         return not agreeing & allowed
@@ -170,7 +170,7 @@ class Refusals:
         """
         if "to_text" in self._sources and agreeing <= _NAMESAKES:
             return True
-        if agreeing & _WRITTEN:
+        if agreeing & WRITTEN:
             return False
         is_unused = "unused" in self._sources
         return (

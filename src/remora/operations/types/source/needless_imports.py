@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 
@@ -56,7 +57,7 @@ def _used_names(tree: ast.Module) -> set[str]:
 
 def _edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
     for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
+        if not isinstance(node, ImportNode):
             continue
         last = node.end_lineno or node.lineno
         kept = [each for each in node.names if _bound(each) not in needless]

@@ -163,20 +163,24 @@ def parameters_of(
     return found + ([(given.kwarg, "kwargs", None)] if given.kwarg else [])
 
 
-def annotations_of(source: SourceText) -> dict[tuple[int, str], ast.expr]:
+def annotations_of(node: FunctionNode, owner: ast.ClassDef | None) -> dict[str, ast.expr]:
+    """Return the annotations of a function, by parameter and RETURN."""
+    found = {arg.arg: arg.annotation for arg, _, _ in parameters_of(node, owner)}
+    found[RETURN] = node.returns
+    return {name: annotation for name, annotation in found.items() if annotation is not None}
+
+
+def written_annotations(source: SourceText) -> dict[tuple[int, str], ast.expr]:
     """Return the annotations of functions, by number and name of a parameter, or `return`.
 
     Overloads are left out.
     """
-    found = {}
-    for number, (_, node, owner) in enumerate(source.functions):
-        if is_overload(node):
-            continue
-        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
-        for name, annotation in [*every, (RETURN, node.returns)]:
-            if annotation is not None:
-                found[number, name] = annotation
-    return found
+    return {
+        (number, name): annotation
+        for number, (_, node, owner) in enumerate(source.functions)
+        if not is_overload(node)
+        for name, annotation in annotations_of(node, owner).items()
+    }
 
 
 def is_left_alone(source: SourceText, node: FunctionNode) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
+from remora.code.edit.import_edits import relative_module
 from remora.operations.types.source.project_index import File, Function, ProjectIndex, is_builtin
 from remora.operations.types.source.terms import arguments_of, head_of, members_of
 from remora.operations.types.writing.stdlib_names import (
@@ -299,11 +300,7 @@ def module_of(path: str, importer: File, *, relative: bool) -> str | None:
         return None
     if not relative:
         return ".".join(target)
-    package = own if importer.path.endswith("/__init__.py") else own[:-1]
-    common = 0
-    while common < min(len(package), len(target)) and package[common] == target[common]:
-        common += 1
-    return "." * (len(package) - common + 1) + ".".join(target[common:])
+    return relative_module(own if importer.path.endswith("/__init__.py") else own[:-1], target)
 
 
 def _parts(path: str) -> list[str]:

@@ -10,7 +10,7 @@ from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.slots import RETURN, Slot, SourceText, parameters_of
+from remora.operations.types.source.slots import Slot, SourceText, annotations_of
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, new_lines, suspects
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
@@ -112,9 +112,8 @@ def _own_annotations(source: SourceText, kept: Terms) -> list[tuple[int, int]]:
     found = []
     for number, wanted in names.items():
         _, node, owner = source.functions[number]
-        every = [(arg.arg, arg.annotation) for arg, _, _ in parameters_of(node, owner)]
-        for name, annotation in [*every, (RETURN, node.returns)]:
-            if name in wanted and annotation is not None:
+        for name, annotation in annotations_of(node, owner).items():
+            if name in wanted:
                 found.append((source.start(annotation), source.end(annotation)))
     return found
 

@@ -55,7 +55,7 @@ class RuffOptions:
     """
 
     def __init__(
-        self, files: FileTree, selected: Sequence[str] = (), *, is_frozen: bool = False
+        self, files: FileTree, selected: Sequence[str], *, is_frozen: bool = False
     ) -> None:
         self.files = files
         self.selected = tuple(selected)

@@ -203,7 +203,7 @@ class Ruff:
             )
         return FixedText(finished.stdout, left)
 
-    def is_formatted(self, path: str, content: bytes, options: Sequence[str] | None = None) -> bool:
+    def is_formatted(self, path: str, content: bytes, options: Sequence[str] | None) -> bool:
         """Return True if `ruff format` would not change `content`.
 
         Raises what `format_text` raises.
@@ -344,9 +344,7 @@ class _Runner:
             raise HostError("ruff's output is not valid JSON") from None
         return [finding_of(item, self._seen, unsafe=unsafe) for item in raw]
 
-    def run(
-        self, words: list[str], stdin: bytes = b"", codes: Sequence[int] = (0,)
-    ) -> ProcessResult:
+    def run(self, words: list[str], stdin: bytes, codes: Sequence[int] = (0,)) -> ProcessResult:
         """Run ruff. Raises HostError if its exit code is not one of `codes`."""
         files, binary = self._files, ruff_binary()
         seconds = min(SECONDS, files.left())

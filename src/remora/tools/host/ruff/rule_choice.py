@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+from remora.text import some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.import_style import sorts_as_ruff
@@ -53,7 +54,7 @@ class RuleChoice(NamedTuple):
     text: str = ""
 
 
-def rule_choice(place: FileTree, path: str, selected: Sequence[str] = ()) -> RuleChoice:
+def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoice:
     """Return the rules to check in a file or folder.
 
     The rules that the user selects come first. A project that pins an older ruff gets only rules that this
@@ -135,9 +136,7 @@ class SelectedRules:
 
 
 def _shown(selectors: Iterable[str]) -> str:
-    every = list(dict.fromkeys(selectors))
-    more = f" and {len(every) - _MOST_SHOWN} more" if len(every) > _MOST_SHOWN else ""
-    return ", ".join(every[:_MOST_SHOWN]) + more
+    return some_of(list(dict.fromkeys(selectors)), _MOST_SHOWN)
 
 
 def _defaults(used: RuffVersion | None) -> Sequence[str] | None:

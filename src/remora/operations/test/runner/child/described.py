@@ -86,7 +86,7 @@ def _as_base(value: Any, depth: int) -> Described | None:
     return None
 
 
-def _converted(base: Any, value: Any, depth: int = 0) -> Described | None:
+def _converted(base: Any, value: Any, depth: int) -> Described | None:
     """Return the value as one of a built-in type, or None if its class cannot be converted."""
     with contextlib.suppress(Exception):
         return describe(base(value), depth)
