@@ -345,4 +345,20 @@ def reader(project: Project) -> ToolTree:
 def test_type_of_an_expression_is_revealed_where_it_is(
     reader: ToolTree, expression: str, line: int, shown: str
 ) -> None:
-    assert reveal(reader, "shop.py", expression, line) == {"type": shown}
+    assert reveal(reader, "shop.py", expression, line) == {"type": shown, "why": ""}
+
+
+@pytest.mark.parametrize(
+    ("expression", "line", "why"),
+    [
+        ("1 +", 3, "not an expression: 1 +"),
+        ("(" * 9000, 3, "not an expression: ((((("),
+        ("items", 99, "line 99 has no statement"),
+    ],
+)
+def test_why_nothing_is_revealed_is_said(
+    project: Project, expression: str, line: int, why: str
+) -> None:
+    found = reveal(project.start(), "shop.py", expression, line)
+    assert found["type"] == ""
+    assert found["why"].startswith(why)

@@ -98,8 +98,9 @@ class FileAnnotations:
             return {}, said  # others would have to be left out for them
         self.save(made)
         accepted = {key: term for key, term in accepted.items() if key in kept}
-        judges = [each.judge for each in verdicts]
-        return accepted, [*said, *([f"accepted by {_listed(judges)}"] if accepted else [])]
+        judges = _listed([each.judge for each in verdicts])
+        words = f"the rest is accepted by {judges}" if said else f"accepted by {judges}"
+        return accepted, [*said, words] if accepted else said
 
     def asked(self, function: str, signature: str) -> tuple[Terms, list[str]]:
         """Return the types of a signature for a function, and for others that must agree with it.

@@ -99,15 +99,20 @@ def annotate(
 def reveal(place: ToolTree, path: str, expression: str, line: int) -> dict[str, Any]:
     """Return what ty says the type of an expression is at a line of a file, in `type`.
 
-    It is written as in an annotation, if that is possible, and an empty string if ty says nothing,
-    because the line is never reached.
+    It is written as in an annotation, if that is possible. If it is empty, `why` is the reason.
     """
-    made, row, column = with_question(decode(path, place.read(path)).body, expression, line)
+    try:
+        made, row, column = with_question(decode(path, place.read(path)).body, expression, line)
+    except HostError as error:
+        return {"type": "", "why": error.message}
     found = session_for(place, place.once(project_texts)).reveal(path, made, place.left)
     # the parentheses around a tuple without its own belong to it
     shown = found.get((path, row, column)) or found.get((path, row, column - 1), "")
     term = from_checker(shown) if shown else ""
-    return {"type": term if is_known(term) else shown}
+    return {
+        "type": term if is_known(term) else shown,
+        "why": "" if shown else f"ty says nothing of {expression} at line {line}",
+    }
 
 
 def open_functions(
