@@ -53,7 +53,7 @@ from remora.usecases.analyze.resume_run import (
     prepare_resume,
     run_remaining,
 )
-from remora.usecases.analyze.run_limits import close_models, planned_within, run_to_end
+from remora.usecases.analyze.run_limits import RunBudget, close_models, planned_within, run_to_end
 from remora.usecases.api_arguments import (
     as_paths,
     as_run,
@@ -130,6 +130,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     opening: bool = True,
     max_turns: int | None = None,
     max_time: float | None = None,
+    max_requests: int | None = None,
+    max_tokens: int | None = None,
     seed: int | None = None,
     allow_unsandboxed: bool = False,
     allow_addresses: Sequence[str] = (),
@@ -146,7 +148,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     - `select` contains the ruff rules to check instead of the project's, such as `F` or `default`.
     - `decisions` is who chooses the tool calls, and with `opening`, rules first do what they are
       sure of.
-    - `max_time` is in seconds.
+    - `max_time` is in seconds. `max_requests` and `max_tokens` limit the requests of the run to
+      models, and the tokens of their prompts. A run that reaches a limit can be resumed.
     - `allow_addresses` contains addresses of model servers that the project's file may choose.
     - `known` contains all available operations, for example `BUILT_IN | MINE`. By default, only the
       built-in operations are available.
@@ -170,7 +173,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)
     with closing(run):
-        return execute(invocation, run, observer=observer, max_time=max_time)
+        budget = _budget(max_time, max_requests, max_tokens)
+        return execute(invocation, run, observer=observer, budget=budget)
 
 
 def execute(
@@ -180,7 +184,7 @@ def execute(
     watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
     observer: RunObserver = NO_OBSERVER,
     connected: Callable[[Model], None] = lambda _model: None,
-    max_time: float | None = None,
+    budget: RunBudget | None = None,
 ) -> RunResult:
     """Run a plan created by `prepare`.
 
@@ -199,9 +203,11 @@ def execute(
     except BaseException:
         close_models(models)
         raise
+    budget = budget or RunBudget()
     with watching() if watching is not None else nullcontext(observer) as seeing:
+        counting = budget.watch(seeing)
         stopped = run_to_end(
-            lambda: execute_plan(run, model, seeing, utc_now, own), models, max_time
+            lambda: execute_plan(run, model, counting, utc_now, own), models, budget
         )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
 
@@ -213,6 +219,8 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     model: str | None = None,
     concurrency: int | None = None,
     max_time: float | None = None,
+    max_requests: int | None = None,
+    max_tokens: int | None = None,
     allow_unsandboxed: bool = False,
     allow_addresses: Sequence[str] = (),
     trust_run: bool = False,
@@ -231,7 +239,8 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_wanted(invocation, wanted)
-    return continue_run(wanted, models, observer, max_time)
+    budget = _budget(max_time, max_requests, max_tokens)
+    return continue_run(wanted, models, observer, budget)
 
 
 def retry(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -253,7 +262,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
-    done = continue_run(wanted, models, observer, max_time)
+    done = continue_run(wanted, models, observer, _budget(max_time))
     reject_repeats(project, view, wanted.only or ())
     return done
 
@@ -377,14 +386,25 @@ def continue_run(
     wanted: Resumable,
     models: Mapping[str, Model],
     observer: RunObserver = NO_OBSERVER,
-    max_time: float | None = None,
+    budget: RunBudget | None = None,
 ) -> RunResult:
     """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
-    run = wanted.run
+    run, budget = wanted.run, budget or RunBudget()
+    counting = budget.watch(observer)
     stopped = run_to_end(
-        lambda: run_remaining(wanted, models, observer, utc_now), models.values(), max_time
+        lambda: run_remaining(wanted, models, counting, utc_now), models.values(), budget
     )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
+
+
+def _budget(
+    seconds: float | None, requests: int | None = None, tokens: int | None = None
+) -> RunBudget:
+    return RunBudget(
+        seconds=seconds,
+        requests=positive("max_requests", requests),
+        tokens=positive("max_tokens", tokens),
+    )
 
 
 def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str]) -> ReviewFilter:

@@ -2,7 +2,9 @@
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,8 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.options import MAX_SECONDS, SECONDS
 from remora.errors import UsageError
 from remora.usecases.analyze import run_limits
-from tests.cli.conftest import Remora
+from tests.cli.conftest import Remora, write
+from tests.openai_server import Handler, answer, openai_server, send_json
 
 
 def test_the_whole_disk_is_refused_at_once(poor: Remora, tmp_path: Path) -> None:
@@ -56,3 +59,36 @@ def test_a_short_limit_stops_the_run_and_not_its_plan(poor: Remora, project: Pat
 def test_help_names_the_operations_that_run_by_default(remora: Remora, tmp_path: Path) -> None:
     text = " ".join(remora("analyze", "--help", cwd=tmp_path).out.split())
     assert f"[default: {', '.join(BUILT_IN.defaults)}]" in text
+
+
+BARE = "def load(text):\n    try:\n        return int(text)\n    except:\n        return 0\n"
+
+
+def submits(handler: Handler, _request: dict[str, Any], _number: int) -> None:
+    send_json(handler, answer(("submit_result", {"summary": "done"})))
+
+
+@pytest.mark.parametrize("limit", ["--max-requests=2", "--max-tokens=10000"])
+def test_a_run_stops_at_its_budget_and_can_be_resumed(
+    poor: Remora, tmp_path: Path, limit: str
+) -> None:
+    root = write(tmp_path / "shop", {f"m{number}.py": BARE for number in range(4)})
+    words = ("-o", "lint", "--decisions", "model", "--concurrency", "1")
+    with openai_server(submits) as server:
+        environ = {
+            "REMORA_MODEL__BASE_URL": server.address,
+            "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "8000",
+        }
+        user = replace(poor, environ=environ)
+        stopped = user("analyze", *words, limit, "--json", cwd=root)
+        assert stopped.code == 130, stopped.err
+        name, _, most = limit.partition("=")
+        assert f"stopped after {int(most):,} {name[6:]} ({name})" in stopped.err
+        sent = len(server.requests)
+        assert 0 < sent < 4
+        if name == "--max-requests":
+            assert sent == 2
+        done = user("analyze", "--resume", "last", "--json", cwd=root)
+        assert len(server.requests) == 4
+    assert [job["status"] for job in done.document["jobs"]] == ["no_change"] * 4
+    assert poor("trace", "verify", "--all", cwd=root).code == 0

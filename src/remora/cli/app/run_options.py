@@ -14,8 +14,10 @@ from remora.errors import UsageError
 
 if TYPE_CHECKING:
     from remora.runs.planning.run_request import RunRequest
+    from remora.usecases.analyze.run_limits import RunBudget
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
+_TOKENS = click.IntRange(min=1)
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
 _OPTIONS = (
     click.option(
@@ -63,6 +65,14 @@ _OPTIONS = (
         "--max-time", type=SECONDS, metavar="S",
         help="Stop after S seconds and interrupt running jobs.",
     ),
+    click.option(
+        "--max-requests", type=_POSITIVE, metavar="N",
+        help="Stop before more than N requests to models.",
+    ),
+    click.option(
+        "--max-tokens", type=_TOKENS, metavar="N",
+        help="Stop before more than N tokens are sent to models.",
+    ),
     click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools."),
     click.option("--dry-run", is_flag=True, help="Print the plan and exit."),
     click.option("--resume", type=RUN, metavar="RUN", help="Resume an interrupted run."),
@@ -84,9 +94,18 @@ class RunOptions:
     flags: Mapping[str, Any]
     model: str | None = None
     max_time: float | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
     dry_run: bool = False
     resume: str | None = None
     trust_run: bool = False
+
+    @property
+    def budget(self) -> "RunBudget":
+        """A new budget with the limits."""
+        from remora.usecases.analyze.run_limits import RunBudget
+
+        return RunBudget(seconds=self.max_time, requests=self.max_requests, tokens=self.max_tokens)
 
 
 def run_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -113,6 +132,8 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
         opening: bool,
         max_turns: int | None,
         max_time: float | None,
+        max_requests: int | None,
+        max_tokens: int | None,
         seed: int | None,
         dry_run: bool,
         resume: str | None,
@@ -141,6 +162,8 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
             flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, opening),
             model=model,
             max_time=max_time,
+            max_requests=max_requests,
+            max_tokens=max_tokens,
             dry_run=dry_run,
             resume=resume,
             trust_run=trust_run,

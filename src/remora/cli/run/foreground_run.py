@@ -18,11 +18,15 @@ from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import best_level, describe_level
 from remora.statuses import WITH_RESULT
 from remora.usecases.analyze.resume_run import Resumable
+from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.api import continue_run
 
 
 def run_to_end(
-    options: Options, wanted: Resumable, models: Mapping[str, Model], max_time: float | None = None
+    options: Options,
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    budget: RunBudget | None = None,
 ) -> str:
     """Continue a run, or some of its agents, and show the progress.
 
@@ -30,7 +34,7 @@ def run_to_end(
     """
     print_isolation(options)
     with run_progress(options) as watcher:
-        return continue_run(wanted, models, watcher, max_time).stopped
+        return continue_run(wanted, models, watcher, budget).stopped
 
 
 def print_isolation(options: Options) -> None:

@@ -75,7 +75,7 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
                 else run_progress(options)
             ),
             connected=lambda model: _announce(options, invocation, prepared, model),
-            max_time=run.max_time,
+            budget=run.budget,
         )
     return print_run_results(
         options, done.project, done.run_id, done.stopped, announced=True, lines=lines
@@ -117,7 +117,7 @@ def _run_remaining(
     models = connect_wanted(invocation, wanted)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
-    return run_to_end(options, wanted, models, run.max_time)
+    return run_to_end(options, wanted, models, run.budget)
 
 
 def _refuse_other_files(paths: Iterable[Path]) -> None:

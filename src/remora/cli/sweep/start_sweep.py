@@ -161,13 +161,14 @@ def _run(
     ends: list[RepositoryEnd] = []
 
     async def work(progress: SweepProgress) -> None:
-        async for end in sweep_run.finish(progress.of):
+        async for end in sweep_run.finish(lambda name: budget.watch(progress.of(name))):
             ends.append(end)
             progress.repository_ended(end)
 
     note(options, f"run {run_id}")
+    budget = run.budget
     with sweep_progress(options, len(roots)) as progress:
-        stopped = run_to_end(lambda: work(progress), (), run.max_time)
+        stopped = run_to_end(lambda: work(progress), (), budget)
     code = _print(options, file, run_id, plans, ends)
     if stopped:
         note(options, f"{stopped}: all files are unchanged; completed work is recorded")

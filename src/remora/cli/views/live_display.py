@@ -43,7 +43,8 @@ class LiveDisplay(RunCounts):
         self._bar.update(self._task, completed=self.done)
 
     def __rich__(self) -> Group:
-        counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
+        counts = f"{count(self.turns, 'turn')} · {count(self.requests, 'request')} · "
+        counts += f"{count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {count(self.written, 'other change')}" if self.written else ""
         names = [display_name(job.node_id) for job in self.working.values()]

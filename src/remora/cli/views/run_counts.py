@@ -20,6 +20,7 @@ class RunCounts:
         self.jobs = 0
         self.done = 0
         self.turns = 0
+        self.requests = 0
         self.tokens = 0
         self.fixed = 0
         self.written = 0
@@ -41,6 +42,7 @@ class RunCounts:
         if event.type == "turn_start":
             self.turns += 1
         elif event.type == ModelRequest.type:
+            self.requests += 1
             self.tokens += sent_tokens(event)
         left = known_findings(event)
         if left is not None:

@@ -1,13 +1,19 @@
-"""Time limits for planning and running, and handling of signals that stop a run."""
+"""Limits of time and of requests to models, and handling of signals that stop a run."""
 
 import asyncio
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
+from remora.agents.job import AgentResult, Job
+from remora.agents.loop.stop_rules import sent_tokens
 from remora.errors import UsageError
+from remora.memory.events import Event, ModelRequest
 from remora.models.protocol import Model
+from remora.runs.execution.run import RunObserver
+from remora.runs.planning.plan import Plan
 from remora.statuses import INTERRUPTED
 
 PLANNING_S = 30.0
@@ -63,8 +69,74 @@ def close_models(models: Iterable[Model]) -> None:
     asyncio.run(close())
 
 
+class RunBudget:
+    """What a run may use: seconds, requests to models, and tokens of their prompts.
+
+    A limit of None means that there is none. A request that would exceed a limit is recorded, but
+    not sent.
+    """
+
+    def __init__(
+        self,
+        *,
+        seconds: float | None = None,
+        requests: int | None = None,
+        tokens: int | None = None,
+    ) -> None:
+        self.seconds = seconds
+        self.spent = ""
+        """The limit that was reached, or an empty string."""
+        self._limits = {"requests": requests, "tokens": tokens}
+        self._used = {"requests": 0, "tokens": 0}
+        self._cancel: Callable[[], object] = lambda: None
+
+    def watch(self, observer: RunObserver) -> RunObserver:
+        """Return an observer that counts the requests of a run and passes everything on."""
+        return _Counting(observer, self)
+
+    def count(self, requests: int, tokens: int) -> None:
+        """Count requests, and stop the work if a limit is exceeded."""
+        self._used["requests"] += requests
+        self._used["tokens"] += tokens
+        for name, most in self._limits.items():
+            if most is not None and self._used[name] > most and not self.spent:
+                self.spent = f"stopped after {most:,} {name} (--max-{name})"
+                self._cancel()
+
+    def stop_with(self, cancel: Callable[[], object]) -> None:
+        """Call `cancel` when a limit is exceeded."""
+        self._cancel = cancel
+
+
+class _Counting:
+    """Counts the requests in the events of jobs, or of jobs that ran elsewhere, at their end."""
+
+    def __init__(self, inner: RunObserver, budget: RunBudget) -> None:
+        self._inner = inner
+        self._budget = budget
+        self._seen: set[str] = set()
+
+    def planned(self, run_id: str, plan: Plan) -> None:
+        self._inner.planned(run_id, plan)
+
+    def began(self, job: Job) -> None:
+        self._inner.began(job)
+
+    def event(self, job: Job, event: Event) -> None:
+        self._seen.add(job.agent_id)
+        self._inner.event(job, event)
+        if event.type == ModelRequest.type:
+            self._budget.count(1, sent_tokens(event))
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        self._inner.ended(job, result)
+        if job.agent_id not in self._seen:
+            self._budget.count(result.requests, result.sent_tokens)
+        self._seen.discard(job.agent_id)
+
+
 def run_to_end(
-    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None
+    work: Callable[[], Awaitable[None]], models: Iterable[Model], budget: RunBudget
 ) -> str:
     """Run `work`, then close the models.
 
@@ -74,10 +146,12 @@ def run_to_end(
     async def main() -> None:
         task = asyncio.current_task()
         if task is not None:  # asyncio.run does the same for SIGINT, if that is not ignored
+            loop = asyncio.get_running_loop()
+            budget.stop_with(partial(loop.call_soon_threadsafe, task.cancel))
             with suppress(ValueError, RuntimeError):  # not the main thread: no signal comes here
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+                loop.add_signal_handler(signal.SIGTERM, task.cancel)
         try:
-            async with asyncio.timeout(max_time):
+            async with asyncio.timeout(budget.seconds):
                 await work()
         finally:
             for each in models:
@@ -86,7 +160,7 @@ def run_to_end(
     try:
         asyncio.run(main())
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return INTERRUPTED
+        return budget.spent or INTERRUPTED
     except TimeoutError:
-        return f"stopped after {max_time:g} s (--max-time)"
+        return f"stopped after {budget.seconds:g} s (--max-time)"
     return ""

@@ -31,7 +31,7 @@ from remora.statuses import INTERRUPTED
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.run_limits import planned_within
+from remora.usecases.analyze.run_limits import RunBudget, planned_within
 from remora.usecases.api import NO_OBSERVER, execute
 from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
 from remora.usecases.check.report_findings import findings_in_base, findings_left
@@ -113,8 +113,9 @@ def check_files(
             project = _private_project(invocation, request, Path(folder))
             prepared = _for_check(prepare(invocation, request, project))
         with closing(prepared):
+            budget = RunBudget(seconds=max_time)
             done = execute(
-                invocation, prepared, watching=watching, observer=observer, max_time=max_time
+                invocation, prepared, watching=watching, observer=observer, budget=budget
             )
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
