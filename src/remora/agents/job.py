@@ -46,6 +46,8 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
 
     - `decided_by` contains the number of tool calls by each decider. All that were not made by rule
       are decisions of a model, because it could have called something else.
+    - `invalid` is the number of answers that were no valid call, and `refused` the number of calls of
+      a model that a tool or a check refused.
     - `raw_bytes` is the total size of all raw outputs.
     - `requests` is the number of requests that models answered, and `sent_tokens` is their total size.
     - `max_packet_tokens` is the size of the largest request.
@@ -55,6 +57,8 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: StopReason
     turns: int = 0
     decided_by: dict[str, int] = {}
+    invalid: int = 0
+    refused: int = 0
     requests: int = 0
     sent_tokens: int = 0
     max_packet_tokens: int = 0

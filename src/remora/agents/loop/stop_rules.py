@@ -37,11 +37,14 @@ class TurnCounts:
     def __init__(self) -> None:
         self.turns = 0
         self.decided_by = dict.fromkeys(DECIDERS, 0)
+        self.invalid = 0
+        self.refused = 0
         self.requests = 0
         self.sent_tokens = 0
         self.max_packet_tokens = 0
         self.raw_bytes = 0
         self._asked = 0
+        self._decided_by = "rule"
 
     def add(self, event: Event) -> None:
         """Count an event. Raises StreamDamaged if the event is invalid."""
@@ -53,14 +56,22 @@ class TurnCounts:
             self.requests += 1
             self.sent_tokens += self._asked
         elif event.type == ToolCalled.type:
-            decider = decode_part(event, _Decided).decided_by
-            self.decided_by[decider] = self.decided_by.get(decider, 0) + 1
+            self._decided_by = decode_part(event, _Decided).decided_by
+            self.decided_by[self._decided_by] = self.decided_by.get(self._decided_by, 0) + 1
+        elif event.type == AgentError.type:
+            self.invalid += decode_part(event, _Error).kind == "bad_call"
         elif event.type == ToolResulted.type:
             self.raw_bytes += raw_size(event)
+            self._refuse(decode_part(event, _Outcome).outcome == "error")
+        elif event.type == SubmitResult.type:
+            self._refuse(not decode_part(event, _Verified).verified)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts by name."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def _refuse(self, is_refused: bool) -> None:
+        self.refused += is_refused and self._decided_by != "rule"
 
 
 class StopRules:
@@ -143,6 +154,18 @@ def _known(packet: DecisionPacket) -> bytes:
 
 class _Decided(msgspec.Struct):
     decided_by: str = "rule"
+
+
+class _Error(msgspec.Struct):
+    kind: str
+
+
+class _Outcome(msgspec.Struct):
+    outcome: str = "success"
+
+
+class _Verified(msgspec.Struct):
+    verified: bool = False
 
 
 class _Raw(msgspec.Struct):

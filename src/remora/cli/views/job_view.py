@@ -173,6 +173,7 @@ def _reasons(job: Document) -> Iterator[str]:
         yield from conflict_lines(job)
     elif job["error"]:
         yield str(job["error"])
+    yield from job.get("reasons", ())
     if job["same"]:
         yield SAME_CHANGE
 

@@ -5,7 +5,9 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from remora.agents.builtin_tools import LEAVE, UNDO
 from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
@@ -18,6 +20,8 @@ from remora.memory.events import (
     JobEnd,
     JobStart,
     SubmitResult,
+    ToolCalled,
+    ToolResulted,
     Written,
 )
 from remora.runs.project import ProjectRecords
@@ -72,6 +76,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `model` is the model's name. `observed` contains the calls observed while the tests of a
     verified submission ran.
 
+    `reasons` are what the model left undone or took back, each with its reason.
+
     `error` is also set if the model failed and rules completed the job.
 
     If `damaged` is True, the stream cannot be read and only `error` is set.
@@ -87,6 +93,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     turns: int = 0
     decided_by: dict[str, int] = {}
     decisions: dict[str, int] = {}
+    invalid: int = 0
+    refused: int = 0
     max_packet_tokens: int = 0
     raw_bytes: int = 0
     change_set: tuple[Change, ...] = ()
@@ -107,6 +115,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     after: dict[str, int] | None = None
     measurements: dict[str, int] | None = None
     why: str | None = None
+    reasons: tuple[str, ...] = ()
     same: bool = False
     first_findings: tuple[ListedFinding, ...] = ()
     last_findings: tuple[ListedFinding, ...] = ()
@@ -209,6 +218,11 @@ class _Submission(msgspec.Struct):
     observed: dict[str, Any] = {}
 
 
+class _Call(msgspec.Struct):
+    tool: str = ""
+    decided_by: str = "rule"
+
+
 class _JobFold:
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
@@ -227,6 +241,8 @@ class _JobFold:
         self._sound: Head | None = None
         self._model: str | None = None
         self._observed: dict[str, Any] = {}
+        self._caller = ""
+        self._reasons: list[str] = []
 
     @property
     def ended(self) -> bool:
@@ -239,6 +255,7 @@ class _JobFold:
         self._reason.add(event)
         self._learn([event])
         self._hear(event)
+        self._see_reason(event)
         # other events may have their text in blobs, which are not read here
         data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with its parent's knowledge
@@ -281,6 +298,17 @@ class _JobFold:
                 submission = decode_part(event, _Submission)
                 self._observed = submission.observed if submission.verified else self._observed
 
+    def _see_reason(self, event: Event) -> None:
+        """Keep the summary of a call with which the model leaves or takes back something."""
+        if event.type == ToolCalled.type:
+            self._caller = decode_part(event, _Call).decided_by
+        delta = event.packet_delta
+        if event.type != ToolResulted.type or delta is None or self._caller == "rule":
+            return
+        action = delta.add_action
+        if action is not UNSET and action.tool in (LEAVE, UNDO) and action.outcome == "success":
+            self._reasons.append(action.summary)
+
     def _is_parents(self, end: AgentEnd) -> bool:
         if not (self._parent and end.change_set):
             return False
@@ -297,6 +325,8 @@ class _JobFold:
             turns=tally.turns,
             decided_by=tally.decided_by,
             decisions=self._sources.counts,
+            invalid=tally.invalid,
+            refused=tally.refused,
             max_packet_tokens=tally.max_packet_tokens,
             raw_bytes=tally.raw_bytes,
             before=self._before,
@@ -308,6 +338,7 @@ class _JobFold:
             sound=self._sound,
             model=self._model,
             observed=self._observed,
+            reasons=tuple(self._reasons),
         )
         if end is None:
             return view

@@ -215,6 +215,8 @@ def job_document(job: JobView) -> dict[str, Any]:
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
+        "invalid": job.invalid,
+        "refused": job.refused,
         "max_packet_tokens": job.max_packet_tokens,
         "raw_bytes": job.raw_bytes,
         "files_changed": [change.path for change in job.changes],
@@ -222,6 +224,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
         "why": job.why,
+        "reasons": list(job.reasons),
         "same": job.same,
         "error": job.error,
     }
