@@ -1,0 +1,37 @@
+"""What a model leaves or takes back is shown with its reason, and what was refused is counted."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import Remora, write
+from tests.openai_server import Handler, answer, openai_server, send_json
+
+SOURCE = "import os\n\n\ndef pay():\n    return price\n"
+CALLS = (
+    ("edit_lines", {"first": 1, "last": 99, "text": ""}),
+    ("unknown", {}),
+    ("leave", {"item": "F821 line 2", "because": "exec defines price"}),
+    ("undo", {"turn": 1, "because": "a plugin imports os from here"}),
+    ("submit_result", {}),
+)
+
+
+def test_reasons_of_a_model_are_shown(poor: Remora, tmp_path: Path) -> None:
+    def chat(handler: Handler, _request: dict[str, Any], number: int) -> None:
+        send_json(handler, answer(CALLS[number - 1]))
+
+    root = write(tmp_path / "shop", {"shop.py": SOURCE})
+    with openai_server(chat) as server:
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
+        done = user("analyze", "-o", "lint", "--decisions", "model", "--json", cwd=root)
+    (job,) = done.document["jobs"]
+    assert job["status"] == "no_change", done.err
+    assert (job["invalid"], job["refused"]) == (1, 1)
+    assert job["reasons"] == [
+        "Left F821 line 2: exec defines price",
+        "Undid turn 1 and later: a plugin imports os from here",
+    ]
+    shown = poor("show", "last", cwd=root).out
+    assert "exec defines price" in shown
+    assert "a plugin imports os from here" in shown
