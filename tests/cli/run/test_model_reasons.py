@@ -8,7 +8,7 @@ from tests.cli.conftest import Remora, write
 from tests.openai_server import Handler, answer, openai_server, send_json
 
 SOURCE = "import os\n\n\ndef pay():\n    return price\n"
-CALLS = (
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("edit_lines", {"first": 1, "last": 99, "text": ""}),
     ("unknown", {}),
     ("leave", {"item": "F821 line 2", "because": "exec defines price"}),
