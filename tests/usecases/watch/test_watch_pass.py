@@ -45,7 +45,11 @@ def caller(tmp_path: Path) -> Invocation:
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
         who = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
         subprocess.run(["git", *who, *words], cwd=root, check=True)
-    environ = {"HOME": str(tmp_path / "home"), "REMORA_MODEL__RETRIES": "0"}
+    environ = {
+        "HOME": str(tmp_path / "home"),
+        "REMORA_MODEL__RETRIES": "0",
+        "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000",
+    }
     caller = Invocation(environ=environ, folder=root, root=root)
     create_records(open_project(caller))
     return caller
