@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +52,7 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def user(poor: Remora) -> Remora:
-    return replace(poor, environ={"REMORA_MODEL__SAMPLES": "2"})
+    return replace(poor, environ={"REMORA_RUNNER__DECISIONS": "model"})
 
 
 def events(user: Remora, root: Path, agent: str) -> list[dict[str, Any]]:
@@ -70,17 +69,11 @@ def answers(root: Path) -> int:
 
 
 def check_records(user: Remora, root: Path, jobs: list[dict[str, Any]]) -> None:
-    """Every turn with answers has trials and the packet that the model saw, and the streams verify and replay."""
+    """Every turn with answers has the packet that the model saw, and the streams verify and replay."""
     for job in jobs:
         seen = events(user, root, job["agent_id"])
         asked = {each["turn"] for each in seen if each["type"] == "model_response"}
-        tried = Counter(
-            each["turn"]
-            for each in seen
-            if each["type"] == "context_update" and each["data"]["source"] == "trials"
-        )
         assert asked, "the model was asked"
-        assert tried == dict.fromkeys(asked, 1)
         for turn in asked:
             words = ("trace", "packet", job["agent_id"], "--turn", str(turn))
             shown = msgspec.convert(user(*words, cwd=root).document, DecisionPacket)
@@ -102,7 +95,7 @@ def test_an_independent_server_serves_a_whole_run(user: Remora, shop: Path, addr
     assert done.code in (0, 1), done.err
     jobs = done.document["jobs"]
     assert len(jobs) == 3
-    assert {job["status"] for job in jobs} <= {"submitted", "no_change"}
+    assert {job["status"] for job in jobs} <= {"submitted", "no_change", "failed"}
     assert tree(shop) == before
     check_records(user, shop, jobs)
 
@@ -119,6 +112,6 @@ def test_a_killed_run_is_resumed(user: Remora, shop: Path, address: str) -> None
     words = ("analyze", "--resume", "last", "--model", address, "--json")
     done = user.afresh(*words, cwd=shop, limit_s=LIMIT_S)
     assert done.code in (0, 1), done.err
-    assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change"}
+    assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change", "failed"}
     assert answers(shop) >= recorded, "answers are kept"
     check_records(user, shop, done.document["jobs"])

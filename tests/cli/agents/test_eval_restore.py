@@ -34,6 +34,8 @@ def first(rows):
 """
 LINT = ("eval", "restore", "-o", "lint", "--json")
 MANY = 20
+ROOM = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000"}
+"""For servers that do not count tokens, so that each byte counts as one."""
 
 
 @pytest.fixture
@@ -192,7 +194,9 @@ def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_pa
     root = write(tmp_path / "project", files)
     with oracle_server(files=files) as server:
         arms = ("--arm", "rules", "--arm", server.address)
-        done = poor("eval", "restore", "-o", "docstring", "--json", *arms, cwd=root)
+        done = replace(poor, environ=ROOM)(
+            "eval", "restore", "-o", "docstring", "--json", *arms, cwd=root
+        )
     assert done.code == 0, done.err
     assert arm(done)["left"] == 2
     written = arm(done, server.address)
@@ -206,7 +210,7 @@ def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_pa
 @pytest.mark.slow
 def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Path) -> None:
     root = write(tmp_path / "project", {"a.py": DOCUMENTED, "b.py": DOCUMENTED})
-    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0"})
+    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0", **ROOM})
     with openai_server(FAULTS["resets"]) as server:
         words = ("eval", "restore", "-o", "docstring", "--json", "--arm", server.address)
         first, again = (quick(*words, cwd=root) for _ in range(2))

@@ -10,6 +10,8 @@ from tests.cli.conftest import Remora, git, tree, write
 from tests.oracle_server import oracle_server
 
 LEAST = 0.95
+ROOM = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
+"""For servers that do not count tokens, so that each byte counts as one."""
 FUNCTIONS = {
     "area": ("Compute how much space a rectangle covers.", "The covered space."),
     "blend": ("Mix two colours in equal shares.", "The mixture."),
@@ -74,7 +76,7 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     with oracle_server(files=files) as server:
         arm = f"{server.address},renderer={renderer}"
         words = ("eval", "restore", "-o", "docstring", "--arm", arm, "--arm", "rules", "--json")
-        done = poor(*words, cwd=root)
+        done = replace(poor, environ=ROOM)(*words, cwd=root)
         used = {"REMORA_MODEL__BASE_URL": server.address, "REMORA_MODEL__RENDERER": renderer}
         status = replace(poor, environ={**poor.environ, **used})("model", "status", cwd=root)
     assert done.code == 0, done.err
@@ -141,7 +143,9 @@ def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None
     slots = written_slots(files)
     with oracle_server(slots) as server:
         arms = ("--arm", "rules", "--arm", server.address)
-        done = poor("eval", "restore", "-o", "types", *arms, "--json", cwd=root)
+        done = replace(poor, environ=ROOM)(
+            "eval", "restore", "-o", "types", *arms, "--json", cwd=root
+        )
     assert done.code == 0, done.err
     (operation,) = done.document["operations"]
     rules, oracle = operation["arms"]
@@ -191,7 +195,8 @@ def test_lines_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None
     by_rules = poor("analyze", "-o", "lint", "--json", cwd=root).document
     assert by_rules["jobs"] == [], "rules have no fix"
     with oracle_server(lines={fault: line for line, fault in BROKEN.items()}) as server:
-        done = poor("analyze", "-o", "lint", "--model", server.address, cwd=root)
+        options = ("--model", server.address, "--decisions", "model")
+        done = replace(poor, environ=ROOM)("analyze", "-o", "lint", *options, cwd=root)
         assert done.code == 0, done.err + done.out
         assert poor("accept", "last", "--all", cwd=root).code == 0
     written = "".join((root / path).read_text() for path in right)
