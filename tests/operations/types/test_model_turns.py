@@ -86,12 +86,12 @@ def test_a_model_reveals_annotates_revises_and_submits(project: Path) -> None:
         done = analyzed(project, server)
     assert [job.status for job in done.view.jobs] == ["submitted"]
     first, revealed, refused, written, revised = (shown(server, turn) for turn in range(5))
-    assert "Done:\n1. write_annotations() -> success: Wrote " in first
+    assert "Done:\n1. write_annotations() -> Wrote " in first
     assert "14| def total(items, less=None):\n15|     return sum(each" in first
     assert "names known here: Item\n" in first
     assert "Findings:\ntotal lacks items, less, the result; functions that lack types: 1\n" in first
     assert '- annotate(function="total") - missing: items, less, the result' in first
-    assert "success: At line 11, item.price is float" in revealed
+    assert "-> At line 11, item.price is float" in revealed
     assert re.search(r"ty \S+ refuses total\(items: int\): line 15: .* not iterable", refused)
     assert "now def total(items: Iterable[Item], less=None) -> float:; accepted by ty" in written
     assert "now def total(items: list[Item], less=None) -> float:; accepted by ty" in revised
