@@ -153,7 +153,7 @@ def main(out: Path) -> None:
             files={"ruff.toml": RULES},
             strategy="grammar",
             renderer="history/1",
-            model=ScriptedModel([call("read_code"), "no call", "no call"]),
+            model=ScriptedModel([call("read_code"), *["no call"] * 3]),
         )
         plays = {
             "errors": odd(theatre, limit=1150),
