@@ -109,16 +109,17 @@ def test_a_model_reads_runs_writes_and_submits(user: Remora, ratios: Path) -> No
     with scripted(CALLS) as server:
         job = analyzed(user, server, ratios)
     assert (job["status"], job["error"]) == ("submitted", None)
+    assert (job["findings"]["after"], job["worth"]["killed"]) == ({}, 13)
     assert len(server.requests) == len(CALLS)
     for request in server.requests:
         names = {each["function"]["name"] for each in request["tools"]}
         assert names >= {"read_function", "run_code", "write_test", "remove_test", "leave"}
     first, read, ran, refused, wrote, more, *_ = map(shown, server.requests)
     assert 'read_function(name="ratio") - no example shows arguments for it' in first
-    assert "ratios.py 1-5\n1| def ratio(text):" in read
+    assert "1| def ratio(text):\n2|     wide" in read
     assert "no test detects: line 5: it returns None" in read
     assert 'write_test(function="ratio")' in read
-    assert "run_code(code=\"ratio('16:9')\") -> success: gives 1" in ran
+    assert "run_code(code=\"ratio('16:9')\") -> gives 1" in ran
     assert "Nothing was kept: tests/test_ratios.py::test_ratio: failed: AssertionError" in refused
     assert "Passed twice: test_ratio; tests of ratio detect" in wrote
     assert "detected: line 3: the condition `int(high) == 0` was negated" in wrote

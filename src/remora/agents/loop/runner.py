@@ -282,7 +282,10 @@ class AgentRunner:
         self.dependencies.workspace.reset()
         self._changes.write(chain.from_iterable(kept.values()))
         summary = f"Undid turn {call.args['turn']} and later: {call.args['because']}"
-        return builtin_result({"result": None, "summary": summary, "outcome": "success"})
+        facts = self._state.facts_before(call.args["turn"])
+        return builtin_result(
+            {"result": None, "summary": summary, "knowledge_delta": facts, "outcome": "success"}
+        )
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
         changes = await run_in_thread(self._changes.keep)

@@ -42,7 +42,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import DecisionPacket, Fact
 from remora.memory.prompt.render import HISTORY_TYPES, reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
@@ -112,6 +112,7 @@ class AgentState:
         self._blobs = blobs
         self._stop_rules = StopRules()
         self._before: DecisionPacket = context.packet
+        self._facts: dict[int, dict[str, Fact]] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
             TurnStart.type: self._began,
@@ -183,6 +184,12 @@ class AgentState:
         """The agent's own instructions for models."""
         assert self.start is not None  # every agent begins with it
         return str(self.start.definition.get("instructions", ""))
+
+    def facts_before(self, turn: int) -> dict[str, Any]:
+        """Return the facts that have changed since a turn, as they were before it."""
+        earlier = next((facts for each, facts in self._facts.items() if each >= turn), {})
+        now = self.context.packet.knowledge
+        return {key: fact.value for key, fact in earlier.items() if fact != now.get(key)}
 
     def add(self, event: Event) -> None:
         if event.type != AgentStart.type:  # its packet is the one before its own delta
@@ -270,6 +277,7 @@ class AgentState:
         self.turn.call = self._whole(event, ToolCalled)
         self._stop_rules.good_call()
         self._before = self.context.packet
+        self._facts[event.turn] = self._before.knowledge
 
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
