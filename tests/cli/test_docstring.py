@@ -50,9 +50,9 @@ def shelf(project: Path) -> Path:
     return project
 
 
-def test_the_way_through(remora: Remora, shelf: Path) -> None:
+def test_the_way_through(poor: Remora, shelf: Path) -> None:
     before = tree(shelf)
-    done = remora("analyze", "src/books.py", "-o", "docstring", "--json", cwd=shelf)
+    done = poor("analyze", "src/books.py", "-o", "docstring", "--json", cwd=shelf)
     assert done.code == 0, done.err
     statuses = {job["node_id"]: job["status"] for job in done.document["jobs"]}
     assert statuses == {
@@ -61,20 +61,20 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     }
     assert "not planned: docstring: 2 symbols need a writer (-v lists them)" in done.err
     assert tree(shelf) == before
-    shown = remora("show", "last", cwd=shelf).out
+    shown = poor("show", "last", cwd=shelf).out
     assert "2 of 2 docstrings written: 2 updated" in shown
-    assert "+            book: The book.\n" in remora("diff", "last", "Shelf.place", cwd=shelf).out
+    assert "+            book: The book.\n" in poor("diff", "last", "Shelf.place", cwd=shelf).out
 
-    again = remora("retry", "last", "Shelf.place", "--feedback", "shorter", cwd=shelf)
+    again = poor("retry", "last", "Shelf.place", "--feedback", "shorter", cwd=shelf)
     assert "the same change as before" in " ".join(again.out.split())
     assert "no model" not in again.err, "rules read what feedback quotes"
-    assert remora("reject", "last", "Shelf.__init__", cwd=shelf).code == 0
-    rejected = remora("retry", "last", "Shelf.__init__", cwd=shelf)
+    assert poor("reject", "last", "Shelf.__init__", cwd=shelf).code == 0
+    rejected = poor("retry", "last", "Shelf.__init__", cwd=shelf)
     assert "rejected" in rejected.out
     assert "no model: rules will make the same change again unless" in rejected.err
     assert "the same change as before" in " ".join(rejected.out.split())
-    assert remora("accept", "last", "--all", cwd=shelf).code == 0
-    assert remora("trace", "verify", "--all", cwd=shelf).code == 0
+    assert poor("accept", "last", "--all", cwd=shelf).code == 0
+    assert poor("trace", "verify", "--all", cwd=shelf).code == 0
     after = (shelf / "src/books.py").read_text()
     assert after.count("where: Between which others. Defaults to 1.") == 1
     subprocess.run([sys.executable, "-c", "import books"], cwd=shelf / "src", check=True)

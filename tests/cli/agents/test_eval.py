@@ -55,7 +55,7 @@ def test_for_people(folder: TraceFolder) -> None:
     assert head == [
         "TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY", "MEMORY", "DROPPED", "OVER",
     ]  # fmt: skip
-    assert rows[1][:4] == ["apply_fix", "2", "1146", "1163"]
+    assert rows[1][:4] == ["apply_fix", "2", "1000", "1028"]
     assert rows[-1][0] == "all"
     assert lines[-1] == "from 5 streams; tokens by upper-bound/1"
 

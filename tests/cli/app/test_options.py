@@ -76,12 +76,12 @@ def test_the_environment_overrides_the_file(poor: Remora, project: Path) -> None
     assert told("analyze", "--dry-run", "--json", cwd=project).document["jobs"] == []
 
 
-def test_quiet_silences_progress_and_notes_but_no_error(remora: Remora, project: Path) -> None:
-    done = remora("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
+def test_quiet_silences_progress_and_notes_but_no_error(poor: Remora, project: Path) -> None:
+    done = poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     assert done.code == 0
     assert done.err == ""
     assert "verified" in done.out
-    assert remora("--quiet", "show", "nope", cwd=project).err.startswith("error: ")
+    assert poor("--quiet", "show", "nope", cwd=project).err.startswith("error: ")
 
 
 def test_a_traceback_is_only_for_who_asks(poor: Remora, project: Path) -> None:
