@@ -230,7 +230,7 @@ def play_agent(folder: TraceFolder, name: str = AGENT) -> Recorder:
     agent.decide({"line": 2})
     agent.result({"src/a.py": b"", "src/new.py": b"x = 1\n"}, set_error=None)
     agent.start_turn()
-    agent.decide({}, steps=1)
+    agent.decide({})
     agent.result({})
     return agent
 
