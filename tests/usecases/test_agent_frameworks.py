@@ -277,8 +277,8 @@ def test_bad_calls_parallel_calls_and_a_refusing_server(name: str, tmp_path: Pat
     assert "lint(wrong=1) -> error" in shown[1]
     assert "Error: " in shown[1]
     assert "the tool was not run" not in shown[1], "the model is told the reason"
-    assert 'lint(path="a.py") -> success: 2 findings' in shown[2]
-    assert "Code:\na.py 1-2\nimport os\nvalue_0 = 0" in shown[2]
+    assert 'lint(path="a.py") -> 2 findings' in shown[2]
+    assert "Code:\na.py 1-2\n1| import os\n2| value_0 = 0" in shown[2]
     assert remora("trace", "verify", cwd=root).code == 0
     (stream,) = remora("trace", "list", "--json", cwd=root).document["streams"]
     assert (stream["status"], stream["turns"]) == ("error", 3)

@@ -62,7 +62,7 @@ def test_turns_are_recorded_in_order_and_verified(root: Path) -> None:
         recording.tool_result("1", "a.py:1: F401", view=view)
         shown = recording.model_request()[1]["content"]
         recording.model_response("All done.")
-    assert 'Done:\n1. lint(path="a.py") -> success: 1 finding\nFindings:\nF401 line 1' in shown
+    assert 'Done:\n1. lint(path="a.py") -> 1 finding\nFindings:\nF401 line 1' in shown
     assert types(root, recording.agent_id) == [
         *["agent_start", "turn_start", "model_request", "model_response", "tool_call"],
         *["tool_result", "turn_start", "model_request", "model_response"],
