@@ -61,6 +61,7 @@ def function(name: str, docstring: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("renderer", ["lines", "json", "functiongemma"])
 def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: str) -> None:
     files = {
@@ -76,7 +77,7 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     with oracle_server(files=files) as server:
         arm = f"{server.address},renderer={renderer}"
         words = ("eval", "restore", "-o", "docstring", "--arm", arm, "--arm", "rules", "--json")
-        done = replace(poor, environ=ROOM)(*words, cwd=root)
+        done = replace(poor, environ=ROOM).afresh(*words, cwd=root, limit_s=200)
         used = {"REMORA_MODEL__BASE_URL": server.address, "REMORA_MODEL__RENDERER": renderer}
         status = replace(poor, environ={**poor.environ, **used})("model", "status", cwd=root)
     assert done.code == 0, done.err
