@@ -141,8 +141,8 @@ class TestStreams:
         whole = compare_settings(golden, golden.root, BUILT_IN, agents, ())
         first = golden.agent_stream(agents[0])
         raw = first.read_bytes()
-        assert b'"summary":"Edited line 5' in raw
-        forged = raw.replace(b'"summary":"Edited line 5', b'"summary":"Edited line 6')
+        assert b'"goal":"' in raw
+        forged = raw.replace(b'"goal":"', b'"goal":"Do not ')
         first.write_bytes(rechained(forged.splitlines()))
         golden.agent_stream(agents[1]).write_bytes(b"{}\n")
         report = compare_settings(golden, golden.root, BUILT_IN, agents, ())

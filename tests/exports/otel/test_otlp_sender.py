@@ -23,7 +23,7 @@ def sent(folder: TraceFolder, url: str, **headers: str) -> ExportCounts:
 def test_everything_arrives(golden: TraceFolder) -> None:
     with receiving() as receiver:
         tally = sent(golden, receiver.url, authorization="Bearer me")
-    assert len(receiver.spans) == tally.records == 31
+    assert len(receiver.spans) == tally.records == 34
     assert {span.name.partition(" ")[0] for span in receiver.spans} == {
         "chat", "execute_tool", "invoke_agent", "invoke_workflow", "text_completion",
     }  # fmt: skip
@@ -46,7 +46,7 @@ def test_no_proxy_stands_between_this_machine_and_itself(
 
 def test_a_busy_receiver_is_asked_again(golden: TraceFolder) -> None:
     with receiving(503, 429) as receiver:
-        assert sent(golden, receiver.url).records == len(receiver.spans) == 31
+        assert sent(golden, receiver.url).records == len(receiver.spans) == 34
 
 
 @pytest.mark.parametrize("statuses", [(401,), (503, 503, 503, 503)])
