@@ -35,3 +35,18 @@ def test_reasons_of_a_model_are_shown(poor: Remora, tmp_path: Path) -> None:
     shown = poor("show", "last", cwd=root).out
     assert "exec defines price" in shown
     assert "a plugin imports os from here" in shown
+
+
+def test_rules_decide_unless_the_user_lets_the_model(remora: Remora, tmp_path: Path) -> None:
+    def chat(handler: Handler, _request: dict[str, Any], number: int) -> None:
+        send_json(handler, answer(CALLS[number - 1]))
+
+    root = write(tmp_path / "shop", {"shop.py": SOURCE})
+    with openai_server(chat) as server:
+        environ = {
+            "REMORA_MODEL__BASE_URL": server.address,
+            "REMORA_RUNNER__DECISIONS": "rules",
+        }
+        done = replace(remora, environ=environ)("analyze", "-o", "lint", cwd=root)
+        assert "model m is not asked: rules decide; --decisions model" in done.err
+        assert server.requests == []

@@ -1,7 +1,7 @@
 """Plans and runs the jobs of `analyze`, or resumes a run, and prints the results."""
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model, NoModel
+from remora.runs.execution.agent_settings import deciding
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.source_files import is_notebook
@@ -157,9 +158,12 @@ def _announce(
     left = left_lines(prepared.plan, verbose=options.verbose)
     for line in (*left, *standard_lines(prepared.plan)):
         note(options, line)
+    driven = _driven(prepared, model)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
+    if not (driven or isinstance(model, NoModel)):
+        used += " is not asked: rules decide; --decisions model lets it choose the tool calls"
     note(options, f"run {prepared.run_id}, {used}")
-    _note_unproved_writer(options, invocation, prepared, model)
+    _note_unproved_writer(options, invocation, prepared, model, driven)
     root = prepared.project.root
     if outside_git(root):
         used = f": using {root} as the project, with records in .agentfs/"
@@ -167,19 +171,31 @@ def _announce(
     print_isolation(options)
 
 
+def _driven(prepared: PreparedRun, model: Model) -> set[str]:
+    """Return the planned operations in which the model chooses the tool calls."""
+    provider, config = str(model.describe().get("provider")), prepared.project.config
+    planned = {job.operation for job in prepared.plan.jobs}
+    return {
+        name
+        for name, agent in prepared.agents.items()
+        if name in planned and deciding(config, agent, provider) == "model"
+    }
+
+
 def _note_unproved_writer(
-    options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
+    options: Options,
+    invocation: Invocation,
+    prepared: PreparedRun,
+    model: Model,
+    driven: Collection[str],
 ) -> None:
-    """Say that a model that writes was not found to be better than rules on this project."""
+    """Say that a model that decides was not found to be better than rules on this project."""
     project = prepared.project
     address = project.config.model.base_url
     if address is None or isinstance(model, NoModel):
         return
-    planned = {job.operation for job in prepared.plan.jobs}
     writing = [
-        each.name
-        for each in invocation.operations.all
-        if each.asks_writers and each.name in planned
+        each.name for each in invocation.operations.all if each.asks_writers and each.name in driven
     ]
     found = measured_operations(invocation, project.root, project.config, model.name, writing)
     for name, measured in found.items():

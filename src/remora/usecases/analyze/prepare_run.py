@@ -13,6 +13,7 @@ from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for_some
+from remora.config.schema import NO_MODEL
 from remora.errors import RemoraError, UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
@@ -105,7 +106,8 @@ def prepare(
         place = ToolTree(base.folder, observed=observed, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
-        plan = replace(plan, seconds=expected_seconds(plan, project.operations, provider))
+        asked = provider if any(each.options["open"] for each in work) else NO_MODEL
+        plan = replace(plan, seconds=expected_seconds(plan, project.operations, asked))
     except BaseException:
         ruff.close()
         try_remove_tree(base.folder)
