@@ -63,6 +63,16 @@ def leave(item: str, because: str) -> dict[str, Any]:
     }
 
 
+def undone(turn: int, because: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of the `undo` tool. `facts` are those from before the turn."""
+    return {
+        "result": None,
+        "summary": f"Undid turn {turn} and later: {because}",
+        "knowledge_delta": facts,
+        "outcome": "success",
+    }
+
+
 def raw_text(raw_output: Any) -> str:
     """Return a string unchanged, and any other value as indented JSON."""
     if isinstance(raw_output, str):

@@ -61,6 +61,7 @@ from remora.usecases.api_arguments import (
     invocation_for,
     open_with,
     positive,
+    run_budget,
     run_flags,
 )
 from remora.usecases.hub.observe_tests import store_observed
@@ -173,7 +174,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)
     with closing(run):
-        budget = _budget(max_time, max_requests, max_tokens)
+        budget = run_budget(max_time, max_requests, max_tokens)
         return execute(invocation, run, observer=observer, budget=budget)
 
 
@@ -239,8 +240,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_wanted(invocation, wanted)
-    budget = _budget(max_time, max_requests, max_tokens)
-    return continue_run(wanted, models, observer, budget)
+    return continue_run(wanted, models, observer, run_budget(max_time, max_requests, max_tokens))
 
 
 def retry(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -262,7 +262,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
-    done = continue_run(wanted, models, observer, _budget(max_time))
+    done = continue_run(wanted, models, observer, run_budget(max_time))
     reject_repeats(project, view, wanted.only or ())
     return done
 
@@ -390,21 +390,12 @@ def continue_run(
 ) -> RunResult:
     """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
     run, budget = wanted.run, budget or RunBudget()
-    counting = budget.watch(observer)
     stopped = run_to_end(
-        lambda: run_remaining(wanted, models, counting, utc_now), models.values(), budget
+        lambda: run_remaining(wanted, models, budget.watch(observer), utc_now),
+        models.values(),
+        budget,
     )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
-
-
-def _budget(
-    seconds: float | None, requests: int | None = None, tokens: int | None = None
-) -> RunBudget:
-    return RunBudget(
-        seconds=seconds,
-        requests=positive("max_requests", requests),
-        tokens=positive("max_tokens", tokens),
-    )
 
 
 def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str]) -> ReviewFilter:

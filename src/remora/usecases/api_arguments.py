@@ -15,6 +15,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView
 from remora.runs.review.recovery import recover
+from remora.usecases.analyze.run_limits import RunBudget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,3 +124,14 @@ def positive(name: str, value: int | None) -> int | None:
 def as_paths(paths: Iterable[str | Path]) -> tuple[Path, ...]:
     """Return the paths as Path objects."""
     return tuple(map(Path, paths))
+
+
+def run_budget(
+    seconds: float | None, requests: int | None = None, tokens: int | None = None
+) -> RunBudget:
+    """Return the budget of a run. Raises UsageError if a limit is less than 1."""
+    return RunBudget(
+        seconds=seconds,
+        requests=positive("max_requests", requests),
+        tokens=positive("max_tokens", tokens),
+    )

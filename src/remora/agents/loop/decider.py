@@ -203,12 +203,12 @@ class Decider:
             return recorded
         rules = await self._try(None)
         tried = []
-        for one in calls:
-            trial = await self._try(one)
+        for call in calls:
+            trial = await self._try(call)
             tried.append(
                 {
-                    "tool": one.tool,
-                    "args": one.args,
+                    "tool": call.tool,
+                    "args": call.args,
                     "status": trial.status,
                     "change_set_sha256": trial.changes_sha256,
                     "outcome": trial.outcome,

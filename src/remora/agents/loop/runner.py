@@ -3,10 +3,9 @@
 import logging
 from collections.abc import Callable
 from functools import cache, lru_cache
-from itertools import chain
 from typing import Any
 
-from remora.agents.builtin_tools import BUILTIN, SUBMIT, UNDO
+from remora.agents.builtin_tools import BUILTIN, SUBMIT, UNDO, undone
 from remora.agents.decision.policy import Decision
 from remora.agents.inputs.target_location import last_known_target, locate_target
 from remora.agents.job import AgentResult, Job
@@ -274,18 +273,13 @@ class AgentRunner:
         )
 
     def _undo(self, call: ToolCall) -> ToolExecution:
-        kept = {
-            turn: made for turn, made in self._state.changes.items() if turn < call.args["turn"]
-        }
-        if not any(made for turn, made in self._state.changes.items() if turn not in kept):
-            return refused_result(f"no file was changed in turn {call.args['turn']} or later")
+        turn, because = call.args["turn"], call.args["because"]
+        kept = self._state.changes_before(turn)
+        if len(kept) == len(self._state.all_changes):
+            return refused_result(f"no file was changed in turn {turn} or later")
         self.dependencies.workspace.reset()
-        self._changes.write(chain.from_iterable(kept.values()))
-        summary = f"Undid turn {call.args['turn']} and later: {call.args['because']}"
-        facts = self._state.facts_before(call.args["turn"])
-        return builtin_result(
-            {"result": None, "summary": summary, "knowledge_delta": facts, "outcome": "success"}
-        )
+        self._changes.write(kept)
+        return builtin_result(undone(turn, because, self._state.facts_before(turn)))
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
         changes = await run_in_thread(self._changes.keep)

@@ -139,6 +139,10 @@ class AgentState:
         """All recorded changes, in order."""
         return tuple(chain.from_iterable(self.changes.values()))
 
+    def changes_before(self, turn: int) -> tuple[Change, ...]:
+        """Return the changes recorded before a turn, in order."""
+        return tuple(chain.from_iterable(c for n, c in self.changes.items() if n < turn))
+
     @property
     def is_past_floor(self) -> bool:
         """True if files differ from those that the opening left."""
@@ -270,7 +274,7 @@ class AgentState:
 
     def _escalated(self, event: Event) -> None:
         self.is_escalated = True
-        self._stop_rules.good_call()  # the larger model begins anew
+        self._stop_rules.good_call()  # the larger model starts without invalid calls
         self.turn.steps.append(Escalated(self._whole(event, Escalation).reason))
 
     def _called(self, event: Event) -> None:
