@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import tool_dialogues as seen
 import unseen_dialogues as unseen
 from dialogue_world import Dialogue
+from packet_values import PacketText, argument_values
 
-from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.memory import ContextManager, DecisionPacket
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical, to_packet_value
@@ -86,15 +86,15 @@ def _uses(dialogue: Dialogue, counter: str, limit: int) -> Iterator[Use]:
 
     for turn, call in enumerate(dialogue.calls, 1):
         context.apply_event({"type": "turn_start", "turn": turn})
-        shown = VisibleText(fit(context.packet, limit, measure).packet)
-        whole = VisibleText(context.packet)
-        known = VisibleText(DecisionPacket(extensions={"all": [value for _, value in earlier]}))
+        shown = PacketText(fit(context.packet, limit, measure).packet)
+        whole = PacketText(context.packet)
+        known = PacketText(DecisionPacket(extensions={"all": [value for _, value in earlier]}))
         for depth, value in _values(call.args):
-            if known.origin_of(value) is None:
+            if not known.has(value):
                 continue
             lost = None
-            if shown.origin_of(value) is None:
-                lost = "trimmed" if whole.origin_of(value) else _cause(value, earlier, deltas)
+            if not shown.has(value):
+                lost = "trimmed" if whole.has(value) else _cause(value, earlier, deltas)
             yield Use(dialogue.family, depth, lost)
         data = {"args": call.args, "raw_output": call.result}
         delta = context.apply_event({"type": "tool_result", "tool": call.tool, "data": data})
@@ -119,7 +119,7 @@ def _cause(value: str, earlier: Sequence[tuple[str, Any]], deltas: Sequence[str]
 
 def _holds(source: Any, value: str) -> bool:
     packet = DecisionPacket(extensions={"all": source})
-    return VisibleText(packet).origin_of(value) is not None
+    return PacketText(packet).has(value)
 
 
 def _values(arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:

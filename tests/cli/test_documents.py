@@ -26,7 +26,7 @@ def test_model_status_says_what_is_not_measured(
 ) -> None:
     asked = replace(remora, environ={"REMORA_MODEL": listener.address})
     shown = asked("model", "status", cwd=tmp_path).out
-    assert "docstring not measured; run `remora eval restore -o docstring" in shown
+    assert "docstring not measured; run `remora eval -o docstring" in shown
     embedded = replace(remora, environ={"REMORA_MODEL__PROVIDER": "embedded"})
     shown = embedded("model", "status", cwd=tmp_path).out
     assert "not measured" not in shown, "it writes nothing"

@@ -84,7 +84,7 @@ def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) ->
         done = replace(poor, environ=models.environ)(*DOCSTRING, cwd=cart)
     (job,) = done.document["jobs"]
     assert (done.code, job["status"]) == (0, "submitted"), done.err
-    assert "docstring: small was not measured on this project: `remora eval restore" in done.err
+    assert "docstring: small was not measured on this project: `remora eval" in done.err
     assert job["decided_by"]["escalation"] > 0
     assert len(models.small.requests) == 3, "invalid calls in a row"
     assert len(models.large.requests) == 2, "a docstring and a submission"

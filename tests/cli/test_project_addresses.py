@@ -42,7 +42,7 @@ COMMANDS = [
     (*ANALYZE, "--model", "odd"),
     ("watch",),
     ("model", "status"),
-    ("eval", "restore", "-o", "docstring", "--arm", "rules", "--arm", "configured"),
+    ("eval", "-o", "docstring", "--arm", "rules", "--arm", "configured"),
 ]
 SETTINGS = {
     "remora.yaml": ("remora.yaml", "model: {base_url: URL}\n"),

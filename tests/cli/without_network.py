@@ -45,7 +45,6 @@ COMMANDS = (
     "trace transcript {agent}",
     "trace export {agent} --format html",
     "trace export --run last --format otel",
-    "eval memory",
     "model status",
     "mcp --print-config claude",
     "agents list",

@@ -51,7 +51,7 @@ def key_of(slot: Slot) -> SlotKey:
 
 
 class Restorer(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of an operation that hides what people wrote, for `remora eval restore`.
+    """The part of an operation that hides what people wrote, for `remora eval`.
 
     - `find` returns everything that the operation could write, if it were missing.
     - `hide` returns the texts of all files without the given slots.

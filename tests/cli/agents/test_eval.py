@@ -1,117 +1,220 @@
-"""`remora eval memory`: recorded streams folded again by other settings."""
+"""`remora eval` on real projects, without a model."""
 
-import json
-from itertools import takewhile
+import os
+import re
+import signal
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from remora.cli.agents.eval import eval_
-from remora.errors import NotFound
-from remora.trace.trace_folder import TraceFolder
-from tests.cli.conftest import Ran
-from tests.golden.test_golden import AGENTS, HERE, laid_out
+from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.misbehaving_server import FAULTS
+from tests.openai_server import openai_server
+from tests.oracle_server import oracle_server
+
+LOADER = """\
+class LoadError(Exception):
+    pass
+
+
+def load(path):
+    try:
+        return open(path).read()
+    except OSError as error:
+        raise LoadError(path) from error
+
+
+def first(rows):
+    try:
+        return rows[0]
+    except IndexError:
+        raise LoadError("empty") from None
+"""
+LINT = ("eval", "-o", "lint", "--json")
+MANY = 20
+ROOM = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000"}
+"""For servers that do not count tokens, so that each byte counts as one."""
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> TraceFolder:
-    return laid_out([*AGENTS, HERE / "v1" / "run.jsonl"], tmp_path)
+def loaders(tmp_path: Path) -> Path:
+    root = write(tmp_path / "project", {"src/a.py": LOADER, "src/b.py": LOADER, "README.md": "#\n"})
+    git(root, "init", "-q")
+    return root
 
 
-def evaluate(folder: TraceFolder, *words: str) -> Result:
-    return CliRunner().invoke(eval_, ["memory", "--root", str(folder.root), *words])
+def arm(done: Done, name: str = "rules") -> dict[str, Any]:
+    (found,) = (each for each in done.document["operations"][0]["arms"] if each["name"] == name)
+    return dict(found)
 
 
-def test_as_recorded(folder: TraceFolder) -> None:
-    done = evaluate(folder, "--json")
-    document = json.loads(done.stdout)
-    assert done.exit_code == 0
-    assert document["setting"] == {"summarizers": None, "limit": None, "renderer": None}
-    assert [arm["name"] for arm in document["arms"]] == ["recorded"]
-    assert document["streams"] == 5
-    assert document["counters"] == ["upper-bound/1"]
-    for tool in document["tools"].values():
-        assert set(tool) >= {"coverage", "packet_tokens", "dropped"}
+def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders: Path) -> None:
+    before = tree(loaders)
+    done = poor(*LINT, cwd=loaders)
+    assert done.code == 0, done.err
+    (found,) = done.document["operations"]
+    assert done.document["kind"] == "eval"
+    assert (found["operation"], found["found"], found["slots"]) == ("lint", 4, 4)
+    assert (found["files"], found["hidden"]) == (2, {"raise-from": 4})
+    rules = arm(done)
+    outcomes = ("exact", "equivalent", "different", "left")
+    assert [rules[name] for name in outcomes] == [0, 2, 2, 0], (
+        "`from None` is never a rule's choice"
+    )
+    assert (rules["precision"], rules["precision_ci95"]) == (0.5, [0.15, 0.85])
+    assert rules["by_source"] == {"rule": {"written": 4, "right": 2}}
+    assert (rules["requests"], rules["tokens"], rules["against_first"]) == (0, 0, None)
+    first = found["examples"][0]
+    assert (first["path"], first["qualname"], first["people"]) == ("src/a.py", "first", "None")
+    assert tree(loaders) == before
+    assert not (loaders / ".agentfs").exists(), "the run is recorded in the copy"
 
 
-def test_settings_beside_what_was_recorded(folder: TraceFolder) -> None:
-    words = ["--limit", "700", "--limit", "900", "--summarizers", "default", "--renderer", "json"]
-    document = json.loads(evaluate(folder, *words, "--json").stdout)
-    names = ["recorded", "default, 700 tokens, json/1", "default, 900 tokens, json/1"]
-    assert [arm["name"] for arm in document["arms"]] == names
-    assert document["tools"] == document["arms"][1]["tools"] != document["arms"][0]["tools"]
+@pytest.mark.slow
+def test_results_are_kept_until_the_project_changes(poor: Remora, loaders: Path) -> None:
+    kept = "using the result of an earlier command"
+    first = poor(*LINT, cwd=loaders)
+    again = poor(*LINT, cwd=loaders)
+    assert kept not in first.err
+    assert kept in again.err
+    assert again.document == first.document
+    assert kept not in poor(*LINT, "--fresh", cwd=loaders).err
+    assert kept not in poor(*LINT, "--slots", "2", cwd=loaders).err
+    (loaders / "README.md").write_text("# More\n")
+    assert kept not in poor(*LINT, cwd=loaders).err
+    copies = [path for path in (poor.home / "cache").rglob("eval/*") if path.is_dir()]
+    assert copies == []
 
 
-def test_for_people(folder: TraceFolder) -> None:
-    lines = evaluate(folder, "--limit", "900").stdout.splitlines()
-    arms = [
-        (line, list(takewhile(str.strip, lines[at + 1 :])))
-        for at, line in enumerate(lines)
-        if line[-1:] == ":"
-    ]
-    assert [name for name, _ in arms] == ["recorded:", "900 tokens:"]
-    head, *rows = [line.split() for line in arms[0][1]]
-    assert head == [
-        "TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY", "MEMORY", "DROPPED", "OVER",
-    ]  # fmt: skip
-    assert rows[1][:4] == ["apply_fix", "2", "1000", "1028"]
-    assert rows[-1][0] == "all"
-    assert lines[-1] == "from 5 streams; tokens by upper-bound/1"
+def test_a_project_without_anything_to_hide(poor: Remora, tmp_path: Path) -> None:
+    root = write(tmp_path / "empty", {"notes.txt": "x\n"})
+    done = poor("eval", "-o", "lint", cwd=root)
+    assert (done.code, done.out) == (0, "lint: nothing to hide\n\n")
 
 
-def test_that_nothing_was_too_large_needs_no_column(folder: TraceFolder) -> None:
-    assert "  OVER" not in evaluate(folder).stdout
+def test_files_that_cannot_be_read_are_left_out_and_named(poor: Remora, loaders: Path) -> None:
+    (loaders / "src" / "broken.py").write_text("def f(:\n")
+    (loaders / "src" / "latin.py").write_bytes(b"x = '\xe9'\n")
+    done = poor(*LINT, cwd=loaders)
+    assert (done.code, done.document["operations"][0]["slots"]) == (0, 4)
+    broken, latin = done.document["notes"]
+    assert broken.startswith("left out src/broken.py: ")
+    assert latin == "left out src/latin.py: not UTF-8 (line 1)"
+    assert "left out src/broken.py" in done.err
 
 
-def test_of_one_run(folder: TraceFolder) -> None:
-    some = json.loads(evaluate(folder, "--run", "golden-1", "--json").stdout)
-    assert some["streams"] == 3
-    assert "act" not in some["tools"]
-
-
-def test_a_stream_that_is_left_out_is_named_and_needs_attention(folder: TraceFolder) -> None:
-    path = next(folder.agent_streams())
-    path.write_bytes(b"no event\n")
-    words = ["memory", "--json", "--root", str(folder.root)]
-    done = CliRunner().invoke(eval_, words, standalone_mode=False)
-    assert done.return_value == 1  # what `remora` exits with
-    document = json.loads(done.stdout)
-    assert [entry["agent_id"] for entry in document["skipped"]] == [path.stem]
-    assert document["streams"] == 4
-    assert path.stem in done.stderr
-
-
-def test_nothing_recorded(tmp_path: Path) -> None:
-    folder = TraceFolder(tmp_path)
-    folder.create()
-    assert "remora analyze" in evaluate(folder).stdout
-    assert json.loads(evaluate(folder, "--json").stdout)["tools"] == {}
+def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -> None:
+    address = "http://127.0.0.1:9/v1"
+    done = poor(*LINT, "--arm", address, "--arm", "rules", cwd=loaders)
+    assert done.code == 3
+    assert "127.0.0.1:9" in arm(done, address)["error"]
+    assert (arm(done)["equivalent"], arm(done)["error"]) == (2, None)
+    assert arm(done)["against_first"] is None, "the first arm has no results"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "hint"),
     [
-        (["--limit", "0"], "x>=1"),
-        (["--summarizers", "all"], "'tool_side', 'tool_specific', 'default'"),
-        (["--renderer", "xml"], "'lines'"),
+        (("--arm", "gpt"), "use rules, embedded, configured or the address of a server"),
+        (("--arm", "rules,margin=1"), "use decoding=VALUE or renderer=VALUE"),
+        (("-o", "steps"), "use one of: lint"),
     ],
 )
-def test_wrong_words(words: list[str], told: str, folder: TraceFolder) -> None:
-    done = evaluate(folder, *words)
-    assert done.exit_code == 2
-    assert told in done.stderr
+def test_wrong_words_are_refused_with_what_is_possible(
+    poor: Remora, loaders: Path, words: tuple[str, ...], hint: str
+) -> None:
+    done = poor("eval", *words, "--json", cwd=loaders)
+    assert done.code == 2
+    assert hint in done.error["hint"]
 
 
-def test_an_unknown_run(folder: TraceFolder) -> None:
-    assert isinstance(evaluate(folder, "--run", "golden-9").exception, NotFound)
+@pytest.mark.slow
+def test_the_same_operation_on_the_same_parts_with_the_embedded_model(
+    remora: Remora, loaders: Path
+) -> None:
+    done = remora(*LINT, "--arm", "rules", "--arm", "embedded", cwd=loaders)
+    assert done.code == 0, done.err
+    compared = arm(done, "embedded")["against_first"]
+    assert (compared["precision"], compared["restored_ci95"]) == (0.0, [0.0, 0.0])
 
 
-def test_a_recorded_run_is_folded_again_by_the_program(ran: Ran) -> None:
-    done = ran("eval", "memory", "--limit", "900", "--json")
-    document = done.document
-    assert (done.code, done.err) == (0, "")
-    assert document["streams"] > 0
-    assert document["skipped"] == []
-    assert [arm["name"] for arm in document["arms"]] == ["recorded", "900 tokens"]
-    assert "apply_fix" in document["tools"]
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_evaluation_continues(
+    poor: Remora, tmp_path: Path, number: signal.Signals
+) -> None:
+    root = write(tmp_path / "many", {f"src/m{n}.py": LOADER for n in range(MANY)})
+    words = (*LINT, "--seed", "3")
+    process = poor.start(*words, cwd=root)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("[ 3/"):
+            os.kill(process.pid, number)
+            break
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    stopped = re.search(rf"lint, arm rules: stopped, (\d+ of {MANY}) jobs are done", err)
+    assert (stopped is None) == (number == signal.SIGKILL)
+
+    done = poor(*words, cwd=root)
+    assert done.code == 0, done.err
+    kept = stopped[1] if stopped else rf"\d+ of {MANY}"
+    assert re.search(f"lint, arm rules: continued, {kept} jobs are done", done.err)
+    assert arm(done)["resumed"]
+    assert (arm(done)["equivalent"], arm(done)["different"]) == (MANY, MANY)
+    assert "[ 1/" in done.err
+    assert f"/{MANY}]" not in done.err, "finished jobs are not repeated"
+    assert not (root / ".agentfs").exists()
+
+
+def test_two_evaluations_of_a_project_at_a_time_are_refused(poor: Remora, tmp_path: Path) -> None:
+    root = write(tmp_path / "many", {f"src/m{n}.py": LOADER for n in range(MANY)})
+    process = poor.start(*LINT, cwd=root)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "started" in line:
+            break
+    try:
+        second = poor(*LINT, cwd=root)
+        assert (second.code, second.error["hint"]) == (1, "wait until it ends")
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+SUMMARY = "Return the total price."
+DOCUMENTED = f'def total(order):\n    """{SUMMARY}"""\n    return sum(order.prices)\n'
+
+
+def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_path: Path) -> None:
+    more = "def undocumented(order):\n    return order\n"
+    files = {"a.py": DOCUMENTED + more, "b.py": DOCUMENTED}
+    root = write(tmp_path / "project", files)
+    with oracle_server(files=files) as server:
+        arms = ("--arm", "rules", "--arm", server.address)
+        done = replace(poor, environ=ROOM)("eval", "-o", "docstring", "--json", *arms, cwd=root)
+    assert done.code == 0, done.err
+    assert arm(done)["left"] == 2
+    written = arm(done, server.address)
+    assert written["jobs"] == {"submitted": 2}, "only functions with hidden parts are worked on"
+    assert (written["exact"], written["model"]) == (2, "oracle")
+    assert written["by_source"] == {"model": {"written": 2, "right": 2}}
+    assert written["requests"] == 4, "a docstring and a submission each"
+    assert written["against_first"]["restored"] == 1.0
+
+
+@pytest.mark.slow
+def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Path) -> None:
+    root = write(tmp_path / "project", {"a.py": DOCUMENTED, "b.py": DOCUMENTED})
+    quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0", **ROOM})
+    with openai_server(FAULTS["resets"]) as server:
+        words = ("eval", "-o", "docstring", "--json", "--arm", server.address)
+        first, again = (quick(*words, cwd=root) for _ in range(2))
+    for done in (first, again):
+        assert done.code == 3, done.err
+        found = arm(done, server.address)
+        assert found["left"] == 2
+        assert "cannot reach the model server" in " ".join(found["job_errors"])
+        assert "using the result of an earlier command" not in done.err

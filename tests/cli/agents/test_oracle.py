@@ -1,4 +1,4 @@
-"""With the answers of people, `eval restore` gets back nearly all that it hides."""
+"""With the answers of people, `eval` gets back nearly all that it hides."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     before = tree(root)
     with oracle_server(files=files) as server:
         arm = f"{server.address},renderer={renderer}"
-        words = ("eval", "restore", "-o", "docstring", "--arm", arm, "--arm", "rules", "--json")
+        words = ("eval", "-o", "docstring", "--arm", arm, "--arm", "rules", "--json")
         done = replace(poor, environ=ROOM).afresh(*words, cwd=root, limit_s=200)
         used = {"REMORA_MODEL__BASE_URL": server.address, "REMORA_MODEL__RENDERER": renderer}
         status = replace(poor, environ={**poor.environ, **used})("model", "status", cwd=root)
@@ -144,9 +144,7 @@ def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None
     slots = written_slots(files)
     with oracle_server(slots) as server:
         arms = ("--arm", "rules", "--arm", server.address)
-        done = replace(poor, environ=ROOM)(
-            "eval", "restore", "-o", "types", *arms, "--json", cwd=root
-        )
+        done = replace(poor, environ=ROOM)("eval", "-o", "types", *arms, "--json", cwd=root)
     assert done.code == 0, done.err
     (operation,) = done.document["operations"]
     rules, oracle = operation["arms"]

@@ -10,7 +10,7 @@ FIGURES = {
     "slots": 50, "written": 40, "right": 31, "gain": 0.62, "gain_ci95": [0.5, 0.7],
     "helps": True, "date": "2026-01-31",
 }  # fmt: skip
-COMMAND = "`remora eval restore -o docstring --arm rules --arm configured`"
+COMMAND = "`remora eval -o docstring --arm rules --arm configured`"
 
 
 @pytest.mark.parametrize(

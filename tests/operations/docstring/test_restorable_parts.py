@@ -1,4 +1,4 @@
-"""Only parts that the operation would miss, and could write, are hidden by `eval restore`."""
+"""Only parts that the operation would miss, and could write, are hidden by `eval`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `eval restore` measured is kept for the project, the newest figures of each use."""
+"""What `eval` measured is kept for the project, the newest figures of each use."""
 
 from pathlib import Path
 

@@ -149,7 +149,7 @@ def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:
 
 
 def test_evaluations_go_unless_one_is_running(shop: Desk) -> None:
-    place = shop.project.cache / "restore"
+    place = shop.project.cache / "eval"
     (place / "lint-1" / "tree").mkdir(parents=True)
     (place / "lock").touch()
     with (place / "lock").open() as held:

@@ -1,124 +1,107 @@
-"""The `eval` command group, and `eval memory`."""
+"""The `eval` command."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
-from remora.cli.agents.eval_restore import restore
 from remora.cli.app.invocation import invocation_of
-from remora.cli.app.name_parameters import STREAM
-from remora.cli.app.options import Options, command, group
-from remora.cli.app.output import emit, note, table, terminal_width, wrap_text
-from remora.cli.app.project_context import records_of
-from remora.text import count, escape_line
+from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.options import Options, command
+from remora.cli.app.output import emit, note, table
+from remora.text import clip, count, escape_line
 
-if TYPE_CHECKING:
-    from remora.evals.eval_report import Arm, EvalReport, ToolCounts
-
-_HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "OVER")
-"""OVER is shown only if a request would have exceeded its limit."""
+_FEW = 5
+_LONGEST = 60
 
 
 @command(
-    "memory",
+    "eval",
     examples=(
-        "remora eval memory",
-        "remora eval memory --limit 400 --limit 500",
-        "remora eval memory --summarizers default --renderer json --run last",
+        "remora eval",
+        "remora eval -o types --slots 500",
+        "remora eval --arm rules --arm embedded --json",
+        "remora eval -o docstring --arm rules --arm http://127.0.0.1:8080/v1,decoding=grammar",
     ),
 )
 @click.option(
-    "--summarizers",
-    multiple=True,
-    type=click.Choice(("tool_side", "tool_specific", "default")),
-    help="Evaluate this value of runner.memory.summarizer_mode.",
-)
+    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
+    help="Operation to measure; repeatable. [default: lint, docstring, types]",
+)  # fmt: skip
 @click.option(
-    "--limit",
-    "limits",
-    multiple=True,
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Evaluate this value of runner.memory.packet_size_limit.",
-)
+    "--arm", "arms", metavar="ARM", multiple=True, default=("rules",), show_default=True,
+    help="rules, embedded, configured or a server's address; repeatable.",
+)  # fmt: skip
 @click.option(
-    "--renderer",
-    "renderers",
-    multiple=True,
-    type=click.Choice(("lines", "json", "functiongemma", "history")),
-    help="Evaluate this renderer; history sends raw outputs without a packet.",
-)
+    "--slots", type=click.IntRange(min=1, max=1_000_000), default=200, show_default=True,
+    metavar="N", help="Maximum number of parts to hide per operation.",
+)  # fmt: skip
 @click.option(
-    "--run",
-    "names",
-    type=STREAM,
-    multiple=True,
-    metavar="RUN|AGENT",
-    help="Use only this run or agent; repeatable. [default: all]",
-)
-def memory(
+    "--seed", type=click.IntRange(min=0, max=2**32 - 2), default=0, show_default=True,
+    metavar="N", help="Seed for the choice of parts and for intervals.",
+)  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Do not use results of earlier commands.")
+def eval_(
     options: Options,
     *,
-    summarizers: tuple[str, ...],
-    limits: tuple[int, ...],
-    renderers: tuple[str, ...],
-    names: tuple[str, ...],
+    operations: tuple[str, ...],
+    arms: tuple[str, ...],
+    slots: int,
+    seed: int,
+    fresh: bool,
 ) -> int:
-    """Compare memory settings on recorded streams.
+    """Measure operations and models on what people wrote in this project.
 
-    No models or tools are run. For each tool, the output shows the number of tokens in the requests
-    that led to its calls, the share of argument values that were in the packet, and the facts from
-    its results that are missing from the next packet. Options can be repeated, and every
-    combination is compared with the recorded settings.
+    Annotations and other parts are hidden in a private copy, an operation works on the copy, and
+    its results are compared with the hidden parts. Your files are not changed. Each --arm is
+    measured on the same parts, and may end with ",decoding=D" and ",renderer=R", which override
+    model.decoding and model.renderer. It is safe to press Ctrl-C: the same command continues.
     """
-    from remora.evals.eval_setting import setting_combinations
-    from remora.evals.experiments import compare_settings, select_agents
+    from remora.cli.views.progress import run_progress
+    from remora.evals.arms import parse_arm
+    from remora.evals.document import restore_document
+    from remora.evals.measure import RestoreRequest
+    from remora.usecases.evaluate import eval_restore
 
-    folder = records_of(options)
-    asked = setting_combinations(summarizers, limits, renderers)
-    report = compare_settings(
-        folder, folder.root, invocation_of(options).operations, select_agents(folder, names), asked
+    request = RestoreRequest(
+        operations=operations,
+        arms=tuple(parse_arm(arm) for arm in dict.fromkeys(arms)),
+        slots=slots,
+        seed=seed,
+        fresh=fresh,
     )
-    for name, why in report.skipped:
-        note(options, f"skipped {name}: {why}")
+    report = eval_restore(
+        invocation_of(options),
+        request,
+        lambda: run_progress(options),
+        lambda line: note(options, line),
+    )
+    document = restore_document(report)
     for text in report.notes:
         note(options, text)
-    emit(options, report.as_json(), _lines(report))
-    return 1 if report.skipped else 0
+    emit(options, document, _lines(document, verbose=options.verbose))
+    return report.exit_code
 
 
-eval_ = group("eval", "Evaluate settings, operations and models.", (memory, restore))
+def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
+    from remora.evals.phrases import HEAD, details, heading, row
 
-
-def _lines(report: "EvalReport") -> Iterator[str]:
-    if not report.arms[0].tools:
-        yield "no calls recorded yet; run `remora analyze` to record some"
-        return
-    columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
-    for arm in report.arms:
-        yield click.style(escape_line(f"{arm.setting.name}:"), bold=True)
-        yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
+    for found in document["operations"]:
+        yield click.style(escape_line(heading(found)), bold=True)
+        rows = [row(arm) for arm in found["arms"] if not arm["error"]]
+        yield from table(HEAD, rows) if rows else ()
+        for arm in found["arms"]:
+            yield from map(escape_line, details(arm))
+        examples = found["examples"]
+        shown = examples if verbose else examples[:_FEW]
+        yield from (escape_line(_example(each)) for each in shown)
+        if len(shown) < len(examples):
+            yield f"  {count(len(examples) - len(shown), 'more different text')}: -v lists them"
         yield ""
-    source = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
-    yield from wrap_text(escape_line(source), terminal_width())
 
 
-def _rows(arm: "Arm") -> Iterator[Sequence[object]]:
-    for tool, tally in sorted(arm.tools.items()):
-        yield [tool, *_row_cells(tally)]
-    if len(arm.tools) > 1:
-        yield ["all", *_row_cells(arm.total())]
-
-
-def _row_cells(tally: "ToolCounts") -> list[object]:
-    counts = tally.as_json()
-    return [
-        tally.calls,
-        round(counts["packet_tokens"]) if tally.calls else "-",
-        tally.most_tokens if tally.calls else "-",
-        f"{counts['coverage']:.0%} of {tally.values}" if tally.values else "-",
-        f"{counts['remembered']:.0%}" if tally.values > tally.given else "-",
-        f"{tally.dropped} of {tally.facts}" if tally.facts else "-",
-        tally.too_large,
-    ]
+def _example(found: Mapping[str, Any]) -> str:
+    place = f"{found['path']}:{found['qualname']} {found['part']}"
+    texts = (clip(" ".join(found[key].split()), _LONGEST) for key in ("people", "written"))
+    people, written = texts
+    return f"  {place}: people wrote {people!r}, {found['arm']} wrote {written!r}"

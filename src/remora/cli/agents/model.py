@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it is worth here.
 
-    For each operation that may ask it, `eval restore` measures whether it is better than rules on
+    For each operation that may ask it, `eval` measures whether it is better than rules on
     this project.
     Exit with 3 if the configured model is not available. If no model is configured, agents use only
     rules and the exit code is 0. This command never starts a server.
@@ -109,7 +109,7 @@ def measured_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _figures(operation: str, found: Mapping[str, Any] | None) -> str:
-    command = f"`remora eval restore -o {operation} --arm rules --arm configured`"
+    command = f"`remora eval -o {operation} --arm rules --arm configured`"
     if found is None:
         return f"not measured; run {command}"
     text = f"{found['right']} of {count(found['written'], 'written text')} right"

@@ -21,7 +21,7 @@ COMMANDS = {
     "trace": ("app.command_groups:trace", "Read, verify and export recorded traces."),
     "hub": ("app.command_groups:hub", "Query callers, callees and tests of your code."),
     "mcp": ("agents.mcp:mcp", "Serve code facts and traces to other agents."),
-    "eval": ("agents.eval:eval_", "Evaluate settings, operations and models."),
+    "eval": ("agents.eval:eval_", "Compare models and settings on your own code."),
     "model": ("agents.model:model", "Show the model, or download its weights."),
     "config": ("agents.config_show:config", "Show settings and where they come from."),
     "database": ("app.command_groups:database", "Set up the PostgreSQL database of a team."),

@@ -199,7 +199,7 @@ def _note_unproved_writer(
     ]
     found = measured_operations(invocation, project.root, project.config, model.name, writing)
     for name, measured in found.items():
-        command = f"`remora eval restore -o {name} --arm rules --arm {address}`"
+        command = f"`remora eval -o {name} --arm rules --arm {address}`"
         if measured is None:
             note(options, f"{name}: {model.name} was not measured on this project: {command}")
         elif not measured.helps:

@@ -1,4 +1,4 @@
-"""Parts of docstrings that the operation would miss and could write, for `remora eval restore`."""
+"""Parts of docstrings that the operation would miss and could write, for `remora eval`."""
 
 import ast
 import copy

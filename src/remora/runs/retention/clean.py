@@ -25,8 +25,8 @@ from remora.workspaces.commit_files import unpin_commit
 
 Kind = Literal["workspace", "base", "ref", "contents", "conflict", "clone", "hub"]
 _REFS = "refs/remora/"
-EVALUATIONS, LOCK = "restore", "lock"
-"""The folder of `remora eval restore` in a project's cache, and its lock file."""
+EVALUATIONS, LOCK = "eval", "lock"
+"""The folder of `remora eval` in a project's cache, and its lock file."""
 
 
 class Removable(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ def _remove_workspace(place: Path) -> None:
 
 
 def _evaluations(project: Project) -> Iterator[Removal]:
-    """Yield the copies and results of `remora eval restore`. The same command makes them again."""
+    """Yield the copies and results of `remora eval`. The same command makes them again."""
     place = project.cache / EVALUATIONS
     if (place / LOCK).exists():
         with try_lock(place / LOCK) as free:
@@ -118,7 +118,7 @@ def _evaluations(project: Project) -> Iterator[Removal]:
 def _remove_evaluations(place: Path) -> None:
     with try_lock(place / LOCK) as free:
         if not free:
-            raise DiskError("in use by `remora eval restore`")
+            raise DiskError("in use by `remora eval`")
         remove_tree(place)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import NotFound, RemoraError, UsageError
-from remora.evals.restore.arms import Arm
-from remora.evals.restore.finished_run import CopyRun
-from remora.evals.restore.measure import RestoreRequest, measure
-from remora.evals.restore.measured_arms import measured_models
-from remora.evals.restore.slot_results import RestoreReport
-from remora.evals.restore.work_folder import ArmFolder
+from remora.evals.arms import Arm
+from remora.evals.finished_run import CopyRun
+from remora.evals.measure import RestoreRequest, measure
+from remora.evals.measured_arms import measured_models
+from remora.evals.slot_results import RestoreReport
+from remora.evals.work_folder import ArmFolder
 from remora.ids import LAST, escape_path, node_key
 from remora.operations.base import Operations
 from remora.operations.restorer import Slot

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.evals.restore.scores import (
+from remora.evals.scores import (
     Estimate,
     by_kind,
     by_source,
@@ -13,16 +13,16 @@ from remora.evals.restore.scores import (
     estimates,
     outcomes_of,
 )
-from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
+from remora.evals.slot_results import ArmResult, OperationResult, RestoreReport
 
 _DIGITS = 4
 _MOST_EXAMPLES = 50
 
 
 def restore_document(report: RestoreReport) -> dict[str, Any]:
-    """Return what `eval restore --json` prints."""
+    """Return what `eval --json` prints."""
     return {
-        "kind": "restore",
+        "kind": "eval",
         "seed": report.seed,
         "versions": dict(report.versions),
         "commit": report.commit,

@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
-from remora.evals.restore.slot_results import SlotResult
+from remora.evals.slot_results import SlotResult
 from remora.operations.restorer import Outcome
 
 _SAMPLES = 2000

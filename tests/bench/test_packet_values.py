@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from packet_values import PacketText, argument_values
 
-from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fact
 
 
@@ -54,26 +54,21 @@ PACKET = DecisionPacket(
 )
 
 
-PLACES = {
-    "given": ("src/shop/cart.py", "parse"),
-    "memory": (
-        *("ord-7731", "m@x.org", "who", "88", "F401", "cart_total", "31", "40", "2.75"),
-        *('print("x", total=2.75)', "src/third.py"),
-    ),
-    "candidates": ("99", "as offered"),
-    None: (
-        *("ord-77", "cart_tot", "8", "75", "art_total"),  # within a longer word or number
-        *("17", "16", "15", "13", "14", "12", "error"),  # counters and bookkeeping
-        *("src/hidden.py", "never told"),  # not shown to any model
-    ),
-}
+IN_PACKET = (
+    *("src/shop/cart.py", "parse", "ord-7731", "m@x.org", "who", "88", "F401", "cart_total"),
+    *("31", "40", "2.75", 'print("x", total=2.75)', "src/third.py", "99", "as offered"),
+)
+ABSENT = (
+    *("ord-77", "cart_tot", "8", "75", "art_total"),  # within a longer word or number
+    *("17", "16", "15", "13", "14", "12", "error"),  # counters and bookkeeping
+    *("src/hidden.py", "never told"),  # not shown to any model
+)
 
 
-def test_places() -> None:
-    shown = VisibleText(PACKET)
-    found = {place: tuple(v for v in values if shown.origin_of(v) == place)
-             for place, values in PLACES.items()}  # fmt: skip
-    assert found == PLACES
+def test_whole_values_are_found_where_a_model_sees_them() -> None:
+    shown = PacketText(PACKET)
+    assert [value for value in IN_PACKET if not shown.has(value)] == []
+    assert [value for value in ABSENT if shown.has(value)] == []
 
 
 texts = st.text(max_size=20)
@@ -84,16 +79,7 @@ def test_a_value_that_is_a_whole_fact_is_found_and_never_across_two(
     one: str, other: str, key: str
 ) -> None:
     facts = {"k" + key: Fact(value=one, source_turn=0), "l": Fact(value=other, source_turn=0)}
-    shown = VisibleText(DecisionPacket(knowledge=facts))
+    shown = PacketText(DecisionPacket(knowledge=facts))
     for value in argument_values([one, other]):
-        assert shown.origin_of(value) == "memory"
-    assert all(shown.origin_of(f"{one}\x00{other}{n}") is None for n in range(2))
-
-
-def test_without_memory_values_are_given_or_candidates() -> None:
-    shown = VisibleText(PACKET, [])
-    assert [shown.origin_of(v) for v in ("parse", "99", "ord-7731")] == [
-        "given",
-        "candidates",
-        None,
-    ]
+        assert shown.has(value)
+    assert not any(shown.has(f"{one}\x00{other}{n}") for n in range(2))

@@ -7,9 +7,9 @@ import pytest
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
 from remora.config.schema import Config
-from remora.evals.restore.arms import parse_arm
-from remora.evals.restore.measured_arms import measured_models
-from remora.evals.restore.slot_results import (
+from remora.evals.arms import parse_arm
+from remora.evals.measured_arms import measured_models
+from remora.evals.slot_results import (
     ArmResult,
     OperationResult,
     RestoreReport,

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
-from remora.evals.restore.slot_results import ArmResult
+from remora.evals.slot_results import ArmResult
 from remora.files.file_lock import try_lock
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
@@ -29,9 +29,7 @@ def locked(folder: Path) -> Iterator[None]:
         raise DiskError(f"{folder}: {error.strerror}") from error
     with try_lock(folder / LOCK) as free:
         if not free:
-            raise Conflict(
-                "another `remora eval restore` works on this project", hint="wait until it ends"
-            )
+            raise Conflict("another `remora eval` works on this project", hint="wait until it ends")
         yield
 
 

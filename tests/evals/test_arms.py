@@ -3,7 +3,7 @@
 import pytest
 
 from remora.errors import UsageError
-from remora.evals.restore.arms import parse_arm
+from remora.evals.arms import parse_arm
 
 
 @pytest.mark.parametrize(

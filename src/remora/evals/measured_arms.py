@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from remora.config.schema import Config
-from remora.evals.restore.arms import Arm
-from remora.evals.restore.scores import Estimate, counts_of, differences
-from remora.evals.restore.slot_results import ArmResult, RestoreReport
+from remora.evals.arms import Arm
+from remora.evals.scores import Estimate, counts_of, differences
+from remora.evals.slot_results import ArmResult, RestoreReport
 from remora.models.protocol import NAME
 from remora.runs.records.measured_models import MeasuredModel, ModelUse
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.evals.restore.scores import (
+from remora.evals.scores import (
     by_kind,
     by_source,
     differences,
@@ -10,7 +10,7 @@ from remora.evals.restore.scores import (
     outcomes_of,
     wilson_interval,
 )
-from remora.evals.restore.slot_results import SlotResult
+from remora.evals.slot_results import SlotResult
 from remora.operations.restorer import Outcome, Slot, Source
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError, ModelError
-from remora.evals.restore.slot_results import ArmResult, SlotResult
+from remora.evals.slot_results import ArmResult, SlotResult
 from remora.ids import escape_path, node_key, split_node_key, unescape_path
 from remora.memory.decode_values import decode_value
 from remora.memory.events import Event, ModelRequest, ModelResponse, ToolResulted

@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from remora.evals.restore.measure import sample_slots
+from remora.evals.measure import sample_slots
 from remora.operations.restorer import Slot
 
 SLOTS = [

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.evals.restore.document import restore_document
-from remora.evals.restore.phrases import details, heading, row
-from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport, SlotResult
+from remora.evals.document import restore_document
+from remora.evals.phrases import details, heading, row
+from remora.evals.slot_results import ArmResult, OperationResult, RestoreReport, SlotResult
 from remora.operations.restorer import Slot
 
 PARTS = [("a.py", "exact", 0.9), ("a.py", "different", 0.6), ("b.py", "left", None)]

@@ -14,10 +14,10 @@ import msgspec
 from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError, RemoraError
-from remora.evals.restore.arms import Arm
-from remora.evals.restore.finished_run import CopyRun, Hidden, arm_result
-from remora.evals.restore.slot_results import ArmResult, OperationResult, RestoreReport
-from remora.evals.restore.work_folder import ArmFolder, locked, work_folder
+from remora.evals.arms import Arm
+from remora.evals.finished_run import CopyRun, Hidden, arm_result
+from remora.evals.slot_results import ArmResult, OperationResult, RestoreReport
+from remora.evals.work_folder import ArmFolder, locked, work_folder
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.operations.restorer import Restorer, Slot
