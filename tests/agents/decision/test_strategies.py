@@ -13,7 +13,7 @@ from remora.models.protocol import Capabilities, Strategy
 
 
 def test_every_recorded_name_has_a_strategy() -> None:
-    assert set(STRATEGIES) == set(get_args(Strategy))
+    assert set(STRATEGIES) == set(get_args(Strategy)) - {"rules"}
 
 
 @pytest.mark.parametrize(
@@ -27,17 +27,13 @@ def test_every_recorded_name_has_a_strategy() -> None:
 def test_a_strategy_names_the_capability_that_it_needs(
     able: Capabilities, supported: set[str]
 ) -> None:
-    always = {"tool_call", "string_tool_call", "rules"}
+    always = {"tool_call", "string_tool_call"}
     found = {name for name, each in STRATEGIES.items() if each.is_supported(able)}
     assert found == always | supported
 
 
-def test_only_rules_need_no_model() -> None:
-    assert [name for name, found in STRATEGIES.items() if not found.asks_model] == ["rules"]
-
-
-def test_every_strategy_that_asks_a_model_has_a_form_of_answer() -> None:
-    assert set(ANSWER_FORMS) == {name for name, found in STRATEGIES.items() if found.asks_model}
+def test_every_strategy_has_a_form_of_answer() -> None:
+    assert set(ANSWER_FORMS) == set(STRATEGIES)
     assert [name for name, form in ANSWER_FORMS.items() if form.declares_tools] == [
         "tool_call",
         "string_tool_call",

@@ -1,12 +1,13 @@
 """Asks a model for the next call, and records the request and the answer."""
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from remora.agents.decision.query_settings import QuerySettings
+from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit
@@ -15,7 +16,7 @@ from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse,
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, callable_tools
 from remora.memory.prompt.render import LONG_TRACK, render
-from remora.models.protocol import Answer, Decoding, Model, Request, Strategy, TokenCounter
+from remora.models.protocol import Answer, Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
 _SAMPLING_TEMPERATURE = 0.8
@@ -54,8 +55,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 async def query_model(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
-    settings: QuerySettings,
-    model: Model,
+    rung: Rung,
     recorder: Recorder,
     question: Question,
 ) -> AgentError | None:
@@ -64,16 +64,18 @@ async def query_model(
     The packet is trimmed to fit the token limit. Returns an error if even the smallest packet is
     too large, unless only its bytes are known. Raises `ModelError` if the request fails.
     """
+    model, settings = rung
 
-    if settings.renderer == LONG_TRACK:
-        question = await asyncio.to_thread(
-            _with_fitting_history, packet, tools, settings, model.counter, question
-        )
+    def measure(shown: DecisionPacket, asked: Question) -> int:
+        return request_tokens(model.counter, shown, tools, settings.renderer, asked)
 
-    def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
-        return request_tokens(model.counter, shown, tools, settings.renderer, question)
+    def fit_request() -> tuple[FittedPacket, Question]:
+        asked = question
+        if settings.renderer == LONG_TRACK:
+            asked = _with_history(question, lambda tried: measure(packet, tried) <= settings.limit)
+        return fit(packet, settings.limit, lambda shown: measure(shown, asked)), asked
 
-    fitted = await asyncio.to_thread(fit, packet, settings.limit, measure)
+    fitted, question = await asyncio.to_thread(fit_request)  # it may query the server
     shown = fitted.packet
     most = max(settings.limit, settings.most)
     if fitted.tokens > most and model.counter.basis != "bytes":
@@ -95,23 +97,14 @@ async def query_model(
     return None
 
 
-def _with_fitting_history(
-    packet: DecisionPacket,
-    tools: Sequence[ToolSchema],
-    settings: QuerySettings,
-    counter: TokenCounter,
-    question: Question,
-) -> Question:
+def _with_history(question: Question, fits: Callable[[Question], bool]) -> Question:
     """Leave out as few of the oldest events as possible, so that the request fits the limit."""
-    low, high = 0, len(question.history)
-    while low < high:
-        middle = (low + high) // 2
-        tried = msgspec.structs.replace(question, omitted_events=middle)
-        if request_tokens(counter, packet, tools, settings.renderer, tried) <= settings.limit:
-            high = middle
-        else:
-            low = middle + 1
-    return msgspec.structs.replace(question, omitted_events=low)
+
+    def without(events: int) -> Question:
+        return msgspec.structs.replace(question, omitted_events=events)
+
+    counts = range(len(question.history))
+    return without(bisect_left(counts, True, key=lambda events: fits(without(events))))
 
 
 def request_tokens(

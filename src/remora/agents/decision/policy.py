@@ -10,7 +10,6 @@ from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.memory.canonical import canonical, canonical_sha256
-from remora.memory.delta import candidate
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.models.decoding.call_validation import BadCall
@@ -25,19 +24,12 @@ class Exchange(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """The calls that passed all checks when they were tried."""
+    """Several calls were tried. `best` is the place of the first that was kept, or else 0."""
 
-    kept: tuple[Candidate, ...]
-
-
-class Escalated(NamedTuple):
-    """The turn was passed on to the larger model."""
-
-    reason: str
+    best: int
 
 
-Step = Exchange | Tried | Escalated
-
+Step = Exchange | Tried
 
 Decision = ToolCalled | AgentError
 """The turn's call, or the error that prevented one."""
@@ -66,54 +58,32 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
     """Derive the decision from a recorded request and its answer.
 
     Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
-    `context_truncated` if the server did not read the whole prompt.
+    `context_truncated` if the server did not read the whole prompt. A server that reports no tokens
+    does not count them.
     """
-    if (truncated := truncation_of([exchange])) is not None:
-        return truncated
-    request = exchange.request
+    request, response = exchange.request, exchange.response
+    read = response.usage.prompt_tokens
+    if read and read < request.least_tokens:
+        message = (
+            f"the server says that it read {read:,} of at least {request.least_tokens:,} "
+            "prompt tokens: its context is smaller than it reports, or its count is wrong"
+        )
+        return _error("context_truncated", message, request)
+    strategy = STRATEGIES[request.decoding["strategy"]]
     try:
-        chosen = _call_of(exchange, tools)
+        chosen = strategy.read(response, exchange.candidates, tools)
     except BadCall as bad:
         return _error("bad_call", bad.message, request)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
 
 
-def sampled_candidates(
-    samples: Sequence[Exchange], tools: Sequence[ToolSchema]
-) -> tuple[Candidate, ...]:
-    """Return the different valid calls that a model wrote, as candidates."""
-    made: dict[bytes, Candidate] = {}
-    for one in samples:
-        try:
-            call = _call_of(one, tools)
-        except BadCall:
-            continue
-        made.setdefault(
-            canonical({"tool": call.tool, "args": call.args}),
-            candidate(call.tool, call.args, "written by a model"),
-        )
-    return tuple(made.values())
-
-
-def _call_of(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:
-    strategy = STRATEGIES[exchange.request.decoding["strategy"]]
-    return strategy.read(exchange.response, exchange.candidates, tools)
-
-
-def truncation_of(exchanges: Sequence[Exchange]) -> AgentError | None:
-    """Return an error if the server did not read the whole prompt of a request.
-
-    A server that reports no tokens does not count them.
-    """
-    for one in exchanges:
-        request, read = one.request, one.response.usage.prompt_tokens
-        if read and read < request.least_tokens:
-            message = (
-                f"the server says that it read {read:,} of at least {request.least_tokens:,} "
-                "prompt tokens: its context is smaller than it reports, or its count is wrong"
-            )
-            return _error("context_truncated", message, request)
-    return None
+def different_calls(decisions: Sequence[Decision]) -> list[ToolCalled]:
+    """Return the decisions for a call, without repeated calls."""
+    made: dict[bytes, ToolCalled] = {}
+    for decision in decisions:
+        if isinstance(decision, ToolCalled):
+            made.setdefault(canonical([decision.tool, decision.args]), decision)
+    return list(made.values())
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
@@ -20,7 +20,7 @@ CODE_TOKENS = 1000
 _SHORT_TEXT = 200
 """Characters up to which a text is not code."""
 _HUB_SHARE = 5
-_CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_STRATEGIES
+_CHOICES = STRATEGIES.keys() - RENDERER_STRATEGIES
 """Strategies that `auto` chooses from."""
 
 
@@ -46,11 +46,6 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 200_000
     seed: int | None = None
     exact: bool = False
-
-    @property
-    def asks_model(self) -> bool:
-        """Return False if rules make all decisions."""
-        return self.decisions == "model" and STRATEGIES[self.strategy].asks_model
 
     def hub_characters(self, rate: float) -> int:
         """Return the maximum size of Hub facts, a fifth of the limit, in characters of JSON.
@@ -92,7 +87,7 @@ def strategy_for(model: Model, renderer: str, decoding: str) -> Strategy:
     not support the strategy, and `ConfigError` if the renderer only works with `auto`.
     """
     if isinstance(model, NoModel):
-        return WITHOUT_MODEL
+        return "rules"
     own = RENDERERS[renderer].strategy
     if own and decoding != "auto":
         raise ConfigError(
@@ -113,7 +108,7 @@ def strategy_for(model: Model, renderer: str, decoding: str) -> Strategy:
 
 def check_model_can(model: Model, strategy: Strategy) -> None:
     """Raise ModelError if the model does not support the strategy."""
-    if not STRATEGIES[strategy].is_supported(model.capabilities):
+    if strategy in STRATEGIES and not STRATEGIES[strategy].is_supported(model.capabilities):
         raise ModelError(
             f"{model.name} does not support the agent's strategy {strategy}",
             hint="use the run's original model, or fork the agent with --model",

@@ -25,7 +25,7 @@ Tools = Sequence[ToolSchema]
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionStrategy:
-    """A way to decide on a call.
+    """A way to ask a model for a call.
 
     - `constrain` restricts decoding to valid answers.
     - `parse` turns an answer into a call. It raises BadCall if the answer is not a valid call.
@@ -39,7 +39,6 @@ class DecisionStrategy:
     parse: Callable[[ModelResponse, Tools], ToolCall]
     is_supported: Callable[[Capabilities], bool] = lambda _: True
     refusal: str = ""
-    asks_model: bool = True
 
     def read(
         self, answer: ModelResponse, candidates: Sequence[Candidate], tools: Tools
@@ -92,7 +91,6 @@ def _string_call(response: ModelResponse, tools: Tools) -> ToolCall:
     return read_native_call(call, response.raw, tools)
 
 
-WITHOUT_MODEL: Strategy = "rules"
 STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
     {
         "grammar": DecisionStrategy(
@@ -110,9 +108,6 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             parse=lambda response, tools: parse_functiongemma(response.text, tools),
             is_supported=lambda able: able.completions,
             refusal="does not support plain completions, which the functiongemma renderer requires",
-        ),
-        WITHOUT_MODEL: DecisionStrategy(
-            constrain=lambda base, _tools: base, parse=_native_call, asks_model=False
         ),
     }
 )

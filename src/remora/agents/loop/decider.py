@@ -13,14 +13,11 @@ from remora.agents.builtin_tools import SUBMIT, UNDO
 from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
-    Escalated,
     Exchange,
-    Step,
     Tried,
     decide_by_answer,
     decide_without_model,
-    sampled_candidates,
-    truncation_of,
+    different_calls,
 )
 from remora.agents.decision.query_settings import Rung
 from remora.agents.loop.dependencies import AgentDependencies
@@ -30,14 +27,14 @@ from remora.agents.loop.trial import Trial
 from remora.chat import ToolSchema
 from remora.errors import ModelError, StreamDamaged
 from remora.memory.canonical import canonical_sha256
-from remora.memory.delta import PacketDelta
-from remora.memory.events import AgentError, ContextUpdate, Escalation, Event, Payload, ToolCalled
+from remora.memory.delta import candidate
+from remora.memory.events import AgentError, ContextUpdate, Escalation, Payload, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 
-Emit = Callable[[Payload, int, PacketDelta | None], Event]
+Emit = Callable[[Payload, int], object]
 Try = Callable[[Candidate | None], Awaitable[Trial]]
 """Plays the job to its end with a candidate, or by rules alone, and restores the workspace."""
-_Kind = TypeVar("_Kind", Exchange, Tried, Escalated)
+_Kind = TypeVar("_Kind", Exchange, Tried)
 _FAILURES = frozenset({"model_error", "context_truncated", "packet_too_large"})
 """Kinds of errors after which the same model would fail again."""
 
@@ -101,64 +98,6 @@ class Decider:
             tool=tool, args=args, packet_sha256=canonical_sha256(self._packet), trim=0
         )
 
-    # --- asking models ---------------------------------------------------------------------
-
-    async def _by_models(self) -> Decision:
-        """Ask the model, and the larger one if it fails or if the job has passed on to that."""
-        main, larger = self._rungs[0], self._rungs[-1]
-        if self._state.is_escalated and not self._is_recorded(Escalated):
-            return await self._by_model(larger)
-        if larger is not main and self._state.needs_larger:
-            await self._escalate(self._state.needs_larger)
-            return await self._by_model(larger)
-        decision = await self._by_model(main)
-        if larger is main or isinstance(decision, ToolCalled) or decision.kind not in _FAILURES:
-            return decision
-        await self._escalate(decision.message)
-        return await self._by_model(larger)
-
-    async def _by_model(self, rung: Rung) -> Decision:
-        decision = await self._answered_by(rung)
-        if isinstance(decision, ToolCalled) and self._state.is_escalated:
-            return replace(decision, decided_by="escalation")
-        return decision
-
-    async def _answered_by(self, rung: Rung) -> Decision:
-        """Ask one model. Of several answers, take the first that passes, or else the first valid one."""
-        samples = await self._samples(rung)
-        if isinstance(samples, AgentError):
-            return samples
-        if (truncated := truncation_of(samples)) is not None:
-            return truncated
-        calls = sampled_candidates(samples, self._schemas)
-        if len(samples) == 1 or not calls:
-            return decide_by_answer(samples[0], self._schemas)
-        kept = (await self._try_all(calls)).kept or calls
-        return ToolCalled(
-            tool=kept[0].tool,
-            args=kept[0].args,
-            decided_by="model",
-            candidates=len(self._packet.candidate_actions),
-            packet_sha256=canonical_sha256(self._packet),
-            trim=0,
-        )
-
-    async def _samples(self, rung: Rung) -> list[Exchange] | AgentError:
-        """Ask the same question once, or as often as the settings say."""
-        samples: list[Exchange] = []
-        for number in range(rung.settings.samples):
-            question = Question(
-                strategy=rung.settings.strategy,
-                instructions=self._state.instructions,
-                sample=number,
-                history=self._state.history,
-            )
-            answer = await self._ask(rung, question)
-            if isinstance(answer, AgentError):
-                return answer
-            samples.append(answer)
-        return samples
-
     def _error(self, kind: str, message: str, hint: str = "") -> AgentError:
         return AgentError(
             kind=kind,
@@ -168,43 +107,72 @@ class Decider:
             trim=0,
         )
 
+    # --- asking models ---------------------------------------------------------------------
+
+    async def _by_models(self) -> Decision:
+        """Ask the model, and the larger one if it fails or if the job has passed on to that."""
+        main, larger = self._rungs[0], self._rungs[-1]
+        if not self._state.is_escalated:
+            reason = self._state.needs_larger if larger is not main else ""
+            if not reason:
+                decision = await self._by_model(main)
+                if larger is main or isinstance(decision, ToolCalled):
+                    return decision
+                if decision.kind not in _FAILURES:
+                    return decision
+                reason = decision.message
+            self._escalate(reason)
+        decision = await self._by_model(larger)
+        if larger is main or isinstance(decision, AgentError):
+            return decision
+        return replace(decision, decided_by="escalation")
+
+    async def _by_model(self, rung: Rung) -> Decision:
+        """Ask one model. Of several answers, take the first that is kept, or else the first call."""
+        decisions: list[Decision] = []
+        for sample in range(rung.settings.samples):
+            answer = await self._ask(rung, sample)
+            if isinstance(answer, AgentError):
+                return answer
+            decisions.append(decide_by_answer(answer, self._schemas))
+        calls = different_calls(decisions)
+        if len(decisions) == 1 or not calls:
+            return decisions[0]
+        return calls[(await self._try_all(calls)).best]
+
+    def _escalate(self, reason: str) -> None:
+        larger = self._redact.clean(self._rungs[-1].model.describe())
+        self._emit(Escalation(reason=reason, model=larger), self._packet.turn)
+        self._taken = 0
+
     # --- recorded steps --------------------------------------------------------------------
 
-    async def _ask(self, rung: Rung, question: Question) -> Exchange | AgentError:
-        if isinstance(self._next_recorded, Escalated):  # because this request failed
-            return self._error("model_error", self._next_recorded.reason)
-        recorded = self._recorded(Exchange)
-        if recorded is not None:
-            return recorded
-        if rung.model is not self._rungs[0].model:
-            question = replace(question, model=rung.model.name)
+    async def _ask(self, rung: Rung, sample: int) -> Exchange | AgentError:
+        if self._has_recorded:
+            return self._take(Exchange)
+        question = Question(
+            strategy=rung.settings.strategy,
+            instructions=self._state.instructions,
+            sample=sample,
+            history=self._state.history,
+            model="" if rung is self._rungs[0] else rung.model.name,
+        )
+        recorder = Recorder(self._emit, self._flush, self._redact.clean)
         try:
-            unasked = await query_model(
-                self._packet,
-                self._schemas,
-                rung.settings,
-                rung.model,
-                Recorder(
-                    lambda payload, turn: self._emit(payload, turn, None),
-                    self._flush,
-                    self._redact.clean,
-                ),
-                question,
-            )
+            unasked = await query_model(self._packet, self._schemas, rung, recorder, question)
         except ModelError as error:
             clean = self._redact.text
             return self._error("model_error", clean(error.message), clean(error.hint))
-        return unasked or self._made(Exchange)
+        return unasked or self._take(Exchange)
 
-    async def _try_all(self, calls: Sequence[Candidate]) -> Tried:
+    async def _try_all(self, calls: Sequence[ToolCalled]) -> Tried:
         """Try calls. Those are kept that pass all checks and lead to more than rules do."""
-        recorded = self._recorded(Tried)
-        if recorded is not None:
-            return recorded
+        if self._has_recorded:
+            return self._take(Tried)
         rules = await self._try(None)
         tried = []
         for call in calls:
-            trial = await self._try(call)
+            trial = await self._try(candidate(call.tool, call.args, "written by a model"))
             tried.append(
                 {
                     "tool": call.tool,
@@ -217,28 +185,15 @@ class Decider:
                 }
             )
         value = {"rules": rules.outcome, "candidates": tried}
-        self._emit(ContextUpdate(source="trials", value=value), self._packet.turn, None)
-        return self._made(Tried)
-
-    async def _escalate(self, reason: str) -> None:
-        if self._recorded(Escalated) is None:
-            larger = self._redact.clean(self._rungs[-1].model.describe())
-            self._emit(Escalation(reason=reason, model=larger), self._packet.turn, None)
-            self._made(Escalated)
-
-    def _is_recorded(self, kind: type[Step]) -> bool:
-        return any(isinstance(step, kind) for step in self._state.turn.steps)
+        self._emit(ContextUpdate(source="trials", value=value), self._packet.turn)
+        return self._take(Tried)
 
     @property
-    def _next_recorded(self) -> Step | None:
-        """The next recorded step, or None if the turn has no more recorded steps."""
-        return next(iter(self._state.turn.steps[self._taken :]), None)
+    def _has_recorded(self) -> bool:
+        return len(self._state.turn.steps) > self._taken
 
-    def _recorded(self, kind: type[_Kind]) -> _Kind | None:
-        """Take the next recorded step. Return None if the turn has no more recorded steps."""
-        return None if self._next_recorded is None else self._made(kind)
-
-    def _made(self, kind: type[_Kind]) -> _Kind:
+    def _take(self, kind: type[_Kind]) -> _Kind:
+        """Take the next recorded step of the turn."""
         step = self._state.turn.steps[self._taken]
         self._taken += 1
         if not isinstance(step, kind):

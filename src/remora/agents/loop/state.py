@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
-from remora.agents.decision.policy import Escalated, Exchange, Step, Tried
+from remora.agents.decision.policy import Exchange, Step, Tried
 from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.loop.stop_rules import (
     MAX_BAD_CALLS,
@@ -26,7 +26,6 @@ from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
-from remora.memory.delta import candidate
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -57,12 +56,13 @@ class TurnState(msgspec.Struct, kw_only=True):
 
     `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
     candidates are. `request` is a request that has no answer yet, and `steps` are the recorded steps
-    towards the decision.
+    towards the decision, of the model that decides now. If `is_asked` is true, a model was asked.
     """
 
     number: int = 0
     has_facts: bool = False
     has_candidates: bool = False
+    is_asked: bool = False
     request: ModelRequest | None = None
     steps: list[Step] = []
     call: ToolCalled | None = None
@@ -73,7 +73,7 @@ class TurnState(msgspec.Struct, kw_only=True):
     @property
     def is_decided(self) -> bool:
         """Return True if nothing can be added to the packet before this turn's decision."""
-        return bool(self.request or self.steps or self.call or self.is_over)
+        return bool(self.is_asked or self.call or self.is_over)
 
 
 class AgentState:
@@ -150,11 +150,11 @@ class AgentState:
 
     def asks_model(self, settings: QuerySettings) -> bool:
         """Return True if the model decides this turn, and may still be asked."""
-        is_over = not self.turn.steps and (
+        is_over = not self.turn.is_asked and (
             self.tally.requests >= settings.max_requests
             or self.tally.sent_tokens >= settings.max_tokens
         )
-        return settings.asks_model and not (self.is_opening or self.lost_model or is_over)
+        return settings.decisions == "model" and not (self.is_opening or self.lost_model or is_over)
 
     def can_fall_back(self, ending: Ending) -> bool:
         """Return True if what the opening did can be submitted instead of the model's part."""
@@ -248,8 +248,8 @@ class AgentState:
                 self.turn.is_over = True
         elif source == "trials":
             trials = self._whole(event, ContextUpdate).value["candidates"]
-            kept = (candidate(one["tool"], one["args"], "") for one in trials if one["kept"])
-            self.turn.steps.append(Tried(tuple(kept)))
+            kept = (place for place, trial in enumerate(trials) if trial["kept"])
+            self.turn.steps.append(Tried(next(kept, 0)))
         elif source == "opening":
             self.is_opening, self.turn.has_candidates = False, False
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
@@ -261,7 +261,7 @@ class AgentState:
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
-        self.turn.request = request
+        self.turn.request, self.turn.is_asked = request, True
         self.messages += request.messages or [{"role": "user", "content": request.prompt}]
 
     def _answered(self, event: Event) -> None:
@@ -272,10 +272,11 @@ class AgentState:
             self.turn.steps.append(Exchange(request, response, shown))
         self.messages.append({"role": "assistant", "content": response.text})
 
-    def _escalated(self, event: Event) -> None:
-        self.is_escalated = True
-        self._stop_rules.good_call()  # the larger model starts without invalid calls
-        self.turn.steps.append(Escalated(self._whole(event, Escalation).reason))
+    def _escalated(self, _event: Event) -> None:
+        """Begin without invalid calls and without steps, because another model decides now."""
+        self.is_escalated = self.turn.is_asked = True
+        self._stop_rules.good_call()
+        self.turn.steps.clear()
 
     def _called(self, event: Event) -> None:
         self.turn.call = self._whole(event, ToolCalled)

@@ -184,7 +184,7 @@ def _answered(
     """Add the answer, and the call that it is read as if the model wrote it."""
     found = replace(one, answer=answer)
     strategy = STRATEGIES.get(one.strategy)  # type: ignore[call-overload]
-    if strategy is None or not strategy.asks_model:
+    if strategy is None:
         return found
     candidates = trim(one.packet, one.request.trim).candidate_actions
     try:
