@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,12 +9,10 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
-from remora.sandbox.interpreters import ProjectPython
 from remora.tools.file_tree import NO_SUBPROCESS
-from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.host_functions import HostFunction, bind
 from remora.tools.result_contract import ToolResult, as_result, contract_problem
-from remora.tools.tree import NO_JUDGE, NOT_SHARED, Judge, SharedWork, ToolTree
+from remora.tools.tree import ToolTree
 
 _DEFAULT_LIMITS = Limits()
 
@@ -75,29 +72,19 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
+def run_tool(
     tool: Tool,
     args: Mapping[str, Any],
-    tree: Path,
+    tree: ToolTree,
     *,
     clock: datetime,
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
-    python: ProjectPython | None = None,
-    observed: Mapping[str, Any] | None = None,
-    shared: SharedWork = NOT_SHARED,
-    ruff: MakeRuff = Ruff,
-    judge: Judge = NO_JUDGE,
 ) -> ToolRun:
-    """Run a tool on the files in `tree`. Never raises, because failures are part of the result.
-
-    If `python` is None, no project code is run. `observed`, `shared`, `ruff` and `judge` are passed
-    to the ToolTree.
-    """
-    place = ToolTree(tree, python, observed, shared, ruff, judge)
-    granted = bind(tool.grants, place)
+    """Run a tool on the files in `tree`. Never raises, because failures are part of the result."""
+    granted = bind(tool.grants, tree)
     run = tool.script.run(args, granted, limits=limits, clock=clock, seed=seed)
-    return _tool_run(tool.name, run, clock, seed, place.isolation)
+    return _tool_run(tool.name, run, clock, seed, tree.isolation)
 
 
 def replay_tool(

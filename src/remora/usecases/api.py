@@ -7,7 +7,7 @@ unique prefix of an ID, or `last`. Errors are raised as RemoraError with a messa
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -32,10 +32,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.review import accept_and_reject
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
-from remora.runs.review.filters import ReviewFilter, parse_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.trace.stream.line_builder import utc_now
@@ -56,7 +53,6 @@ from remora.usecases.analyze.resume_run import (
 from remora.usecases.analyze.run_limits import RunBudget, close_models, planned_within, run_to_end
 from remora.usecases.api_arguments import (
     as_paths,
-    as_run,
     as_texts,
     invocation_for,
     open_with,
@@ -64,9 +60,10 @@ from remora.usecases.api_arguments import (
     run_budget,
     run_flags,
 )
-from remora.usecases.hub.observe_tests import store_observed
+from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 NO_OBSERVER = NoObserver()
+Watching = Callable[[], AbstractContextManager[RunObserver]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,19 +172,18 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         run = prepare(invocation, request, project)
     with closing(run):
         budget = run_budget(max_time, max_requests, max_tokens)
-        return execute(invocation, run, observer=observer, budget=budget)
+        return execute(invocation, run, lambda: nullcontext(observer), budget=budget)
 
 
 def execute(
     invocation: Invocation,
     run: PreparedRun,
+    watching: Watching = lambda: nullcontext(NO_OBSERVER),
     *,
-    watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
-    observer: RunObserver = NO_OBSERVER,
     connected: Callable[[Model], None] = lambda _model: None,
     budget: RunBudget | None = None,
 ) -> RunResult:
-    """Run a plan created by `prepare`.
+    """Run a plan created by `prepare`. `watching` opens the observer of the jobs.
 
     Errors that prevent the run from starting are raised before anything is recorded.
     """
@@ -205,8 +201,8 @@ def execute(
         close_models(models)
         raise
     budget = budget or RunBudget()
-    with watching() if watching is not None else nullcontext(observer) as seeing:
-        counting = budget.watch(seeing)
+    with watching() as observer:
+        counting = budget.watch(observer)
         stopped = run_to_end(
             lambda: execute_plan(run, model, counting, utc_now, own), models, budget
         )
@@ -312,18 +308,8 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     was read before.
     """
     _, project = open_with(root)
-    wanted, narrow = as_run(project, run), _filter(rules, only_if, owners)
-    if git_branch is not None:
-        run_id = wanted if isinstance(wanted, str) else wanted.run_id
-        choice = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
-        return accept_onto_branch(
-            project, run_id, git_branch, choice, trusted=trust_run, progress=progress
-        )
-    done = accept_and_reject.accept(
-        project, wanted, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
-    )
-    kept = store_observed(invocation_for(project), project, done.observed)
-    return replace(done, notes=[*done.notes, *([kept] if kept else [])])
+    chosen = Chosen(every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run)
+    return accept_chosen(project, run, nodes, chosen, git_branch, progress)
 
 
 def reject(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -342,15 +328,8 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     The arguments have the same meaning as in `accept`.
     """
     _, project = open_with(root)
-    return accept_and_reject.reject(
-        project,
-        as_run(project, run),
-        nodes,
-        every=every,
-        narrow=_filter(rules, only_if, owners),
-        feedback=feedback,
-        trusted=trust_run,
-    )
+    chosen = Chosen(every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run)
+    return reject_chosen(project, run, nodes, chosen, feedback)
 
 
 def revert(
@@ -396,7 +375,3 @@ def continue_run(
         budget,
     )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
-
-
-def _filter(rules: Iterable[str], only_if: Iterable[str], owners: Iterable[str]) -> ReviewFilter:
-    return parse_filter(as_texts(rules), as_texts(only_if), as_texts(owners))

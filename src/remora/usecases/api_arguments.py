@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,6 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView
 from remora.runs.review.recovery import recover
 from remora.usecases.analyze.run_limits import RunBudget
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """Which change sets to accept or reject, as `api.accept` describes it."""
-
-    every: bool = False
-    rules: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
-    only_if: tuple[str, ...] = ()
-    trust_run: bool
-
-    def __bool__(self) -> bool:
-        """Return True if change sets are selected without naming nodes."""
-        return bool(self.every or self.rules or self.owners or self.only_if)
 
 
 def open_with(

@@ -31,6 +31,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
+from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import new_run_id
 from remora.usecases.tool_lookup import tool_named
@@ -93,7 +94,8 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
     with _workspace(project) as workspace:
         if isinstance(given.get(_TARGET), _TargetName):
             given[_TARGET] = _target(given[_TARGET], workspace)
-        run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
+        tree = ToolTree(workspace.tree, python)
+        run = run_tool(tool, given, tree, clock=utc_now(), seed=_SEED)
         run = _summarized(project, run, tool.name, summarizers)
         return _trial(project, request.name, run, tuple(_diffs(workspace)))
 

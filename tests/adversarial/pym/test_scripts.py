@@ -23,6 +23,7 @@ from remora.memory.decode_values import decode_value
 from remora.memory.events import ToolResulted, payload
 from remora.pym import Limits, Script, load, load_source
 from remora.tools.tool import Tool, ToolRun, failed_load, replay_tool, run_tool
+from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -111,7 +112,7 @@ def run(path: Path, ground: Ground) -> ToolRun:
         return failed_load(path.stem, error, clock=CLOCK, seed=1)
     meanwhile = swapping(ground) if "swapped" in path.stem else nullcontext()
     with meanwhile:
-        return run_tool(tool, {}, ground.tree, clock=CLOCK, seed=1, limits=limits(path))
+        return run_tool(tool, {}, ToolTree(ground.tree), clock=CLOCK, seed=1, limits=limits(path))
 
 
 def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
@@ -198,8 +199,7 @@ def test_a_hostile_script_replays_to_the_same_end(path: Path, ground: Ground) ->
 
 
 def test_a_hostile_script_does_not_affect_the_next(ground: Ground) -> None:
-    made = run_tool(
-        a_tool(load_source("1 + 1\n", name="good"), ""), {}, ground.tree, clock=CLOCK, seed=1
-    )
+    tool = a_tool(load_source("1 + 1\n", name="good"), "")
+    made = run_tool(tool, {}, ToolTree(ground.tree), clock=CLOCK, seed=1)
 
     assert (made.raw_output, made.error_kind) == (2, None)

@@ -9,7 +9,7 @@ from remora.cli.app.options import Options
 from remora.cli.review import verdicts
 from remora.errors import DiskError
 from remora.runs.review.accept_and_reject import accept_one
-from remora.usecases.api_arguments import Chosen
+from remora.usecases.review.chosen import Chosen
 from tests.cli.conftest import Done, Remora, tree, write
 from tests.cli.test_terminal import on_terminal
 

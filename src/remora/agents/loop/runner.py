@@ -126,9 +126,7 @@ class AgentRunner:
             self.dependencies.objects.put(script.raw)
 
     def _restore_files(self) -> None:
-        """Restore the files and the node's location to their state after the last recorded
-        result.
-        """
+        """Restore the files and the node's location as the last recorded result left them."""
         changes = self._state.all_changes
         self._changes.restore(changes)
         spelled = escape_path(self.job.path)
@@ -205,9 +203,9 @@ class AgentRunner:
     async def _decision(self, turn: int) -> Decision:
         """Decide the turn. If rules have nothing left to do, the model's turns begin."""
         decision = await self._decide()
-        if isinstance(decision, AgentError) or decision.tool != SUBMIT:
+        if isinstance(decision, AgentError):
             return decision
-        if not self._state.is_opening:
+        if not (self._state.is_opening and decision.tool == SUBMIT):
             return decision
         self._emit(ContextUpdate(source="opening", value=decision.args), turn)
         await self._updates.prepare_turn(turn)
@@ -238,10 +236,10 @@ class AgentRunner:
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
-        delta = None
         if isinstance(decision, AgentError):
-            delta = PacketDelta(set_error=error_text(decision.message))
-        self._emit(decision, turn, delta)
+            self._emit(decision, turn, PacketDelta(set_error=error_text(decision.message)))
+        else:
+            self._emit(decision, turn)
 
     # --- acting ----------------------------------------------------------------------------
 
@@ -316,7 +314,7 @@ class AgentRunner:
             findings_before=self.dependencies.findings_before,
             findings_after=cache(ruff.check_file),  # no check changes a file
             names=ruff.check_names,
-            target=self._script_inputs().target,
+            target=self._locate(self.dependencies.workspace.read(self.job.path)),
             in_tree=self._in_workspace,
             results=self.dependencies.check_results.setdefault(
                 canonical_sha256(changes.change_set()), {}
@@ -341,7 +339,13 @@ class AgentRunner:
 
     def _place(self) -> ToolTree:
         own = self.dependencies
-        return ToolTree(own.workspace.tree, own.python, own.observed, ruff=own.ruff)
+        tree = own.workspace.tree
+        return ToolTree(tree, own.python, own.observed, own.shared, own.ruff, self._judge)
+
+    def _locate(self, content: bytes | None) -> dict[str, Any]:
+        """Return the node's current location in its file."""
+        self._target = locate_target(self.job, content, self._target)
+        return self._target
 
     # --- scripts and the stream ------------------------------------------------------------
 
@@ -356,34 +360,24 @@ class AgentRunner:
         return await run_in_thread(lambda: self._redact.clean(work(*args)))
 
     def _script_inputs(self) -> ScriptInputs:
-        workspace = self.dependencies.workspace
-        content = workspace.read(self.job.path)
-        self._target = locate_target(self.job, content, self._target)
+        content = self.dependencies.workspace.read(self.job.path)
         return ScriptInputs(
-            tree=workspace.tree,
-            target=self._target,
+            tree=self._place(),
+            target=self._locate(content),
             packet=packet_json(self.context.packet),
             options=self._options(content),
             outputs=self._state.outputs,
             clock=self.dependencies.clock(),
             seed=self.dependencies.settings.seed or 0,
-            python=self.dependencies.python,
-            observed=self.dependencies.observed,
-            shared=self.dependencies.shared,
-            ruff=self.dependencies.ruff,
-            judge=self._judge,
         )
 
     def _options(self, content: bytes | None) -> dict[str, Any]:
         """Return the options of scripts. A model that writes is not asked for lines with secrets."""
         asks = self._state.asks_model(self.dependencies.settings)
-        text = (content or b"").decode("utf-8", "replace") if asks else ""
-        secret_lines = self._secret_lines(text)
-        return {
-            **self.dependencies.options,
-            "open": asks,
-            **({"secret_lines": secret_lines} if secret_lines else {}),
-        }
+        options = {**self.dependencies.options, "open": asks}
+        if asks and (lines := self._secret_lines((content or b"").decode("utf-8", "replace"))):
+            options["secret_lines"] = lines
+        return options
 
     def _base(self) -> bytes | None:
         return self.dependencies.workspace.base_bytes(self.job.path)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,11 +13,9 @@ from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
-from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.ruff import MakeRuff
 from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
-from remora.tools.tree import NO_JUDGE, Judge, SharedWork
+from remora.tools.tree import ToolTree
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,22 +32,16 @@ class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
 class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs and the environment of a script.
 
-    `outputs` contains the raw outputs so far, for `recall`. `python` runs the project's code.
-    `judge` runs the checks at submission before it.
+    `outputs` contains the raw outputs so far, for `recall`.
     """
 
-    tree: Path
+    tree: ToolTree
     target: dict[str, Any]
     packet: dict[str, Any]
     options: dict[str, Any]
     outputs: RawOutputs
     clock: datetime
     seed: int
-    python: ProjectPython | None
-    observed: Mapping[str, Any] | None
-    shared: SharedWork
-    ruff: MakeRuff
-    judge: Judge = NO_JUDGE
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
@@ -82,18 +73,7 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
     """Run a tool, context or candidates script, with the inputs that the harness provides."""
     wanted = {spec.name for spec in tool.script.inputs}
     given = {name: value for name, value in inputs.inputs().items() if name in wanted}
-    run = run_tool(
-        tool,
-        {**args, **given},
-        inputs.tree,
-        clock=inputs.clock,
-        seed=inputs.seed,
-        python=inputs.python,
-        observed=inputs.observed,
-        shared=inputs.shared,
-        ruff=inputs.ruff,
-        judge=inputs.judge,
-    )
+    run = run_tool(tool, {**args, **given}, inputs.tree, clock=inputs.clock, seed=inputs.seed)
     record = {
         **_for_event(run, tool.script.sha256),
         "inputs": {k: v for k, v in given.items() if k != "packet"},

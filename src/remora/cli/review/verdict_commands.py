@@ -14,7 +14,7 @@ from remora.ids import LAST
 
 if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
-    from remora.usecases.api_arguments import Chosen
+    from remora.usecases.review.chosen import Chosen
 
 by_option = click.option(
     "--by",
@@ -73,7 +73,7 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
         trust_run: bool,
         **others: Any,
     ) -> int:
-        from remora.usecases.api_arguments import Chosen
+        from remora.usecases.review.chosen import Chosen
 
         chosen = Chosen(
             every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run

@@ -21,14 +21,14 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, jobs_named, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
-from remora.runs.review.filters import apply_filter, parse_filter
+from remora.runs.review.filters import apply_filter
 from remora.runs.review.revert import Reverted
 from remora.runs.review.selection import nodes_not_named
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
 from remora.text import count, escape_line, some_of
 from remora.usecases import api
-from remora.usecases.api_arguments import Chosen
 from remora.usecases.review import review_parts
+from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
@@ -46,18 +46,7 @@ def accept(
         return 1
     try:
         with accept_progress(options) as pace:
-            done = api.accept(
-                agreed,
-                *nodes,
-                every=chosen.every,
-                rules=chosen.rules,
-                owners=chosen.owners,
-                only_if=chosen.only_if,
-                git_branch=git_branch,
-                root=project,
-                trust_run=chosen.trust_run,
-                progress=pace,
-            )
+            done = accept_chosen(project, agreed, nodes, chosen, git_branch, pace)
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
         note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
@@ -106,17 +95,7 @@ def reject(
     agreed = _agreed(options, project, run, nodes, "reject", chosen)
     if agreed is None:
         return 1
-    done = api.reject(
-        agreed,
-        *nodes,
-        every=chosen.every,
-        rules=chosen.rules,
-        owners=chosen.owners,
-        only_if=chosen.only_if,
-        feedback=feedback,
-        root=project,
-        trust_run=chosen.trust_run,
-    )
+    done = reject_chosen(project, agreed, nodes, chosen, feedback)
     for text in (*skipped_lines(options, done.skipped), *done.damaged):
         note(options, text)
     document = {
@@ -182,8 +161,7 @@ def _agreed(
         return run
     view = own_run(project, run_named(project.trace, run), trusted=chosen.trust_run)
     shared = nodes_not_named(view, nodes, (ACCEPTED,) if verb == "revert" else UNDECIDED)
-    narrow = parse_filter(chosen.rules, chosen.only_if, chosen.owners)
-    passing, _ = apply_filter(project, view, [job for job, _ in shared], narrow)
+    passing, _ = apply_filter(project, view, [job for job, _ in shared], chosen.filter)
     shared = [(job, others) for job, others in shared if job in passing]
     for job, others in shared:
         names = some_of([display_name(key) for key in others], _NAMED)

@@ -66,7 +66,7 @@ def run_check(
     result = check_files(
         invocation,
         request,
-        watching=watching,
+        watching,
         max_time=max_time,
         read_records=None if page is None else page.make,
     )

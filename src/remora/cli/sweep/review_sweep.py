@@ -19,7 +19,7 @@ from remora.runs.records.results import own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.pending import GroupBy, grouping
 from remora.text import count, escape_line
-from remora.usecases.api_arguments import Chosen
+from remora.usecases.review.chosen import Chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep, read_sweep
 from remora.usecases.sweep.sweep_verdicts import SweepPart, accept_sweep, reject_sweep, revert_sweep
 

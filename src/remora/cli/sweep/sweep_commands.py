@@ -15,7 +15,7 @@ from remora.ids import LAST
 
 if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
-    from remora.usecases.api_arguments import Chosen
+    from remora.usecases.review.chosen import Chosen
 
 _file = click.argument("file", metavar="FILE", type=PATH)
 _run = click.argument("run", type=RUN, default=LAST)

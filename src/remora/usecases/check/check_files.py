@@ -1,7 +1,7 @@
 """Checks files as `analyze` would, without a record of it: the use case of `remora check`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.run_limits import RunBudget, planned_within
-from remora.usecases.api import NO_OBSERVER, execute
+from remora.usecases.api import NO_OBSERVER, Watching, execute
 from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
 from remora.usecases.check.report_findings import findings_in_base, findings_left
 
@@ -87,15 +87,14 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     )
     flags = run_flags(model, allow_unsandboxed, as_texts(select))
     invocation = invocation_for(root, flags, known)
-    return check_files(invocation, request, observer=observer, max_time=max_time)
+    return check_files(invocation, request, lambda: nullcontext(observer), max_time=max_time)
 
 
 def check_files(
     invocation: Invocation,
     request: RunRequest,
+    watching: Watching,
     *,
-    watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
-    observer: RunObserver = NO_OBSERVER,
     max_time: float | None,
     read_records: Callable[[Project, str], object] | None = None,
 ) -> CheckResult:
@@ -114,9 +113,7 @@ def check_files(
             prepared = _for_check(prepare(invocation, request, project))
         with closing(prepared):
             budget = RunBudget(seconds=max_time)
-            done = execute(
-                invocation, prepared, watching=watching, observer=observer, budget=budget
-            )
+            done = execute(invocation, prepared, watching, budget=budget)
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             result = _result(invocation, request, prepared, done.stopped)

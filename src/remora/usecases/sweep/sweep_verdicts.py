@@ -1,6 +1,7 @@
 """Accepts, rejects and reverts the change sets of a sweep, one repository after the other."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +11,11 @@ from remora.errors import RemoraError, StreamDamaged
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, own_run
 from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.recovery import recover
 from remora.runs.review.revert import Reverted
 from remora.statuses import UNDECIDED
 from remora.usecases import api
-from remora.usecases.api_arguments import Chosen
+from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 from remora.usecases.sweep.sweep_records import RecordedSweep
 
 OPERATION = "{operation}"
@@ -48,21 +50,14 @@ def accept_sweep(
     other functions of this module, a repository that fails does not stop the others.
     """
 
+    narrowed = replace(chosen, every=False)  # every change set is named
+
     def accept(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
         view = own_run(project, run_id, trusted=chosen.trust_run)
         yield from (SweepPart(name, error=StreamDamaged(str(job.error))) for job in view.damaged)
         for branch, agents in _parts(view, git_branch):
             try:
-                done = api.accept(
-                    run_id,
-                    *agents,
-                    rules=chosen.rules,
-                    owners=chosen.owners,
-                    only_if=chosen.only_if,
-                    git_branch=branch,
-                    root=project,
-                    trust_run=chosen.trust_run,
-                )
+                done = accept_chosen(project, run_id, agents, narrowed, branch)
             except RemoraError as error:
                 yield SweepPart(name, project, branch, error=error)
             else:
@@ -77,17 +72,7 @@ def reject_sweep(
     """Reject the chosen change sets, and yield what was done."""
 
     def reject(name: str, project: Project, run_id: str) -> Iterator[SweepPart]:
-        done = api.reject(
-            run_id,
-            every=chosen.every,
-            rules=chosen.rules,
-            owners=chosen.owners,
-            only_if=chosen.only_if,
-            feedback=feedback,
-            root=project,
-            trust_run=chosen.trust_run,
-        )
-        yield SweepPart(name, done=done)
+        yield SweepPart(name, done=reject_chosen(project, run_id, (), chosen, feedback))
 
     return _in_each(invocation, sweep, reject)
 
@@ -110,7 +95,9 @@ def _in_each(invocation: Invocation, sweep: RecordedSweep, act: _Act) -> Iterato
         try:
             root = recorded.root
             own = Invocation(environ=invocation.environ, folder=root, root=root)
-            yield from act(name, open_project(own), run_id)
+            project = open_project(own)
+            recover(project)
+            yield from act(name, project, run_id)
         except RemoraError as error:
             yield SweepPart(name, error=error)
 

@@ -1,0 +1,81 @@
+"""Acceptance and rejection of the change sets of a run that match a choice."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from remora.runs.project import Project
+from remora.runs.records.results import RunView
+from remora.runs.review import accept_and_reject
+from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.filters import ReviewFilter, parse_filter
+from remora.usecases.api_arguments import as_run, as_texts, invocation_for
+from remora.usecases.hub.observe_tests import store_observed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """Which change sets to accept or reject, as `api.accept` describes it."""
+
+    every: bool = False
+    rules: Iterable[str] = ()
+    owners: Iterable[str] = ()
+    only_if: Iterable[str] = ()
+    trust_run: bool = False
+
+    def __bool__(self) -> bool:
+        """Return True if change sets are selected without naming nodes."""
+        return bool(self.every or self.rules or self.owners or self.only_if)
+
+    @property
+    def filter(self) -> ReviewFilter:
+        """The filter. Raises UsageError if it is invalid."""
+        return parse_filter(as_texts(self.rules), as_texts(self.only_if), as_texts(self.owners))
+
+
+def accept_chosen(
+    project: Project,
+    run: str | RunView,
+    nodes: Sequence[str],
+    chosen: Chosen,
+    git_branch: str | None = None,
+    progress: TrackProgress = iter,
+) -> Verdicts:
+    """Write change sets to the project's files, or commit them to a branch."""
+    wanted, narrow = as_run(project, run), chosen.filter
+    if git_branch is not None:
+        run_id = wanted if isinstance(wanted, str) else wanted.run_id
+        choice = ChangeSetChoice(nodes=nodes, every=chosen.every, narrow=narrow)
+        return accept_onto_branch(
+            project, run_id, git_branch, choice, trusted=chosen.trust_run, progress=progress
+        )
+    done = accept_and_reject.accept(
+        project,
+        wanted,
+        nodes,
+        every=chosen.every,
+        narrow=narrow,
+        trusted=chosen.trust_run,
+        progress=progress,
+    )
+    kept = store_observed(invocation_for(project), project, done.observed)
+    return replace(done, notes=[*done.notes, kept]) if kept else done
+
+
+def reject_chosen(
+    project: Project,
+    run: str | RunView,
+    nodes: Sequence[str],
+    chosen: Chosen,
+    feedback: str | None = None,
+) -> Verdicts:
+    """Record that change sets are rejected."""
+    return accept_and_reject.reject(
+        project,
+        as_run(project, run),
+        nodes,
+        every=chosen.every,
+        narrow=chosen.filter,
+        feedback=feedback,
+        trusted=chosen.trust_run,
+    )
