@@ -119,6 +119,19 @@ class TestWritten:
         assert "line 6: it returns None" not in done["found"] + done["left"]
         assert WEAK.partition("\n")[2] in files(tree)["test_dates.py"]
 
+    def test_lines_keep_the_ends_that_the_file_has(self, tree: Path, run: Run) -> None:
+        old = WEAK.replace("\n", "\r\n").encode()
+        (tree / "test_dates.py").write_bytes(old)
+        done = written(run, SHORT_YEAR)
+        now = (tree / "test_dates.py").read_bytes()
+        assert now.count(b"\n") == now.count(b"\r\n") > old.count(b"\n")
+        assert run("remove_test", "dates.py", "parse", done["functions"], []) == {}
+        assert b"short_year" not in (tree / "test_dates.py").read_bytes()
+
+    def test_lines_with_different_ends_are_refused(self, tree: Path, run: Run) -> None:
+        (tree / "test_dates.py").write_bytes(WEAK.replace("\n", "\r\n", 1).encode())
+        assert "do not all end in the same way" in written(run, SHORT_YEAR)["problem"]
+
     def test_a_test_may_write_below_tmp_path_and_read_the_name_of_the_machine(
         self, run: Run
     ) -> None:

@@ -8,8 +8,10 @@ from remora.errors import HostError
 from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.runner.collection_check import require_collection
 from remora.operations.test.target_function import TargetFunction
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.pytest_settings import PytestSettings, pytest_settings
 from remora.tools.tree import ToolTree
+from tests.isolation_levels import need
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,17 @@ def test_a_project_whose_test_files_have_other_names_is_refused(tmp_path: Path) 
     (tmp_path / "pytest.ini").write_text("[pytest]\npython_files = Test*.py\n")
     with pytest.raises(HostError, match=r"pytest collects only Test\*\.py here"):
         require_collection(ToolTree(tmp_path))
+
+
+def test_settings_that_pytest_refuses_are_named(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    need(2)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nstrict = true\ntimeout_func_only = true\n")
+    with pytest.raises(HostError, match="pytest cannot run here: .*timeout_func_only"):
+        require_collection(ToolTree(tmp_path, plain_python))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    require_collection(ToolTree(tmp_path, plain_python))
 
 
 @pytest.mark.parametrize(

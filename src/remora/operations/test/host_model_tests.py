@@ -16,6 +16,7 @@ from remora.operations.test.file_tests import restorer, tests_by_function
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.function_plan import line_counts
 from remora.operations.test.host_write import (
+    content_of,
     formatted_lines,
     own_imports,
     save_tests,
@@ -119,7 +120,7 @@ def remove_test(
         left = _without(place, home, names)
         try:
             if has_tests(left.body):
-                place.write(home.path, left.bytes())
+                place.write(home.path, content_of(place, home, left))
             else:
                 place.files.remove(home.path)
             return _measured(place, subject, home, kept) if kept else {}

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported, imported_names
-from remora.code.edit.text_lines import Text, decode, split_lines
+from remora.code.edit.text_lines import Text, decode, newline_of, split_lines, with_newline
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.cases.assertions import names_in
@@ -137,20 +137,28 @@ def _written(
 
 def save_tests(place: ToolTree, home: InsertLocation, text: Text) -> None:
     """Write a test file. Raises HostError, without writing anything, if it has new findings."""
-    content = text.bytes() if home.exists else _formatted_file(place, home, text.bytes())
+    content = content_of(place, home, text)
+    content = content if home.exists else _formatted_file(place, home, content)
     content = _liked(place, home, content)
     (place.write if home.exists else place.create)(home.path, content)
 
 
+def content_of(place: ToolTree, home: InsertLocation, text: Text) -> bytes:
+    """Return a text as the bytes of the test file, whose lines keep their ends."""
+    body = decode(home.path, place.read(home.path)).body if home.exists else ""
+    return text._replace(body=with_newline(text.body, newline_of(body))).bytes()
+
+
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
     text = decode(home.path, place.read(home.path) if home.exists else b"")
-    if "\r" in text.body:
-        raise HostError(f"{home.path}: its lines end with carriage returns")
-    return text
+    body = with_newline(text.body, "\n")
+    if with_newline(body, newline_of(text.body)) != text.body:
+        raise HostError(f"{home.path}: its lines do not all end in the same way")
+    return text._replace(body=body)
 
 
 def text_before(place: ToolTree, home: InsertLocation) -> Text:
-    """Return the test file, or the beginning of a new one. Raises HostError for other line ends."""
+    r"""Return the test file with lines that end with `\n`, or the beginning of a new one."""
     text = _text_of(place, home)
     return text if home.exists else text._replace(body=home.header)
 

@@ -13,6 +13,8 @@ from remora.tools.tree import ToolTree
 
 _SECONDS = 30.0
 _MOST_FILES = 3
+_NOTHING = ""
+"""The root, of which no file is collected."""
 _COLLECTED = (0, 5)
 """Exit codes of pytest: tests were found, or there are none in the files."""
 
@@ -20,8 +22,9 @@ _COLLECTED = (0, 5)
 def require_collection(place: ToolTree) -> None:
     """Raise HostError if pytest collects none of a few test files without an error.
 
-    Faults of single files are not reported. A project without tests passes. Also raises HostError
-    if pytest does not collect files with the names of new tests.
+    Faults of single files are not reported. Without test files, pytest must only accept the
+    project's settings. Also raises HostError if pytest does not collect files with the names of new
+    tests.
     """
     patterns = pytest_settings(place)
     if not patterns.collects_usual_names:
@@ -31,14 +34,12 @@ def require_collection(place: ToolTree) -> None:
         )
     tests = test_files(place)
     found = [path for path in tests if not is_unittest_file(path) and "def test" in tests[path]]
-    chosen = _spread(found, tests)
-    if not chosen:
-        return
+    chosen = _spread(found, tests) or [_NOTHING]
     problems = _problems(place, chosen)
     if not all(problems):
         return
-    path, first = chosen[0], problems[0]
-    raise HostError(f"pytest cannot collect the project's tests: {path}: {first}"[:400])
+    what = f"collect the project's tests: {chosen[0]}" if chosen[0] else "run here"
+    raise HostError(f"pytest cannot {what}: {problems[0]}"[:400])
 
 
 def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
@@ -47,6 +48,8 @@ def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
     A file that is only slow counts as collected.
     """
     orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in paths]
+    if paths == [_NOTHING]:
+        orders[0]["words"].append("--ignore-glob=*")
     roots = [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
     results = run_in_child(place, roots, orders, CIRCUMSTANCES[0])
     problems: list[str] = []

@@ -54,6 +54,9 @@ class Reports:
         if report.failed:
             self.failed.append(worst(str(report.longrepr)))
 
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.failed.append(worst(str(excrepr)))
+
 
 def worst(text: str) -> str:
     lines = text.replace(INTERNAL, "").splitlines()
