@@ -48,7 +48,7 @@ def test_settings_that_pytest_refuses_are_named(
 ) -> None:
     need(2)
     (tmp_path / "pytest.ini").write_text("[pytest]\nstrict = true\ntimeout_func_only = true\n")
-    with pytest.raises(HostError, match="pytest cannot run here: .*timeout_func_only"):
+    with pytest.raises(HostError, match=r"pytest cannot run here: .*timeout_func_only"):
         require_collection(ToolTree(tmp_path, plain_python))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     require_collection(ToolTree(tmp_path, plain_python))
