@@ -13,6 +13,7 @@ from remora.pym import load_source
 from remora.tools.host.text_files import read_text
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool, run_tool
+from remora.tools.tree import ToolTree
 
 RUNS = 200
 STARTS = 15
@@ -34,8 +35,8 @@ def main() -> dict[str, float]:
     """Return ratios of medians: a run with one host call, and a load with its checks, to `python -c pass`."""
     clock = datetime(2026, 1, 1, tzinfo=UTC)
     with tempfile.TemporaryDirectory() as made:
-        tree = Path(made)
-        (tree / "a.py").write_text("x = 1\n")
+        Path(made, "a.py").write_text("x = 1\n")
+        tree = ToolTree(Path(made))
         script = load_source(SCRIPT, name="bench")
         grants = (HostFunction(function=read_text),)
         tool = Tool(name="bench", description="", script=script, grants=grants)

@@ -118,10 +118,12 @@ def test_a_plan_knows_who_decides(provider: str, model: Model) -> None:
         for agent in (with_rules, replace(with_rules, candidates=None)):
             used = query_settings_for(config, agent, model, RunRequest())
             planned = deciding(config, agent, provider)
-            assert (planned == "model") == used.asks_model
+            assert planned == used.decisions
             without_rules = agent.candidates is None
             is_models = provider != "none" and allowed == "model"
-            assert used.asks_model == (is_models and (wanted == "model" or without_rules))
+            assert (used.decisions == "model") == (
+                is_models and (wanted == "model" or without_rules)
+            )
 
 
 def test_the_seed_is_always_recorded() -> None:

@@ -14,6 +14,7 @@ from remora.tools.host.text_files import LIST_LIMIT
 from remora.tools.result_contract import ToolResult
 from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, failed_load, run_tool
+from remora.tools.tree import ToolTree
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/tools.md").read_text(encoding="utf-8")
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,7 +36,7 @@ def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
     grants = (known["list_files"], known["read_text"])
     script = load_source(source, name="where_used")
     tool = Tool(name="where_used", description="", script=script, grants=grants)
-    made = run_tool(tool, {"name": "total"}, tmp_path, clock=CLOCK, seed=0)
+    made = run_tool(tool, {"name": "total"}, ToolTree(tmp_path), clock=CLOCK, seed=0)
     assert check_script(path, ScriptChecks(), known, grants=None).warnings == []
     assert made.error_kind is None
     assert made.result.result == ["a.py:1", "b.py:1", "b.py:2"]
@@ -70,7 +71,7 @@ def test_each_error_kind_example_has_that_kind(tmp_path: Path, kind: str, source
     try:
         script = load_source(text, name="t")
         tool = Tool(name="t", description="", script=script)
-        made = run_tool(tool, {}, tmp_path, clock=CLOCK, seed=0)
+        made = run_tool(tool, {}, ToolTree(tmp_path), clock=CLOCK, seed=0)
     except ScriptError as error:
         made = failed_load("t", error, clock=CLOCK, seed=0)
 

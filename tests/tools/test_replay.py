@@ -11,6 +11,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ReplayMismatch
 from remora.pym import HostCall, Limits, load_source
 from remora.tools.tool import Tool, ToolRun, replay_tool, run_tool
+from remora.tools.tree import ToolTree
 
 CLOCK = datetime(2025, 3, 4, tzinfo=UTC)
 WORDS = "from remora.pym import Input, external\n"
@@ -76,7 +77,7 @@ def test_the_same_result_and_the_same_calls(tmp_path: Path, source: str, kind: s
     (tmp_path / "a.txt").write_text("first\n")
     limits = Limits(duration_s=0.2, host_calls=9)
     made = tool(source)
-    run = run_tool(made, {"path": "a.txt"}, tmp_path, clock=CLOCK, seed=5, limits=limits)
+    run = run_tool(made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK, seed=5, limits=limits)
     (tmp_path / "a.txt").unlink()
 
     replayed = again(made, run, {"path": "a.txt"}, limits)
@@ -90,7 +91,7 @@ def test_the_same_result_and_the_same_calls(tmp_path: Path, source: str, kind: s
 def test_a_run_that_waited_too_long_for_the_host_replays(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("first\n")
     made, limits = tool(EDIT), Limits(wall_s=1e-9)
-    run = run_tool(made, {"path": "a.txt"}, tmp_path, clock=CLOCK, seed=5, limits=limits)
+    run = run_tool(made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK, seed=5, limits=limits)
 
     replayed = again(made, run, {"path": "a.txt"}, limits)
 
@@ -115,7 +116,7 @@ def test_a_run_that_waited_too_long_for_the_host_replays(tmp_path: Path) -> None
 def test_another_recording_is_a_mismatch(tmp_path: Path, change: Any, says: str) -> None:
     (tmp_path / "a.txt").write_text("first\n")
     made = tool(EDIT)
-    run = run_tool(made, {"path": "a.txt"}, tmp_path, clock=CLOCK, seed=5)
+    run = run_tool(made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK, seed=5)
 
     with pytest.raises(ReplayMismatch, match=says) as caught:
         replay_tool(made, {"path": "a.txt"}, change(list(run.host_calls)), clock=CLOCK, seed=5)

@@ -11,6 +11,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.pym import Limits, ScriptChecks, load_source
 from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, ToolRun, run_tool
+from remora.tools.tree import ToolTree
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
 WORDS = "from remora.pym import Input, external\n"
@@ -26,7 +27,7 @@ def tool(source: str, *grants: str) -> Tool:
 
 
 def run(made: Tool, tree: Path, args: dict[str, Any], **options: Any) -> ToolRun:
-    return run_tool(made, args, tree, clock=CLOCK, seed=0, **options)
+    return run_tool(made, args, ToolTree(tree), clock=CLOCK, seed=0, **options)
 
 
 def test_a_granted_function_works_on_the_tree(tmp_path: Path) -> None:
