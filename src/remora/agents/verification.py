@@ -10,7 +10,7 @@ import msgspec
 from remora.agents.named_summarizers import EPOCH
 from remora.agents.redaction import placeholder_in_files
 from remora.operations.checks import broken_code
-from remora.operations.submission import Check, Findings, Submission
+from remora.operations.submission import Check, Files, Findings, Note, Submission
 from remora.pym import Limits, Script, one_line
 from remora.text import escape_surrogates
 
@@ -18,7 +18,7 @@ from remora.text import escape_surrogates
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check.
 
-    `detail` is empty if the check passed. `script` contains the script's hash and inputs, for
+    `detail` is the problem, or the note of a check that passed. `script` contains the script's hash and inputs, for
     replays.
     """
 
@@ -63,8 +63,9 @@ def _run_check(
     scripts: Mapping[str, Script],
 ) -> CheckResult:
     if name in checks:
-        detail = one_line(checks[name](submission))
-        return CheckResult(name=name, ok=not detail, detail=detail)
+        found = checks[name](submission)
+        ok = not found or isinstance(found, Note)
+        return CheckResult(name=name, ok=ok, detail=one_line(found))
     script = scripts[name]
     facts = check_inputs(
         script,
@@ -80,7 +81,6 @@ def _run_check(
     return CheckResult(name=name, ok=not detail, detail=detail, script=record)
 
 
-Files = Mapping[str, tuple[bytes | None, bytes | None]]
 Contents = Callable[[str], bytes]
 """Return a file's bytes by their SHA-256."""
 

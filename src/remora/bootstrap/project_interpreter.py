@@ -22,16 +22,15 @@ def python_for(
 ) -> ProjectPython | None:
     """Return the project's interpreter, or None if no agent needs it.
 
-    An interpreter whose packages are only read may be missing, and so may any other if
-    `may_be_missing` is true. Raises whatever `interpreter_for` raises.
+    An interpreter whose packages are only read, or that only tests what a model edits, may be
+    missing, and so may any other if `may_be_missing` is true. Raises whatever `interpreter_for`
+    raises.
     """
     checks = project.operations.checks_run_code
     known = tuple(agents)
     if not may_be_missing and any(_runs_code(agent, checks) for agent in known):
         return interpreter_for(invocation, project.root, project.config)
-    if not may_be_missing and not any(
-        function.reads_packages for agent in known for function in agent.grants
-    ):
+    if not may_be_missing and not any(_uses_python(agent, project) for agent in known):
         return None
     try:
         return _found(invocation, project.root, project.config)
@@ -73,8 +72,14 @@ def _found(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     allowed = config.workspace.allow_unsandboxed
     active = invocation.environ.get("VIRTUAL_ENV") or invocation.environ.get("CONDA_PREFIX")
     python = find_interpreter(root, config.python, active)
-    activated = is_activated(python, root, active)
-    return ProjectPython(python=python, root=root, trusted=allowed, activated=activated)
+    home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()
+    return ProjectPython(
+        python=python,
+        root=root,
+        trusted=allowed,
+        activated=is_activated(python, root, active),
+        sees_home=home.is_relative_to(root),
+    )
 
 
 def check_interpreter(
@@ -110,6 +115,13 @@ def check_tests_start(
             command = f"{python.python} -m pytest --collect-only" if python is not None else ""
             hint = f"make `{command}` work, for example by installing what the tests need"
             raise UsageError(error.message, hint=hint) from error
+
+
+def _uses_python(agent: Agent, project: Project) -> bool:
+    """Return True if an agent reads the interpreter's packages, or may test a model's edits."""
+    by_model = project.config.runner.decisions == "model"
+    tries = not project.operations.checks_try_code.isdisjoint(agent.definition.verify)
+    return (by_model and tries) or any(each.reads_packages for each in agent.grants)
 
 
 def _runs_code(agent: Agent, checks: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
 """Definition of an operation and of its parts, such as needs, checks and host functions."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,8 +184,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `analyze` without `-o` runs all operations for which `by_default` is true. `load` is called on
     first use, so that read-only commands do not import agent code. `settings` returns the schema of
     the operation's settings. Without it, the only setting is `max_turns`. `checks_run_code`
-    contains the names of the checks that start the project's interpreter, and
-    `checks_read_packages` of those that read its packages without starting it.
+    contains the names of the checks that start the project's interpreter, `checks_try_code` of those
+    that start it only if there is one that may be started, and `checks_read_packages` of those that
+    read its packages without starting it.
 
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
     cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much
@@ -204,6 +205,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals | None = None
     settings: "Callable[[], type[OperationConfig]] | None" = None
     checks_run_code: frozenset[str] = frozenset()
+    checks_try_code: frozenset[str] = frozenset()
     checks_read_packages: frozenset[str] = frozenset()
     job_seconds: float = 0.2
     unit_seconds: float = 0.0
@@ -244,6 +246,10 @@ class Operations:
     @property
     def checks_run_code(self) -> frozenset[str]:
         return frozenset[str]().union(*(each.checks_run_code for each in self.all))
+
+    @property
+    def checks_try_code(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.checks_try_code for each in self.all))
 
     @property
     def checks_read_packages(self) -> frozenset[str]:
@@ -299,9 +305,8 @@ class Operations:
 
         Raises HostError if they cannot.
         """
-        for parts in self._parts:
-            names = {*parts.checks, *(each.name for each in parts.host_functions)}
-            if parts.check_project and not names.isdisjoint(used):
+        for parts in self._parts_used(used):
+            if parts.check_project:
                 parts.check_project(place)
 
     def check_interpreter(
@@ -311,10 +316,16 @@ class Operations:
 
         If `used` is None, all are checked. Raises HostError if the interpreter cannot run them.
         """
+        for parts in self._parts if used is None else self._parts_used(used):
+            if parts.check_interpreter:
+                parts.check_interpreter(python)
+
+    def _parts_used(self, used: Collection[str]) -> Iterator[Parts]:
+        """Yield the parts with a check or host function in `used` that needs what it may use."""
         for parts in self._parts:
             names = {*parts.checks, *(each.name for each in parts.host_functions)}
-            if parts.check_interpreter and (used is None or not names.isdisjoint(used)):
-                parts.check_interpreter(python)
+            if not (names - self.checks_try_code).isdisjoint(used):
+                yield parts
 
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""

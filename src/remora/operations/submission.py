@@ -10,7 +10,15 @@ Findings = Callable[[str], list[dict[str, Any]]]
 """Returns the lint findings of the file at a path."""
 Names = Callable[[str, bytes], list[dict[str, Any]]]
 """Returns the undefined and redefined names in a version, in UTF-8, of the file at a path."""
+Files = Mapping[str, tuple[bytes | None, bytes | None]]
+"""Maps the paths of files to their content before and after a change."""
 Result = TypeVar("Result")
+
+
+class Note(str):
+    """What a check that passes says about a change set, for its reviewers."""
+
+    __slots__ = ()
 
 
 class RunInTree(Protocol):
@@ -29,8 +37,9 @@ class Submission:
 
     `path`, `node_id`, `node_name` and `qualname` identify the node. `nodes` has the same meaning as
     in `Job`. `files` maps the path of each changed file to its content before and after the change,
-    where None means that the file does not exist. `target` is the current location of the node, in
-    the form passed to scripts. `observed` contains the nodes that project code executed during the
+    where None means that the file does not exist. `edits` maps the files that a model has changed
+    since the opening in the same way. `target` is the current location of the node, in the form
+    passed to scripts. `observed` contains the nodes that project code executed during the
     checks. These nodes are recorded. `results` caches expensive results so that other checks can
     use them.
     """
@@ -40,7 +49,8 @@ class Submission:
     node_name: str
     qualname: str
     nodes: tuple[str, ...] | None = None
-    files: Mapping[str, tuple[bytes | None, bytes | None]]
+    files: Files
+    edits: Files = field(default_factory=dict)
     findings_before: Findings
     findings_after: Findings
     names: Names
@@ -51,4 +61,4 @@ class Submission:
 
 
 Check = Callable[[Submission], str]
-"""Returns a one-line description of the problem, or an empty string."""
+"""Returns a one-line description of the problem, or an empty string or a `Note` if it passes."""

@@ -22,13 +22,15 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter of the project at `root`.
 
     `trusted` is True if the user has allowed it to run without isolation. `activated` is True if it
-    belongs to the user's active environment rather than to the project.
+    belongs to the user's active environment rather than to the project. `sees_home` is True if the
+    project contains the user's home folder, which the code could read.
     """
 
     python: Path
     root: Path
     trusted: bool = False
     activated: bool = False
+    sees_home: bool = False
 
 
 def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:

@@ -82,7 +82,7 @@ def check_consent(level: int, *, allowed: bool) -> None:
 
 def may_run_code(python: ProjectPython) -> bool:
     """Return True if a project's code may be run with its interpreter."""
-    return best_level() >= SAFE_LEVEL or python.trusted
+    return python.trusted or (best_level() >= SAFE_LEVEL and not python.sees_home)
 
 
 def check_home(root: Path, home: Path, *, allowed: bool) -> None:

@@ -51,7 +51,7 @@ def check_changes(place: ToolTree) -> list[str]:
 
 GENERIC = (
     HostFunction(function=apply_ruff_fixes, seconds=60.0),
-    HostFunction(function=check_changes, seconds=60.0),
+    HostFunction(function=check_changes, seconds=200.0),
     HostFunction(function=edit_text),
     HostFunction(function=replace_lines),
     HostFunction(function=list_files),

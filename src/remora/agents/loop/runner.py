@@ -47,7 +47,7 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import Candidate, packet_json
-from remora.operations.submission import Result, Submission
+from remora.operations.submission import Files, Result, Submission
 from remora.text import REPORT, bug_report_line
 from remora.threads import run_in_thread
 from remora.tools.tool import Tool
@@ -303,14 +303,15 @@ class AgentRunner:
         return submitted
 
     def _submission(self, changes: ChangeTracker) -> Submission:
-        ruff = self._place().ruff
+        ruff, files = self._place().ruff, changes.contents()
         return Submission(
             path=self.job.path,
             node_id=self.job.node_id,
             node_name=self.job.node_name,
             qualname=self.job.qualname,
             nodes=self.job.nodes,
-            files=changes.contents(),
+            files=files,
+            edits=self._model_edits(files),
             findings_before=self.dependencies.findings_before,
             findings_after=cache(ruff.check_file),  # no check changes a file
             names=ruff.check_names,
@@ -320,6 +321,15 @@ class AgentRunner:
                 canonical_sha256(changes.change_set()), {}
             ),
         )
+
+    def _model_edits(self, files: Files) -> Files:
+        """Return the files that differ from what the opening left, with both contents."""
+        if (opened := self._state.opened) is None:
+            return {}
+        get = self.dependencies.objects.get
+        left = {path: None if digest is None else get(digest) for path, digest in opened.items()}
+        pairs = {path: (left.get(path, base), now) for path, (base, now) in files.items()}
+        return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
     def _checks(self, submission: Submission) -> list[CheckResult]:
         agent, checks = self.dependencies.agent, self.dependencies.checks

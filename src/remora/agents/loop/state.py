@@ -4,7 +4,7 @@ The turn loop adds each event after writing it, and a resumed agent adds each re
 reach the same state.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from remora.agents.loop.stop_rules import (
 from remora.agents.net_changes import net_changes
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
+from remora.ids import unescape_path
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
 from remora.memory.events import (
@@ -147,6 +148,13 @@ class AgentState:
     def is_past_floor(self) -> bool:
         """True if files differ from those that the opening left."""
         return net_changes(self.all_changes) != self.floor
+
+    @property
+    def opened(self) -> Mapping[str, str | None] | None:
+        """The hashes of the files that the opening changed, by path. None if rules decide it all."""
+        if not self._is_driven or self.is_opening:
+            return None
+        return {unescape_path(change.path): change.after for change in self.floor}
 
     def asks_model(self, settings: QuerySettings) -> bool:
         """Return True if the model decides this turn, and may still be asked."""

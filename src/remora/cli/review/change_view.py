@@ -46,6 +46,8 @@ def change_set_lines(
         yield "  " + color_word(job.review)
         for reason in conflict_lines(document):
             yield from wrap_text(escape_line(f"  {reason}"), terminal_width(), "  ")
+    for reason in job.reasons:
+        yield from wrap_text(escape_line(f"  {reason}"), terminal_width(), "  ")
     yield from action_lines(project, job, most=_MAX_ACTIONS)
     yield ""
     lines = diff_lines(job_diff(project, job))

@@ -59,6 +59,8 @@ def _print_diff(entry: dict[str, Any]) -> None:
     name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
+    for reason in entry["reasons"]:
+        click.echo(f"  {escape_line(reason)}", err=True)
     text: str = entry["diff"]
     if not (sys.stdout.isatty() or click.get_current_context().color):
         click.echo(text, nl=not text.endswith("\n"))

@@ -29,6 +29,7 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 
 def _load() -> Parts:
     from remora.operations.test import checks
+    from remora.operations.test.changed_code import changes_tested
     from remora.operations.test.file_tests import write_tests
     from remora.operations.test.host_model_tests import remove_test, run_code, write_test
     from remora.operations.test.host_write import run_tests
@@ -45,6 +46,7 @@ def _load() -> Parts:
             "test_findings": checks.test_findings,
             "test_passes": checks.test_passes,
             "test_kills_mutant": checks.test_kills_mutant,
+            "changes_tested": changes_tested,
         },
         host_functions=(
             HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
@@ -124,4 +126,5 @@ TEST = Operation(
         key="tests", measure=_measure, phrase=_phrase, measurement_text=_measurement_text
     ),
     checks_run_code=frozenset({"test_passes", "test_kills_mutant"}),
+    checks_try_code=frozenset({"changes_tested"}),
 )

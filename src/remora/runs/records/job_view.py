@@ -76,7 +76,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `model` is the model's name. `observed` contains the calls observed while the tests of a
     verified submission ran.
 
-    `reasons` are what the model left undone or took back, each with its reason.
+    `reasons` are what the model left undone or took back, each with its reason, and how far what it
+    edited is tested.
 
     `error` is also set if the model failed and rules completed the job.
 
@@ -213,8 +214,13 @@ def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
 
 
+class _Check(msgspec.Struct):
+    detail: str = ""
+
+
 class _Submission(msgspec.Struct):
     verified: bool = False
+    checks: list[_Check] = []
     observed: dict[str, Any] = {}
 
 
@@ -296,7 +302,9 @@ class _JobFold:
         if event.type == SubmitResult.type:
             with suppress(StreamDamaged):  # accepted changes do not depend on it
                 submission = decode_part(event, _Submission)
-                self._observed = submission.observed if submission.verified else self._observed
+                if submission.verified:
+                    self._observed = submission.observed
+                    self._reasons += filter(None, (each.detail for each in submission.checks))
 
     def _see_reason(self, event: Event) -> None:
         """Keep the summary of a call with which the model leaves or takes back something."""

@@ -63,7 +63,8 @@ def plan_document(
 def diff_document(
     project: ProjectRecords, view: RunView, nodes: Sequence[str] = (), *, numbered: bool = False
 ) -> dict[str, Any]:
-    """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
+    """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, reasons,
+    diff}]}`.
 
     Without `nodes`, the document contains every verified change set that was not rejected or
     reverted. With `nodes`, which are names or globs, it contains all change sets of the matching
@@ -81,6 +82,7 @@ def diff_document(
                 "node_id": job.node_id,
                 "status": job.status,
                 "review": job.review,
+                "reasons": list(job.reasons),
                 "diff": text_of(project, job),
             }
             for job in jobs

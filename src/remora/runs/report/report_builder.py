@@ -89,6 +89,7 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
         conflicts=job.conflicts,
         branch=job.branch,
         error=job.error,
+        reasons=job.reasons,
         head=job.head,
         written=written_text(document["written"]) if document["written"] else "",
     )
@@ -148,6 +149,7 @@ def _redacted_job(job: JobReport, redact: Redactor) -> JobReport:
         files=tuple(_redacted_file(file, redact) for file in job.files),
         conflicts=redact.clean(job.conflicts),
         error=redact.clean(job.error),
+        reasons=redact.clean(job.reasons),
     )
 
 

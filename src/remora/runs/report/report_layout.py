@@ -175,8 +175,9 @@ def left_codes(left: Sequence[Finding]) -> str:
 
 
 def reasons(job: JobReport) -> list[str]:
+    found = [job.error] if job.error else []
     if job.review == CONFLICT:
-        return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
-    if job.review == STALE:
-        return ["the node changed while the agent was working on it"]
-    return [escape_line(job.error)] if job.error else []
+        found = [f"{met.get('path')}: {met.get('detail')}" for met in job.conflicts]
+    elif job.review == STALE:
+        found = ["the node changed while the agent was working on it"]
+    return [*map(escape_line, [*found, *job.reasons])]

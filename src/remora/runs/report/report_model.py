@@ -51,7 +51,8 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     """A job's result, changes and remaining findings.
 
     `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
-    the change set fixes, as far as tools listed them. `written` describes what was accepted if it
+    the change set fixes, as far as tools listed them. `reasons` has what the model left or took back,
+    and how far what it edited is tested. `written` describes what was accepted if it
     is not the whole change set, such as `2 of 3 hunks`.
     """
 
@@ -74,6 +75,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[dict[str, Any], ...]
     branch: str | None
     error: str | None
+    reasons: tuple[str, ...] = ()
     head: Head
     written: str = ""
 

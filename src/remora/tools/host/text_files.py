@@ -9,6 +9,7 @@ from remora.code.edit.text_lines import (
     newline_of,
     with_newline,
 )
+from remora.code.syntax.changed_behavior import changed_behavior
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import parse_text
@@ -95,7 +96,8 @@ def replace_lines(place: FileTree, path: str, first: int, last: int, text: str) 
     Lines are counted from 1, and `last` is replaced too. The file keeps its line endings. If a
     Python file would no longer parse, it stays as it is, and `error` in the result is the reason;
     otherwise it is empty. `count` is the number of new lines, `lines` the first and the last line of
-    the code around the change, and `text` that code as it is now.
+    the code around the change, and `text` that code as it is now. `changed` names the clauses,
+    defaults and branches of Python code that are different now.
     """
     old = decode(path, place.read(path))
     lines = lines_of(old.body)
@@ -118,7 +120,16 @@ def replace_lines(place: FileTree, path: str, first: int, last: int, text: str) 
         "count": count,
         "lines": list(shown),
         "text": "\n".join(now[shown[0] - 1 : shown[1]]),
+        "changed": [] if error else _behavior(path, old.body, changed.body),
     }
+
+
+def _behavior(path: str, before: str, after: str) -> list[str]:
+    trees = [parse_text(text) for text in (before, after) if path.endswith((".py", ".pyi"))]
+    old, new = trees or ("", "")
+    if isinstance(old, str) or isinstance(new, str):
+        return []
+    return [change for changes in changed_behavior(old, new).values() for change in changes]
 
 
 def _syntax_error(path: str, body: str) -> str:

@@ -50,8 +50,7 @@ def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
     orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in paths]
     if paths == [_NOTHING]:
         orders[0]["words"].append("--ignore-glob=*")
-    roots = [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
-    results = run_in_child(place, roots, orders, CIRCUMSTANCES[0])
+    results = run_in_child(place, import_roots(place), orders, CIRCUMSTANCES[0])
     problems: list[str] = []
     for number in range(len(paths)):
         one = results.of(number)
@@ -59,6 +58,11 @@ def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
         errors = [*((one or {}).get("failed") or ()), "it stops"]
         problems.append(str((one or {}).get("problem") or errors[0]) if failed else "")
     return problems
+
+
+def import_roots(place: ToolTree) -> list[str]:
+    """Return the folders of the tree from which a project's tests import."""
+    return [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
 
 
 def _spread(paths: list[str], tests: Mapping[str, str]) -> list[str]:

@@ -27,7 +27,7 @@ class Reports:
         self.effects = Effects(asked["root"], asked["scratch"])
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
-        self.looks = order.get("text") is None
+        self.looks = order.get("text") is None and not order.get("all")
         # trace only the test itself, not pytest's work around it
 
         @hookwrapper  # type: ignore[untyped-decorator]
@@ -107,7 +107,8 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
     import pytest
 
     reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
-    words = [*options(asked, order), "--collect-only" if order.get("collect") else "-x"]
+    rest = "--continue-on-collection-errors" if order.get("all") else "-x"
+    words = [*options(asked, order), "--collect-only" if order.get("collect") else rest]
     stderr, problem = Tail(), ""
     with contextlib.redirect_stderr(stderr):
         try:

@@ -1,0 +1,214 @@
+"""Compares two versions of a file, and names what may make it behave in another way.
+
+An edit that only was to remove a linter's finding may also remove a branch, catch other exceptions
+or change a default. Of this function:
+
+    def read(path, limit=10):
+        try:
+            return open(path).read(limit)
+        except OSError:
+            return ""
+
+a version with `limit=None` and `except Exception` has two such changes. Both are found by comparing
+syntax trees, function by function, so layout, comments and docstrings do not count.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from remora.code.syntax.definitions import (
+    BLOCK_FIELDS,
+    DEFINITIONS,
+    DefinitionNode,
+    FunctionNode,
+    default_values,
+    find_definitions,
+)
+from remora.ids import MODULE
+from remora.text import clip
+
+_SHOWN = 60
+"""Characters of code that a text quotes."""
+_EXCEPT = "except"
+_NAMED = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.match_case, ast.Return,
+    ast.Raise,
+)  # fmt: skip
+"""Statements whose removal is named."""
+
+
+class _Part(NamedTuple):
+    """A branch, a clause, a `return` or a `raise`, without its body."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[str]]:
+    """Return the changes of each function, class and module whose code differs, by qualname.
+
+    Those that `after` lacks are included, and those that only `after` has are not. The list is empty
+    if no clause, default or branch is affected. A text names a line of `after`, or says that the
+    line is one of `before`.
+    """
+    old, new = _scopes(before), _scopes(after)
+    found: dict[str, list[str]] = {}
+    try:
+        for name, scope in old.items():
+            if name not in new:
+                found[name] = [f"`{name}`, which was in line {_line(scope)}, is gone"]
+            elif [*_code(scope)] != [*_code(new[name])]:
+                found[name] = [*_changes(scope, new[name])]
+    except RecursionError:
+        return {}
+    return found
+
+
+def _scopes(tree: ast.Module) -> Mapping[str, ast.Module | DefinitionNode]:
+    return {MODULE: tree, **{found.qualname: found.node for found in find_definitions(tree, "")}}
+
+
+def _line(scope: ast.Module | DefinitionNode) -> int:
+    return 1 if isinstance(scope, ast.Module) else scope.lineno
+
+
+def _statements(
+    scope: ast.Module | DefinitionNode,
+) -> Iterator[tuple[int, ast.stmt | ast.excepthandler | ast.match_case]]:
+    """Yield the statements of a scope with their depth, without those of inner definitions."""
+    body = scope.body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    waiting = [(0, statement) for statement in reversed(body)]
+    while waiting:
+        depth, statement = waiting.pop()
+        yield depth, statement
+        if not isinstance(statement, DEFINITIONS):
+            inner = [
+                (depth + 1, child)
+                for field in BLOCK_FIELDS.get(type(statement), ())
+                for child in getattr(statement, field)
+            ]
+            waiting += reversed(inner)
+
+
+def _code(scope: ast.Module | DefinitionNode) -> Iterator[object]:
+    """Yield values that are equal for equal code."""
+    if not isinstance(scope, ast.Module):
+        yield _header(scope, but=("body",))
+    for depth, statement in _statements(scope):
+        if isinstance(statement, DEFINITIONS):
+            yield depth, statement.name
+        else:
+            blocks = BLOCK_FIELDS.get(type(statement), ())
+            sizes = [len(getattr(statement, field)) for field in blocks]
+            yield depth, sizes, _header(statement, but=blocks)
+
+
+def _header(node: ast.AST, but: Sequence[str]) -> list[str]:
+    fields = [value for name, value in ast.iter_fields(node) if name not in but]
+    return [type(node).__name__, *map(_dump, fields)]
+
+
+def _dump(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_dump, value))
+    return ast.dump(value) if isinstance(value, ast.AST) else repr(value)
+
+
+def _changes(
+    before: ast.Module | DefinitionNode, after: ast.Module | DefinitionNode
+) -> Iterator[str]:
+    if isinstance(before, FunctionNode) and isinstance(after, FunctionNode):
+        yield from _parameter_changes(before, after)
+    old, new = [*_parts(before)], [*_parts(after)]
+    for kind in dict.fromkeys(part.kind for part in [*old, *new]):
+        paired, gone, added = _matched(
+            *([p for p in parts if p.kind == kind] for parts in (old, new))
+        )
+        if kind == _EXCEPT:
+            for was, part in paired:
+                yield f"line {part.line}: {was.text} is {part.text} now"
+            yield from (f"line {part.line}: {part.text} is new" for part in added)
+        yield from (f"{part.text}, which was in line {part.line}, is gone" for part in gone)
+
+
+def _parameter_changes(before: FunctionNode, after: FunctionNode) -> Iterator[str]:
+    old, new = dict(default_values(before.args)), dict(default_values(after.args))
+    names = [[*_parameters(function.args)] for function in (before, after)]
+    for name in names[0]:
+        was, now = (_text(values[name]) if name in values else "" for values in (old, new))
+        if name not in names[1]:
+            yield f"line {after.lineno}: the parameter `{name}` is gone"
+        elif was and not now:
+            yield f"line {after.lineno}: `{name}` has no default any more"
+        elif was and was != now:
+            yield f"line {new[name].lineno}: the default of `{name}` was {was} and is {now} now"
+
+
+def _parameters(args: ast.arguments) -> Iterator[str]:
+    named = [*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg]
+    yield from (parameter.arg for parameter in named if parameter is not None)
+
+
+def _parts(scope: ast.Module | DefinitionNode) -> Iterator[_Part]:
+    for _, statement in _statements(scope):
+        if isinstance(statement, ast.ExceptHandler):
+            yield _Part(
+                _EXCEPT,
+                f"`except {_exceptions(statement.type)}`".replace(" `", "`"),
+                statement.lineno,
+            )
+        elif isinstance(statement, _NAMED):
+            first = statement.pattern if isinstance(statement, ast.match_case) else statement
+            yield _Part(type(statement).__name__, f"`{_text(statement)}`", first.lineno)
+        is_elif = [type(child) for child in getattr(statement, "orelse", ())] == [ast.If]
+        for field, word in (("orelse", "else"), ("finalbody", "finally")):
+            block = getattr(statement, field, ())
+            if block and not (is_elif and isinstance(statement, ast.If)):
+                yield _Part(
+                    word, f"`{word}` of `{type(statement).__name__.lower()}`", block[0].lineno
+                )
+
+
+def _exceptions(kinds: ast.expr | None) -> str:
+    if not isinstance(kinds, ast.Tuple):
+        return _text(kinds) if kinds is not None else ""
+    names = sorted(map(_text, kinds.elts))
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _text(node: ast.AST) -> str:
+    """Return an expression, or the first line of a statement."""
+    return clip(ast.unparse(node).strip().split("\n")[0].removesuffix(":"), _SHOWN)
+
+
+def _matched(
+    old: Sequence[_Part], new: Sequence[_Part]
+) -> tuple[list[tuple[_Part, _Part]], list[_Part], list[_Part]]:
+    """Return the changed pairs, and the parts without a counterpart in `old` and in `new`.
+
+    Parts with the same text are counterparts, and then those whose texts are most alike.
+    """
+    gone, added = _unmatched(old, new), _unmatched(new, old)
+    pairs = []
+    for part in added[: len(gone)]:
+        nearest = max(gone, key=lambda was: SequenceMatcher(None, was.text, part.text).ratio())
+        gone.remove(nearest)
+        pairs.append((nearest, part))
+    return pairs, gone, added[len(pairs) :]
+
+
+def _unmatched(parts: Sequence[_Part], others: Sequence[_Part]) -> list[_Part]:
+    known = Counter(part.text for part in others)
+    left = []
+    for part in parts:
+        if known[part.text]:
+            known[part.text] -= 1
+        else:
+            left.append(part)
+    return left
