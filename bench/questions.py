@@ -23,8 +23,16 @@ from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.user_folders import UserFolders
 from remora.memory.canonical import json_text
-from remora.memory.events import ContextUpdate, Event, ModelRequest, ModelResponse, payload
-from remora.memory.prompt.render import HISTORY_TYPES
+from remora.memory.events import (
+    AgentError,
+    ContextUpdate,
+    Event,
+    ModelRequest,
+    ModelResponse,
+    ToolCalled,
+    ToolResulted,
+    payload,
+)
 from remora.models.embedded import weights
 from remora.models.embedded.server_process import ServerOptions, ServerProcess, usable_cores
 from remora.models.protocol import Model, TokenCounter
@@ -160,7 +168,7 @@ def _returned(event: Event) -> Iterator[str]:
     data = payload(event)
     if isinstance(data, ContextUpdate) and data.source != "trials":
         yield json_text(data.value)
-    elif event.type in HISTORY_TYPES:
+    elif isinstance(data, ToolCalled | ToolResulted | AgentError):
         yield json_text(msgspec.json.decode(event.data))
 
 

@@ -77,11 +77,12 @@ class TestTheLimitOfARequest:
         found = asked(model)
         assert (found.limit, found.most) == (limit, context - found.answer_tokens)
 
-    def test_the_raw_history_has_all_of_the_context(self) -> None:
+    @pytest.mark.parametrize(("mode", "renderer"), [("raw", "history/1"), ("masked", "masked/1")])
+    def test_a_chat_has_all_of_the_context(self, mode: str, renderer: str) -> None:
         model = Small([])
         model.context = 8192
-        asking = asked(model, runner__memory__enabled=False)
-        assert (asking.renderer, asking.limit) == ("history/1", 8192 - CODE_TOKENS)
+        asking = asked(model, runner__memory__mode=mode)
+        assert (asking.renderer, asking.limit) == (renderer, 8192 - CODE_TOKENS)
 
 
 class TestTheLimitOfAnAnswer:

@@ -7,11 +7,31 @@ from typing import Any, Literal
 import msgspec
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message in a request to an OpenAI-compatible server."""
+class CalledFunction(msgspec.Struct, frozen=True, kw_only=True):
+    """The name of a called tool, and its arguments as JSON."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    arguments: str
+
+
+class MessageCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call in a message."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message in a request to an OpenAI-compatible server.
+
+    `tool_calls` are those of an assistant. A tool's message answers the call `tool_call_id`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[MessageCall, ...] = ()
+    tool_call_id: str = ""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):

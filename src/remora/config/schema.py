@@ -86,8 +86,9 @@ class RetentionConfig(Section):
 class MemoryConfig(Section):
     """The decision packet and its event stream."""
 
-    enabled: bool = True
-    """Send the packet to the model. If false, the raw history is sent, which is only useful for
+    mode: Literal["packets", "masked", "raw"] = "packets"
+    """What is sent to the model. packets sends the packet. raw sends a chat with all results, and
+    masked a chat with the last two results and older ones in one line; both are only useful for
     comparisons.
     """
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] | Literal["auto"] = "auto"

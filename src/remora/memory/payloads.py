@@ -100,8 +100,8 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
     """A request, exactly as it was sent to a model.
 
     It has either `messages`, or a `prompt` for a plain completion. `model` is the name of the model
-    if it is not the agent's own. A renderer that shows the history leaves out its first
-    `omitted_events` events. `least_tokens` is what the server must report of the `prompt_tokens` if
+    if it is not the agent's own. A renderer that shows the history leaves out its oldest
+    `omitted_events` steps. `least_tokens` is what the server must report of the `prompt_tokens` if
     it read the whole request.
     """
 

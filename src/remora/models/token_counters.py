@@ -50,12 +50,17 @@ class UpperBound:
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
         """Return an upper bound for a chat request."""
-        texts = sum(_bytes(m.role) + _bytes(m.content) + PER_MESSAGE for m in messages)
+        texts = sum(map(_said, messages))
         return PER_REQUEST + texts + sum(_declared(tool) + PER_MESSAGE for tool in tools)
 
     def count_text(self, prompt: str) -> int:
         """Return an upper bound for a complete prompt."""
         return _bytes(prompt) + PER_MESSAGE
+
+
+def _said(message: Message) -> int:
+    calls = msgspec.json.encode(message.tool_calls) if message.tool_calls else b""
+    return _bytes(message.role) + _bytes(message.content) + len(calls) + PER_MESSAGE
 
 
 def _declared(tool: ToolSchema) -> int:

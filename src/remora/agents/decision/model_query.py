@@ -12,10 +12,11 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
-from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
+from remora.memory.events import AgentError, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, callable_tools
-from remora.memory.prompt.render import LONG_TRACK, render
+from remora.memory.prompt.history import Step, later_steps
+from remora.memory.prompt.render import reads_history, render
 from remora.models.protocol import Answer, Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
@@ -34,21 +35,21 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.
 
     The first `sample` is the most likely answer, and each other one is drawn at random. `history`
-    contains the events that renderers of the history show. `instructions` are the agent's own.
+    contains the steps that renderers of the history show. `instructions` are the agent's own.
     `model` is recorded if it is not the agent's own.
     """
 
     strategy: Strategy
     instructions: str = ""
     sample: int = 0
-    history: Sequence[Event]
+    history: Sequence[Step]
     omitted_events: int = 0
     model: str = ""
 
     def render(
         self, renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
     ) -> RenderedRequest:
-        history = self.history[self.omitted_events :]
+        history = later_steps(self.history, self.omitted_events)
         return render(renderer, shown, tools, self.strategy, history, self.instructions)
 
 
@@ -71,7 +72,7 @@ async def query_model(
 
     def fit_request() -> tuple[FittedPacket, Question]:
         asked = question
-        if settings.renderer == LONG_TRACK:
+        if reads_history(settings.renderer):
             asked = _with_history(question, lambda tried: measure(packet, tried) <= settings.limit)
         return fit(packet, settings.limit, lambda shown: measure(shown, asked)), asked
 
@@ -98,13 +99,13 @@ async def query_model(
 
 
 def _with_history(question: Question, fits: Callable[[Question], bool]) -> Question:
-    """Leave out as few of the oldest events as possible, so that the request fits the limit."""
+    """Leave out as few of the oldest steps as possible, so that the request fits the limit."""
 
-    def without(events: int) -> Question:
-        return msgspec.structs.replace(question, omitted_events=events)
+    def without(steps: int) -> Question:
+        return msgspec.structs.replace(question, omitted_events=steps)
 
     counts = range(len(question.history))
-    return without(bisect_left(counts, True, key=lambda events: fits(without(events))))
+    return without(bisect_left(counts, True, key=lambda steps: fits(without(steps))))
 
 
 def request_tokens(

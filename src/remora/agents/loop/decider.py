@@ -154,7 +154,7 @@ class Decider:
             strategy=rung.settings.strategy,
             instructions=self._state.instructions,
             sample=sample,
-            history=self._state.history,
+            history=[] if self._state.history is None else self._state.history.steps,
             model="" if rung is self._rungs[0] else rung.model.name,
         )
         recorder = Recorder(self._emit, self._flush, self._redact.clean)

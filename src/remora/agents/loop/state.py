@@ -43,7 +43,8 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import DecisionPacket, Fact
-from remora.memory.prompt.render import HISTORY_TYPES, reads_history
+from remora.memory.prompt.history import History
+from remora.memory.prompt.render import reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part, update_source
@@ -107,7 +108,7 @@ class AgentState:
         self.lost_model: Ending | None = None
         self.refused: list[str] = []
         self.is_escalated = False
-        self.history: list[Event] = []
+        self.history: History | None = None
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
         self._blobs = blobs
@@ -210,8 +211,8 @@ class AgentState:
         if handler is not None:
             handler(event)
         self.tally.add(event)
-        if event.type in HISTORY_TYPES and self.start and _shows_history(self.start):
-            self.history.append(event)
+        if self.history is not None:
+            self.history.add(event, self.context.packet)
 
     def _started(self, event: Event) -> None:
         start = self._whole(event, AgentStart)
@@ -224,7 +225,9 @@ class AgentState:
             None,
             TurnCounts(),
         )
-        self.history, self.messages, self.refused = [], [], []
+        shows_history = reads_history(start.renderer) or start.larger
+        self.history = History(self.context.packet) if shows_history else None
+        self.messages, self.refused = [], []
         self.failure = self.lost_model = None
         is_fork = bool(start.first_turn)  # which continues where its ancestors were
         has_opening = start.model.get("opening") and start.definition.get("candidates")
@@ -351,10 +354,6 @@ class _Result(msgspec.Struct):
     tool: str
     args: dict[str, Any] = {}
     changes: tuple[Change, ...] = ()
-
-
-def _shows_history(start: AgentStart) -> bool:
-    return reads_history(start.renderer) or bool(start.larger)
 
 
 def _set_error_of(event: Event) -> str | None:

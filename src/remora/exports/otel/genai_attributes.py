@@ -101,7 +101,13 @@ def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | N
 
 
 def _message(message: Mapping[str, Any]) -> Attributes:
-    parts = [{"type": "text", "content": message.get("content") or ""}]
+    text = message.get("content") or ""
+    if message.get("role") == "tool":
+        part = {"type": "tool_call_response", "id": message.get("tool_call_id"), "response": text}
+        return {"role": "tool", "parts": [part]}
+    parts = [{"type": "text", "content": text}] if text or "tool_calls" not in message else []
+    calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    parts += [{"type": "tool_call", "id": one.get("id"), **one["function"]} for one in calls]
     return {"role": message.get("role"), "parts": parts}
 
 

@@ -16,18 +16,32 @@ def packet_lines(packet: DecisionPacket) -> str:
     return "\n".join(
         [
             *target_lines(packet),
-            *_section("Facts", _facts(packet)),
-            *_section("Hub", _hub(packet)),
-            *_section(
-                "Extensions", (f"{_text(k)}: {_text(v)}" for k, v in packet.extensions.items())
-            ),
-            *_section("Code", _code(packet)),
+            *_given(packet),
             *_section("Done", _done(packet)),
-            *_section("Findings", map(_text, packet.diagnostics)),
+            *_findings(packet),
             *_state(packet),
             *candidate_lines(packet),
         ]
     )
+
+
+def memory_lines(packet: DecisionPacket) -> Iterator[str]:
+    """Yield the facts, the code and the findings."""
+    yield from _given(packet)
+    yield from _findings(packet)
+
+
+def _given(packet: DecisionPacket) -> Iterator[str]:
+    yield from _section("Facts", _facts(packet))
+    yield from _section("Hub", _hub(packet))
+    yield from _section(
+        "Extensions", (f"{_text(k)}: {_text(v)}" for k, v in packet.extensions.items())
+    )
+    yield from _section("Code", _code(packet))
+
+
+def _findings(packet: DecisionPacket) -> Iterator[str]:
+    yield from _section("Findings", map(_text, packet.diagnostics))
 
 
 def _section(title: str, lines: Any) -> Iterator[str]:
@@ -83,8 +97,18 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
         yield "Not shown: " + ", ".join(omitted)
     if packet.state_summary:
         yield f"Now: {packet.state_summary}"
+    yield from error_line(packet)
+    yield from turn_line(packet)
+
+
+def error_line(packet: DecisionPacket) -> Iterator[str]:
+    """Yield the last error, if there is one."""
     if packet.last_error:
         yield f"Error: {packet.last_error}"
+
+
+def turn_line(packet: DecisionPacket) -> Iterator[str]:
+    """Yield the number of the turn, unless it is the first context."""
     if packet.turn:
         yield f"Turn {packet.turn} of {packet.constraints.max_turns}"
 

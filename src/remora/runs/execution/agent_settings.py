@@ -55,7 +55,7 @@ def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
     """Return the maximum tokens of a request, and of one that cannot be trimmed further."""
     memory, context = config.runner.memory, model.context
     room = LARGEST_LIMIT if context is None else context - answer
-    if not memory.enabled and context is not None:  # to compare: as much history as is accepted
+    if memory.mode != "packets" and context is not None:  # as much history as is accepted
         return room, room
     limit = UNKNOWN_LIMIT if context is None else min(LARGEST_LIMIT, context // 2)
     if memory.packet_size_limit != "auto":
@@ -80,8 +80,8 @@ def deciding(config: Config, agent: Agent, provider: str) -> Deciding:
 def _renderer_and_decoding(config: Config) -> tuple[str, str]:
     """Return the name of the renderer, and the decoding to use with it."""
     renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
-    if not config.runner.memory.enabled:
-        renderer = "history"
+    if config.runner.memory.mode != "packets":
+        renderer = {"raw": "history", "masked": "masked"}[config.runner.memory.mode]
     if (renderer, config.model.decoding) == ("functiongemma", "tool_call"):
         return FUNCTIONGEMMA_TOOLS, "auto"
     return f"{renderer}/1", config.model.decoding

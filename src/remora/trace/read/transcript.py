@@ -79,6 +79,8 @@ def _request(data: dict[str, Any]) -> Iterator[str]:
     for message in messages if isinstance(messages, list) else [{"content": data.get("prompt")}]:
         if isinstance(message, dict):
             yield from _quoted(str(message.get("role", "prompt")), message.get("content"))
+            if message.get("tool_calls"):
+                yield f"{_INDENT}call {_json(message['tool_calls'])}"
 
 
 def _response(data: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,8 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.memory.prompt.render import HISTORY_TYPES, RENDERERS, reads_history, render
+from remora.memory.prompt.history import History, later_steps
+from remora.memory.prompt.render import RENDERERS, reads_history, render
 from remora.trace.verify.verify_report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError
@@ -37,8 +38,7 @@ class ProjectionCheck:
         self._packet: DecisionPacket | None = None
         self._tools: Sequence[ToolSchema] = ()
         self._instructions = ""
-        self._keeps_history = False
-        self._history: list[Event] = []
+        self._history: History | None = None
         self._last_trimmed: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
@@ -49,9 +49,13 @@ class ProjectionCheck:
             if self._packet is None:
                 return
             self._compare(line, payload, self._packet)
-            if self._keeps_history and event.type in HISTORY_TYPES:
-                self._history.append(event)
             self._packet = apply(self._packet, event.packet_delta)
+            if isinstance(payload, AgentStart) and (
+                reads_history(payload.renderer) or payload.larger
+            ):
+                self._history = History(self._packet)
+            if self._history is not None:
+                self._history.add(event, self._packet)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "projection", f"cannot be folded: {_error_text(error)}")
 
@@ -62,7 +66,6 @@ class ProjectionCheck:
             return
         self._packet, self._tools = start.packet, start.tools
         self._instructions = start.definition.get("instructions", "")
-        self._keeps_history = reads_history(start.renderer) or bool(start.larger)
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
         if (named := decision_hash(payload)) is None:
@@ -95,11 +98,12 @@ class ProjectionCheck:
             return
         try:
             strategy = str(request.decoding.get("strategy", ""))
-            history = self._history[request.omitted_events :]
+            steps = [] if self._history is None else self._history.steps
+            history = later_steps(steps, request.omitted_events)
             rendered = render(
                 request.renderer, trimmed, self._tools, strategy, history, self._instructions
             )
-            messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
+            messages = msgspec.json.decode(msgspec.json.encode(rendered.messages))
             same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class
             self._found.add(line, "prompt", f"cannot be rendered: {_error_text(error)}")

@@ -15,7 +15,7 @@ _OF_THE_RUN = (
     ("runner", "max_turns"),
     ("runner", "decisions"),
     ("runner", "opening"),
-    ("runner", "memory", "enabled"),
+    ("runner", "memory", "mode"),
     ("runner", "memory", "packet_size_limit"),
     ("runner", "memory", "summarizer_mode"),
     ("model", "renderer"),
