@@ -25,7 +25,6 @@ from remora.chat import ToolSchema
 from remora.config.loading import load_config
 from remora.errors import DiskError, UsageError
 from remora.models.protocol import Model, NoModel
-from remora.models.scripted import ScriptedModel
 from remora.runs.execution.agent_settings import (
     EMBEDDED_LIMIT,
     LARGEST_LIMIT,
@@ -34,6 +33,7 @@ from remora.runs.execution.agent_settings import (
     query_settings_for,
 )
 from remora.runs.planning.run_request import RunRequest
+from tests.scripted_model import ScriptedModel
 
 
 class Small(ScriptedModel):
@@ -208,7 +208,7 @@ class TestWhatIsLoaded:
 
     def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:
         clients = ("remora.models.client", "remora.models.embedded.embedded_model",
-                   "remora.models.scripted")  # fmt: skip
+                   "tests.scripted_model")  # fmt: skip
         code = (
             "import importlib, pkgutil, sys, remora\n"
             f"clients = {clients}\n"

@@ -31,7 +31,6 @@ from remora.memory.projection import replay
 from remora.models.client.retry_policy import RequestLimits
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Capabilities, Model, Request, Strategy
-from remora.models.scripted import ScriptedModel
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
@@ -46,6 +45,7 @@ from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import take_base
 from tests.clock import ticking
 from tests.models.conftest import weights_cache
+from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 __all__ = ["weights_cache"]

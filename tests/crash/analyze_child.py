@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.models.protocol import Model
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import own_run
@@ -35,6 +34,7 @@ from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.fork_and_retry import retry_jobs
 from remora.usecases.analyze.prepare_run import prepare
 from tests.offered_calls import choose
+from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS
 
 NODE = "part0/m.py:load"

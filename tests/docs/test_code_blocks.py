@@ -15,7 +15,6 @@ import pytest
 from remora.agents.definition.agent_yaml import AgentDefinition
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.operations import BUILT_IN
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
@@ -25,6 +24,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
+from tests.scripted_model import ScriptedModel
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"

@@ -13,7 +13,6 @@ from remora.agents.definition.agent import load_agent
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.models.protocol import Request
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
@@ -22,6 +21,7 @@ from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.every_script import everything
 from tests.offered_calls import offered
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, ticking
+from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 
 ODD = """

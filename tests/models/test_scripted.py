@@ -5,7 +5,7 @@ import pytest
 from remora.chat import Message, ToolCall
 from remora.errors import ModelError
 from remora.models.protocol import Decoding, Model, Request
-from remora.models.scripted import ScriptedModel
+from tests.scripted_model import ScriptedModel
 
 REQUEST = Request(
     messages=(Message(role="user", content="go"),),

@@ -22,7 +22,6 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
 from remora.memory.prompt.render import render
 from remora.models.protocol import Request
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
@@ -30,6 +29,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from tests.offered_calls import offered
 from tests.runs.conftest import CHOICE, CLEAN, RULES, UNUSED, Desk, Watching
+from tests.scripted_model import ScriptedModel
 from tests.trace.past_files import files_at
 
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"

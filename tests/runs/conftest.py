@@ -23,7 +23,6 @@ from remora.errors import ModelError
 from remora.ids import agent_id
 from remora.memory.events import Event, Payload, payload
 from remora.models.protocol import Model, Request
-from remora.models.scripted import ScriptedModel
 from remora.pym.script_problems import find_problems
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
@@ -39,6 +38,7 @@ from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import Resumable, prepare_resume, run_remaining
 from tests.offered_calls import offered
+from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")

@@ -7,13 +7,13 @@ import pytest
 from remora.agents.job import Job
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
 from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
+from tests.scripted_model import ScriptedModel
 
 FILES = {"a.py": UNUSED, "ruff.toml": RULES}
 LOAD = "node:a.py:load"

@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
@@ -12,6 +11,7 @@ from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from tests.no_observer import Quiet
+from tests.scripted_model import ScriptedModel
 
 AGENT = """\
 name: wordy

@@ -13,7 +13,7 @@ import remora.web
 from remora.trace.read.turn_positions import last_turn, turn_lines
 from remora.web.session import Session
 from tests.diagnosis.planted_failures import Planted
-from tests.web.recorded import client_of, stream_of
+from tests.web.recorded import client_of
 
 TABS = ("why", "packet", "prompt", "candidates", "files", "events")
 
@@ -167,23 +167,6 @@ def test_nodes_are_found_by_the_words_of_their_names(pages: TestClient) -> None:
     assert "No function, class or file matches" in pages.get("/nodes?name=qqq").text
 
 
-def test_two_agents_and_two_runs_are_compared(pages: TestClient, failed: Planted) -> None:
-    agents = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}&turn=2").text
-    assert agents.count("check()") == 6
-    assert "The packets are equal, except for the IDs" in agents
-    assert agents.count('<span class="dim">same</span>') == 4
-    assert "differs" not in agents
-    runs = pages.get(f"/compare?left={failed.run_id}&right=last").text
-    assert runs.count(f'href="/agents/{failed.agent_id}"') == 2
-
-
-@pytest.mark.parametrize("query", ["", "left=x", "left=last&right=", "left=last&right={agent}"])
-def test_what_cannot_be_compared_is_named(pages: TestClient, failed: Planted, query: str) -> None:
-    answer = pages.get("/compare?" + query.format(agent=failed.agent_id))
-    assert answer.status_code in (400, 404)
-    assert "<h1>" in answer.text
-
-
 def test_scripts_and_styles_are_small() -> None:
     folder = Path(remora.web.__file__).parent / "static"
     files = [*folder.glob("*.js"), *folder.glob("*.css")]
@@ -248,8 +231,6 @@ def test_a_number_that_is_none_or_too_long_is_no_error(
     for name in ("turn", "from", "against"):
         assert pages.get(f"{agent}?{name}={number}").status_code == 200
     assert pages.get(f"/live{agent}?after={number}").status_code == 200
-    compared = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}&turn={number}")
-    assert compared.status_code == 200
 
 
 def test_all_turns_are_reached_from_any_rows(
@@ -293,19 +274,6 @@ def test_a_stream_is_verified_on_a_page_of_its_own(pages: TestClient, failed: Pl
 def test_what_is_left_out_of_lists_is_named(
     pages: TestClient, failed: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.web.compare_page._TURNS", 2)
-    compared = pages.get(f"/compare?left={failed.agent_id}&right={failed.agent_id}").text
-    assert "and 2 more turns" in compared
     monkeypatch.setattr("remora.web.node_page._MOST_FOUND", 1)
     assert "and more: add a word" in pages.get("/nodes?name=price").text
     assert "and more" not in pages.get("/nodes?name=price tot").text
-
-
-def test_turns_are_compared_by_their_numbers(failed: Planted, copied: Path, tmp_path: Path) -> None:
-    other = stream_of(copied, "planted-000000000000")
-    events = stream_of(copied, failed.agent_id).read_bytes().splitlines()
-    other.write_bytes(b"".join(line + b"\n" for line in events if b'"turn":1,' not in line))
-    with client_of(copied, tmp_path) as changed:
-        text = changed.get(f"/compare?left={failed.agent_id}&right={other.stem}").text
-    rows = re.findall(r"<tr[^>]*><th scope=\"row\".*?</tr>", text, re.DOTALL)
-    assert [row.count("check()") for row in rows] == [0, 1, 2, 2]

@@ -30,7 +30,6 @@ from remora.web.agent_page import (
     turn_part,
 )
 from remora.web.agent_records import Records
-from remora.web.compare_page import compare_page
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
@@ -69,7 +68,6 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,
     "/streams/{stream}": _badge_page,
     "/streams/{stream}/badge": _badge_part,
-    "/compare": compare_page,
 }
 """Pages and parts of pages by path. Each is computed in a thread."""
 

@@ -14,9 +14,9 @@ from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCa
 from remora.memory.packet import Candidate
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Answer, Request
-from remora.models.scripted import ScriptedModel
 from tests.agents.conftest import SUBMIT, Play, Theatre, scripted
 from tests.offered_calls import choose
+from tests.scripted_model import ScriptedModel
 
 TOOL = ToolSchema(
     name="edit",

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.cli.app.cli_reference import reference
 from remora.cli.app.options import RemoraCommand
 from remora.cli.app.root_group import TopGroup
 from remora.config.messages import known_keys
@@ -28,12 +27,6 @@ def commands(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, clic
 def all_commands() -> dict[str, click.Command]:
     root = TopGroup()
     return dict(commands(root, click.Context(root, info_name="remora")))
-
-
-def test_the_page_is_what_the_commands_print() -> None:
-    assert PAGE.read_text(encoding="utf-8") == "".join(reference()), (
-        "print it again: python -m remora.cli.app.cli_reference > docs/reference/cli.md"
-    )
 
 
 def test_every_command_is_in_it() -> None:

@@ -17,7 +17,6 @@ from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageEr
 from remora.ids import agent_id
 from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
-from remora.models.scripted import ScriptedModel
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.continuation.start_attempts import start_stream
 from remora.runs.records.lineage import ancestors
@@ -34,6 +33,7 @@ from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_agent, retry_jobs
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import CHECK, at, stopped
+from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 from tests.trace.past_files import files_at
 

@@ -28,7 +28,6 @@ from remora.memory.events import (
     payload,
 )
 from remora.models.protocol import Request
-from remora.models.scripted import ScriptedModel
 from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.planning.run_request import RunRequest
@@ -40,6 +39,7 @@ from remora.trace.read.reader import read_events
 from remora.usecases.analyze.resume_run import prepare_resume
 from tests.offered_calls import offered
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
+from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
 from tests.trace.past_files import files_at
 

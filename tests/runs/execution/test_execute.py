@@ -29,7 +29,6 @@ from remora.memory.events import (
 )
 from remora.models.protocol import Answer, Request
 from remora.models.provider import open_model
-from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import last_event, read_events
@@ -46,6 +45,7 @@ from tests.runs.conftest import (
     first,
     last,
 )
+from tests.scripted_model import ScriptedModel
 
 CHECK = Path(__file__).parents[2] / "independent" / "check_streams.py"
 
