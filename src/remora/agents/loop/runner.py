@@ -298,7 +298,10 @@ class AgentRunner:
             verified=all(check.ok for check in checks),
             observed=self._redact.clean(submission.observed),
         )
-        delta = None if submitted.verified else PacketDelta(set_error=failed_check(submitted))
+        delta = None
+        if not submitted.verified:
+            why = failed_check(submitted)
+            delta = PacketDelta(set_error=why, state_summary=f"the submission was refused: {why}")
         self._emit(submitted, turn, delta)
         return submitted
 
