@@ -86,11 +86,3 @@ def test_a_job_that_rules_cannot_decide_changes_nothing(poor: Remora, quiet: Pat
     assert reason in job["why"]
     assert "no change" in poor("show", "-v", cwd=quiet).out
     assert poor("trace", "verify", cwd=quiet).code == 0
-
-
-def test_memory_settings_can_be_evaluated_on_decisions_of_rules(
-    poor: Remora, project: Path
-) -> None:
-    assert poor("analyze", "-o", "lint", "--node", "*:__module__", cwd=project).code == 0
-    document = poor("eval", "memory", "--json", cwd=project)
-    assert document.code == 0, document.err
