@@ -186,29 +186,30 @@ def test_what_is_refused_leaves_the_files_as_they_were(
 class TestShown:
     def test_a_function_comes_with_what_a_test_of_it_needs(self, tree: Path, run: Run) -> None:
         (tree / "shop.py").write_text(CART)
-        found = run("show_function", "shop.py", "Cart.add", True)
-        assert found["lines"] == [7, 9]
-        assert found["text"].startswith("    def add(self, name, count=1):\n")
-        assert found["facts"] == {
+        found = run("show_function", "shop.py", "Cart.add", True)["view"]
+        assert found["excerpt"]["lines"] == [7, 9]
+        assert found["excerpt"]["text"].startswith("    def add(self, name, count=1):\n")
+        assert found["knowledge_delta"] == {
             "made by": "Cart(owner, limit=3)",
             "import in tests": "from shop import Cart",
         }
         fault = "`len(self.names) < self.limit` became `len(self.names) <= self.limit`"
-        assert f"line 9: {fault}" in found["faults"]
+        assert f"no test detects: line 9: {fault}" in found["diagnostics"]
 
     def test_tests_and_fixtures_of_the_project_are_shown(self, tree: Path, run: Run) -> None:
         (tree / "test_dates.py").write_text(WEAK)
         fixture = "import pytest\n\n\n@pytest.fixture\ndef day():\n    return 1\n"
         (tree / "conftest.py").write_text(fixture)
-        found = run("show_function", "dates.py", "parse", True)
-        assert found["facts"] == {
-            "called as": "parse('2024-01-02')",
+        found = run("show_function", "dates.py", "parse", True)["view"]
+        assert found["knowledge_delta"] == {
+            "calls of parse": "parse('2024-01-02')",
             "an existing test": "def test_parse():\n    assert parse('2024-01-02') == 20240102",
             "fixtures": "day",
             "import in tests": "from dates import parse",
         }
-        assert "line 1: the argument strict was ignored" in found["faults"]
-        assert "line 6: it returns None" not in found["faults"]
+        faults = [text.removeprefix("no test detects: ") for text in found["diagnostics"]]
+        assert "line 1: the argument strict was ignored" in faults
+        assert "line 6: it returns None" not in faults
 
     def test_other_names_are_refused_with_those_that_there_are(self, run: Run) -> None:
         found = run("show_function", "dates.py", "missing", True)
@@ -217,7 +218,7 @@ class TestShown:
     def test_a_long_function_is_cut_in_the_middle(self, tree: Path, run: Run) -> None:
         body = "".join(f"    x = {number}\n" for number in range(99))
         (tree / "long.py").write_text(f"def f(x):\n{body}")
-        found = run("show_function", "long.py", "f", False)
+        found = run("show_function", "long.py", "f", False)["view"]["excerpt"]
         assert found["lines"] == [1, 100]
         lines = found["text"].split("\n")
         assert (len(lines), lines[0], lines[30]) == (60, "def f(x):", "... 41 lines ...")

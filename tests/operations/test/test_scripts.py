@@ -110,8 +110,12 @@ def test_code_that_prints_much_is_also_a_fact() -> None:
 class TestSuggestions:
     """What a model is offered, and what rules do."""
 
-    def suggested(self, *, open: bool = True, **packet: Any) -> list[tuple[str, Any]]:
-        found = reported("candidates", {}, {"open": open}, folder="context", **packet)
+    def suggested(
+        self, *, open: bool = True, view: Any = None, **packet: Any
+    ) -> list[tuple[str, Any]]:
+        host = {"show_function": lambda *_: {"view": view} if view else {"problem": "no function"}}
+        found = reported("candidates", host, {"open": open}, folder="context", **packet)
+        assert view is None or found["excerpt"] == view["excerpt"]
         return [(each["tool"], each["args"]) for each in found["candidate_actions"]]
 
     def test_rules_write_and_submit(self) -> None:
@@ -128,6 +132,19 @@ class TestSuggestions:
             ("leave", {"item": "f"}),
             ("read_function", {"name": "g"}),
             ("leave", {"item": "g"}),
+            ("submit_result", {}),
+        ]
+
+    def test_the_first_function_is_shown_unless_another_was_read(self) -> None:
+        facts = {"tests of f": NONE, "tests of g": BY_RULE}
+        assert self.suggested(facts=facts, view={"excerpt": {"ref": "f"}})[::2] == [
+            ("write_test", {"function": "f"}),
+            ("read_function", {"name": "g"}),
+            ("submit_result", {}),
+        ]
+        assert self.suggested(facts=facts, excerpt={"ref": "g"})[::2] == [
+            ("write_test", {"function": "g"}),
+            ("read_function", {"name": "f"}),
             ("submit_result", {}),
         ]
 

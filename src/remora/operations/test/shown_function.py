@@ -29,22 +29,38 @@ _LONGEST_TEST = 480
 
 
 def show_function(place: ToolTree, path: str, node: str, is_target: bool) -> dict[str, Any]:
-    """Return a function or class of a file, and what a test of it needs.
+    """Return what a packet shows of a function or class of a file, as `view`, and a `summary`.
 
-    The result contains its `lines` and `text`, cut in the middle if it has more than 60 lines. If
-    `is_target` is true, `faults` contains the planted faults that no test detects, in words, and
-    `facts` how the function is called, how objects of its class and of its arguments are made, and
-    an existing test, the fixtures and the imports of the project. If there is no such function, or
-    it cannot be examined, the result contains only the reason, in `problem`.
+    The excerpt in `view` is cut in the middle if it has more than 60 lines. If `is_target` is true,
+    `view` also has the planted faults that no test detects, and facts: how the function is called,
+    how objects of its class and of its arguments are made, and an existing test, the fixtures and
+    the imports of the project. If there is no such function, or it cannot be examined, the result
+    contains only the reason, in `problem`.
     """
     try:
-        shown = _code(place, path, node)
-        return {**shown, **_needed(place, path, node)} if is_target else shown
+        excerpt = _excerpt(place, path, node)
+        summary = "{}, lines {}-{}".format(node, *excerpt["lines"])
+        if not is_target:
+            return {
+                "summary": summary,
+                "view": {"excerpt": excerpt, "state_summary": f"{node} was read"},
+            }
+        faults, facts = _needed(place, path, node)
     except HostError as error:
         return {"problem": error.message}
+    view = {
+        "excerpt": excerpt,
+        "state_summary": f"{node} is to be tested",
+        "diagnostics": [f"no test detects: {fault}" for fault in faults],
+        "knowledge_delta": facts,
+    }
+    return {
+        "summary": f"{summary}; {len(faults)} planted faults that no test detects",
+        "view": view,
+    }
 
 
-def _code(place: ToolTree, path: str, name: str) -> dict[str, Any]:
+def _excerpt(place: ToolTree, path: str, name: str) -> dict[str, Any]:
     source = read_source(path, place.read(path))
     if not isinstance(source, Source):
         raise HostError(f"{path}: {source.detail}")
@@ -57,10 +73,10 @@ def _code(place: ToolTree, path: str, name: str) -> dict[str, Any]:
     if cut > 0:
         half = _MOST_LINES // 2
         lines[half : half + cut + 1] = [f"... {cut + 1} lines ..."]
-    return {"lines": [first, last], "text": "\n".join(lines)}
+    return {"ref": name, "path": path, "lines": [first, last], "text": "\n".join(lines)}
 
 
-def _needed(place: ToolTree, path: str, node: str) -> dict[str, Any]:
+def _needed(place: ToolTree, path: str, node: str) -> tuple[list[str], dict[str, str]]:
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
@@ -70,14 +86,14 @@ def _needed(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     home = home_of(place, subject, test_files(place))
     calls = dict.fromkeys(each.call for each in examples.calls_of(subject))
     facts = {
-        "called as": "; ".join([*calls][:_MOST_CALLS]),
+        f"calls of {node}": "; ".join([*calls][:_MOST_CALLS]),
         "made by": "; ".join(_constructors(place, subject, examples)),
         "an existing test": _existing_test(place, home, examples),
         "fixtures": ", ".join(_fixtures(home, examples)),
         "import in tests": _import(place, home, subject).statement(),
     }
     shown = [each.description for each in alive[:_MOST_FAULTS]]
-    return {"faults": shown, "facts": {key: text for key, text in facts.items() if text}}
+    return shown, {key: text for key, text in facts.items() if text}
 
 
 def _import(place: ToolTree, home: InsertLocation, subject: TargetFunction) -> Imported:
