@@ -116,15 +116,3 @@ def test_the_model_is_not_asked_again(theatre: Theatre) -> None:
     agent = writer(theatre)
     how = Play(agent=agent, answers=by_turn({2: GONE}), source=SOURCE, samples=3)
     assert len(theatre.play(how).payloads(ModelRequest)) == 1
-
-
-def test_a_model_is_not_asked_if_the_opening_left_only_its_submission(theatre: Theatre) -> None:
-    suggested = '[{"tool": "submit_result", "args": {}, "reason": "nothing is left"}]'
-    found = cut_everywhere(theatre, a_play(writer(theatre, suggested=suggested), {}))
-    assert (found.after, ending(found)) == (OPENED, ("submitted", "submitted"))
-    assert found.payloads(ModelRequest) == []
-    assert deciders(found) == ["rule", "rule"]
-    assert found.payloads(SubmitResult)[-1].summary == "by rule"
-
-    unopened = writer(theatre, rules="[]", suggested=suggested)
-    assert deciders(play(theatre, unopened, {})) == ["model"]

@@ -64,7 +64,7 @@ class Decider:
 
     async def decide(self) -> Decision:
         """Return the turn's call, or the error that prevents one."""
-        if self._state.lost_model is not None or self._state.is_done_by_rules:
+        if self._state.lost_model is not None:
             return self._submit_floor()
         if not self._state.asks_model(self._rungs[0].settings):
             return self._first()

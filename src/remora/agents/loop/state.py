@@ -157,13 +157,6 @@ class AgentState:
             return None
         return {unescape_path(change.path): change.after for change in self.floor}
 
-    @property
-    def is_done_by_rules(self) -> bool:
-        """True if the opening changed files and left only its submission to suggest to the model."""
-        suggested = [action.tool for action in self.context.packet.candidate_actions]
-        is_asked = self.is_opening or bool(self.tally.requests)
-        return bool(self.floor) and not is_asked and suggested == [SUBMIT]
-
     def asks_model(self, settings: QuerySettings) -> bool:
         """Return True if the model decides this turn, and may still be asked."""
         is_over = not self.turn.is_asked and (
