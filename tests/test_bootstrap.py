@@ -137,7 +137,7 @@ def test_the_seed_is_always_recorded() -> None:
     [
         (RunRequest(max_turns=3), {"operations.lint.max_turns": 5}, 3),
         (RunRequest(), {"operations.lint.max_turns": 5, "runner.max_turns": 7}, 5),
-        (RunRequest(), {"runner.max_turns": 7}, 12),  # the definition's own
+        (RunRequest(), {"runner.max_turns": 7}, 40),  # the definition's own
     ],
 )
 def test_the_nearest_word_on_turns_counts(
