@@ -115,7 +115,7 @@ def test_a_model_reads_runs_writes_and_submits(user: Remora, ratios: Path) -> No
         names = {each["function"]["name"] for each in request["tools"]}
         assert names >= {"read_function", "run_code", "write_test", "remove_test", "leave"}
     first, read, ran, refused, wrote, more, *_ = map(shown, server.requests)
-    assert 'write_test(function="ratio") - with values that a person would choose; no example' in first
+    assert 'write_test(function="ratio") - with values that a person would choose' in first
     assert "1| def ratio(text):\n2|     wide" in read
     assert "no test detects: line 5: it returns None" in read
     assert 'write_test(function="ratio")' in read
