@@ -50,3 +50,19 @@ def test_rules_decide_unless_the_user_lets_the_model(remora: Remora, tmp_path: P
         done = replace(remora, environ=environ)("analyze", "-o", "lint", cwd=root)
         assert "model m is not asked: rules decide; --decisions model" in done.err
         assert server.requests == []
+
+
+def test_a_cause_of_many_failures_is_told_once(poor: Remora, tmp_path: Path) -> None:
+    def chat(handler: Handler, _request: dict[str, Any], _number: int) -> None:
+        send_json(handler, {"error": {"message": "out of memory"}}, 400)
+
+    source = "def pay():\n    return price\n"
+    root = write(tmp_path / "shop", {f"shop_{number}.py": source for number in range(4)})
+    with openai_server(chat) as server:
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
+        done = user("analyze", "-o", "lint", "--decisions", "model", "--select", "F", cwd=root)
+    assert done.code == 3
+    assert done.err.count("out of memory") == 1
+    assert done.err.count("for the same reason") == 3
+    assert done.out.count("out of memory") == 2, "at the first job, and under why"
+    assert "and 3 other jobs: " in done.out

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 
 import click
 
@@ -14,8 +15,8 @@ from remora.statuses import WITHOUT_RESULT
 from remora.text import count, escape_line
 from remora.trace.trace_folder import TraceFolder
 
-_MOST_JOBS = 10
-"""Jobs of a run whose why line is shown."""
+_MOST_JOBS, _MOST_CAUSES = 100, 10
+"""Jobs of a run whose streams are read, and causes that are shown."""
 _MOST_NAMED = 3
 
 
@@ -31,23 +32,27 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
 
 
 def why_lines(folder: TraceFolder, jobs: Iterable[JobView], width: int | None) -> Iterator[str]:
-    """Yield the why line of the first jobs that failed, after an empty line and a heading."""
+    """Yield each cause for which jobs failed once, after an empty line and a heading."""
     failed = [job for job in jobs if job.status in WITHOUT_RESULT and not job.damaged]
-    found = [*_sentences(folder, failed[:_MOST_JOBS])]
-    if found:
+    names = _jobs_by_cause(folder, failed[:_MOST_JOBS])
+    if names:
         yield ""
         yield "why:"
-        for line in found:
-            yield from wrap_text(f"  {escape_line(line)}", width, "    ")
-    if len(failed) > _MOST_JOBS:
-        yield f"  and {count(len(failed) - _MOST_JOBS, 'more job')}"
+    for cause, (first, *others) in islice(names.items(), _MOST_CAUSES):
+        more = f" and {count(len(others), 'other job')}" if others else ""
+        yield from wrap_text(f"  {escape_line(first)}{more}: {escape_line(cause)}", width, "    ")
+    shown = sum(map(len, islice(names.values(), _MOST_CAUSES)))
+    if len(failed) > shown:
+        yield f"  and {count(len(failed) - shown, 'more job')}"
 
 
-def _sentences(folder: TraceFolder, jobs: Iterable[JobView]) -> Iterator[str]:
+def _jobs_by_cause(folder: TraceFolder, jobs: Iterable[JobView]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
     for job in jobs:
         with suppress(RemoraError):  # a stream that is missing has no cause
             sentence = why(folder, job.agent_id).cause.sentence
-            yield f"{job.operation} {display_name(job.node_id)}: {sentence}"
+            names.setdefault(sentence, []).append(f"{job.operation} {display_name(job.node_id)}")
+    return names
 
 
 def _evidence(found: Diagnosis) -> Iterator[str]:

@@ -29,14 +29,14 @@ _MAX_NAMES = 3
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
     """Yield a heading for each file and a line for each job, with the reason if the job failed.
 
-    The unchanged jobs of a file share one line. If `verbose` is true, each job has its own line,
-    followed by its agent ID, number of turns and deciders.
+    The unchanged jobs of a file share one line, and a reason is told once. If `verbose` is true,
+    each job has its own line, followed by its agent ID, number of turns and deciders.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
     names = _names(jobs)
     longest = max(map(len, names), default=0)
     columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
-    named = zip(jobs, names, strict=True)
+    named = zip(_with_errors_once(jobs), names, strict=True)
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield escape_line(path)
         rows = list(group)
@@ -49,6 +49,14 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
                 yield from _verbose_lines(job, " " * (states + 4), width)
         if len(unchanged) > 1:
             yield from _unchanged(unchanged, columns, width)
+
+
+def _with_errors_once(jobs: Sequence[Document]) -> Iterator[Document]:
+    told = set[str]()
+    for job in jobs:
+        error = job["error"]
+        yield {**job, "error": "for the same reason"} if error and error in told else job
+        told.add(error)
 
 
 def state_word(job: Document) -> str:

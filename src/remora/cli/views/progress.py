@@ -19,14 +19,22 @@ if TYPE_CHECKING:
 
 
 class LineProgress(RunCounts):
-    """Prints a line to stderr for each finished job."""
+    """Prints a line to stderr for each finished job, and each error only once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._errors = set[str]()
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
         width = len(str(self.jobs))
         node = display_name(job.node_id)
         work = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
-        parts = [work, result.error] if result.error else [work]
+        parts = [work]
+        if result.error:
+            told = result.error in self._errors
+            parts.append("for the same reason" if told else result.error)
+            self._errors.add(result.error)
         state = status_word(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
