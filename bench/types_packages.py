@@ -3,13 +3,15 @@
 import ast
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from remora.operations.types.hidden_annotations import without_annotations
+from remora.code.edit.edits import Edit, apply_edits
+from remora.operations.types.hidden_annotations import hide_annotations, read_annotations
 from remora.operations.types.source.slots import SourceText, written_annotations
 from remora.operations.types.source.terms import canonical
 
@@ -48,6 +50,8 @@ EVALUATION = [
 ]
 """Packages on which the operation is measured. Their annotations led to no rule and no threshold."""
 
+FIELDS = re.compile("dataclass|attr|define|frozen|NamedTuple|TypedDict|Protocol|Model|Struct")
+"""Classes whose annotations are fields."""
 Key = tuple[str, int, str]
 """Path of a file, number of a function in it, and name of a parameter or `return`."""
 
@@ -91,9 +95,37 @@ def true_types(texts: dict[str, str]) -> dict[Key, str]:
 
 
 def stripped(texts: dict[str, str], removes: Callable[[Key], bool]) -> dict[str, str]:
-    """Return the files without some annotations of functions, and without what only these need."""
-    removed = {
-        path: {place for place in written_annotations(SourceText(text)) if removes((path, *place))}
-        for path, text in texts.items()
-    }
-    return without_annotations(texts, removed)
+    """Return the files without some annotations of functions, and without what only these need.
+
+    If no annotation of a file's functions is left, those of attributes are removed, too, except
+    fields of dataclasses and the like.
+    """
+    texts = {path: _without_attributes(path, text, removes) for path, text in texts.items()}
+    slots = [
+        slot
+        for slot in read_annotations(texts)
+        if removes((slot.path, slot.number, slot.part.removeprefix("parameter ")))
+    ]
+    return hide_annotations(texts, slots)
+
+
+def _without_attributes(path: str, text: str, removes: Callable[[Key], bool]) -> str:
+    source = SourceText(text)
+    places = written_annotations(source)
+    if not places or not all(removes((path, *place)) for place in places):
+        return text
+    every = [node for _, function, _ in source.functions for node in ast.walk(function)]
+    found = [node for node in every if isinstance(node, ast.AnnAssign) and not node.simple]
+    for owner in ast.walk(source.tree):
+        if isinstance(owner, ast.ClassDef):
+            head = map(ast.unparse, [*owner.decorator_list, *owner.bases, *owner.keywords])
+            if not FIELDS.search(" ".join(head)):
+                found += [node for node in owner.body if isinstance(node, ast.AnnAssign)]
+    return apply_edits(text, [_attribute_edit(source, node) for node in found])
+
+
+def _attribute_edit(source: SourceText, node: ast.AnnAssign) -> Edit:
+    if node.value is None:
+        return Edit(source.start(node), source.end(node), "pass")
+    equals = source.text.index("=", source.end(node.annotation))
+    return Edit(source.end(node.target), equals, " ")

@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 
 from remora.cli.agents.eval import eval_
-from remora.evals.document import restore_document
-from remora.evals.slot_results import ArmResult, OperationResult, RestoreReport
+from remora.evals.arms import OPTIONS
+from remora.evals.document import eval_document
+from remora.evals.results import OUTCOMES
+from tests.evals.results import arm, operation, report
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(
     encoding="utf-8"
@@ -15,18 +17,18 @@ PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").r
 WORDS = set(re.findall(r"[a-z_0-9]+", PAGE))
 
 
-def test_every_option() -> None:
+def test_every_option_and_its_values() -> None:
     options = (each for each in eval_.params if isinstance(each, click.Option))
     own = {max(option.opts, key=len) for option in options if option.expose_value}
     assert own == set(re.findall(r"\| `(--\w+)` \|", PAGE))
+    values = (
+        value for values in OPTIONS.values() if not isinstance(values, str) for value in values
+    )
+    assert {*OPTIONS, *values} <= WORDS
 
 
 def test_every_key_of_the_document() -> None:
-    found = OperationResult(
-        operation="types", found=1, slots=(), hidden={}, arms=[ArmResult(name="rules")]
-    )
-    document = restore_document(
-        RestoreReport(seed=0, versions={}, commit=None, operations=[found], notes=())
-    )
-    operation = document["operations"][0]
-    assert {*document, *operation, *operation["arms"][0]} <= WORDS
+    document = eval_document(report(operation("types", arm("rules"))))
+    (found,) = document["operations"]
+    outcomes = (outcome for names in OUTCOMES.values() for outcome in names)
+    assert {*document, *found, *found["arms"][0], *outcomes} <= WORDS

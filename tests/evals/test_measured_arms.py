@@ -1,55 +1,31 @@
-"""The figures of an evaluation that decide whether a model's choices count."""
-
-from collections.abc import Sequence
+"""The figures of models that are kept for a project."""
 
 import pytest
 
-from remora.bootstrap.operations import BUILT_IN
-from remora.config.loading import load_config
 from remora.config.schema import Config
 from remora.evals.arms import parse_arm
 from remora.evals.measured_arms import measured_models
-from remora.evals.slot_results import (
-    ArmResult,
-    OperationResult,
-    RestoreReport,
-    SlotResult,
-)
-from remora.operations.restorer import Outcome, Slot
+from remora.evals.results import ArmResult
 from remora.runs.records.measured_models import MeasuredModel, ModelUse
+from tests.evals.results import arm, operation, report, result
 
 SERVER = "http://127.0.0.1:1/v1,decoding=grammar"
 
 
-def arm(name: str, model: str | None, *outcomes: Outcome) -> ArmResult:
-    results = [
-        SlotResult(
-            slot=Slot(path=f"{n}.py", number=0, qualname="f", part="summary", text="t"),
-            kind="summary",
-            outcome=outcome,
-        )
-        for n, outcome in enumerate(outcomes)
-    ]
-    return ArmResult(name=name, model=model, results=tuple(results))
+def in_files(name: str, model: str | None, *outcomes: str) -> ArmResult:
+    results = (result(f"{n}.py", outcome) for n, outcome in enumerate(outcomes))
+    return arm(name, *results, model=model)
 
 
-def measured(arms: Sequence[ArmResult]) -> list[MeasuredModel]:
-    slots = [result.slot for result in arms[0].results]
-    found = OperationResult(operation="docstring", found=4, slots=slots, hidden={}, arms=arms)
-    report = RestoreReport(seed=3, versions={}, commit="abc", operations=[found], notes=[])
+def measured(*arms: ArmResult) -> list[MeasuredModel]:
     names = tuple(parse_arm(each.name) for each in arms)
-    return list(measured_models(report, names, config(), "2026-01-31"))
-
-
-def config() -> Config:
-    return load_config(
-        user_file=None, project_file=None, environ={}, flags={}, operations=BUILT_IN.settings
-    )[0]
+    found = report(operation("docstring", *arms))
+    return list(measured_models(found, names, Config(), "2026-01-31"))
 
 
 def test_a_model_is_compared_with_rules() -> None:
-    rules = arm("rules", None, "left", "left")
-    (found,) = measured([rules, arm(SERVER, "m", "exact", "equivalent")])
+    rules = in_files("rules", None, "left", "left")
+    (found,) = measured(rules, in_files(SERVER, "m", "exact", "equivalent"))
     assert found.use == ModelUse(
         operation="docstring", model="m", decoding="grammar", renderer="auto"
     )
@@ -59,11 +35,16 @@ def test_a_model_is_compared_with_rules() -> None:
 
 
 def test_without_rules_nothing_is_known_about_the_gain() -> None:
-    (found,) = measured([arm("configured", "m", "exact", "different")])
+    (found,) = measured(in_files("configured", "m", "exact", "different"))
     assert (found.right, found.gain, found.helps) == (1, None, False)
     assert found.use.decoding == "auto"
 
 
-@pytest.mark.parametrize("model", [None, "none"])
-def test_an_arm_without_a_model_is_not_kept(model: str | None) -> None:
-    assert measured([arm("rules", None, "left"), arm("configured", model, "left")]) == []
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("configured", None), ("configured", "none"), ("configured,memory=raw", "m")],
+)
+def test_an_arm_without_a_model_or_with_other_settings_is_not_kept(
+    name: str, model: str | None
+) -> None:
+    assert measured(in_files("rules", None, "left"), in_files(name, model, "left")) == []

@@ -1,4 +1,4 @@
-"""Arms of an evaluation: the model settings that are compared."""
+"""Arms of an evaluation: the models and settings that are compared."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,24 @@ from remora.models.embedded.weights import MODEL
 
 RULES = "rules"
 _BY_MODEL = {"runner.decisions": "model"}
-_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+_MODELS: Mapping[str, Mapping[str, Any]] = {
     RULES: {"model.provider": "none"},
     "embedded": {"model.provider": "embedded", "model.name": MODEL, **_BY_MODEL},
     "configured": _BY_MODEL,
 }
-_OPTIONS = ("decoding", "renderer")
+_RAW = {"runner.memory.enabled": False}
+OPTIONS: Mapping[str, str | Mapping[str, Mapping[str, Any]]] = {
+    "decoding": {each: {"model.decoding": each} for each in ("auto", "grammar", "tool_call")},
+    "renderer": {
+        **{each: {"model.renderer": each} for each in ("lines", "json", "functiongemma")},
+        "history": _RAW,
+    },
+    "memory": {"packets": {"runner.memory.enabled": True}, "raw": _RAW},
+    "limit": "runner.memory.packet_size_limit",
+    "samples": "model.samples",
+}
+"""The options of an arm: the setting of a number, or the settings of each value."""
+_OF_A_USE = {"model.provider", "model.name", "model.base_url", "model.decoding", "model.renderer"}
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,25 +36,42 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     settings: Mapping[str, Any]
 
+    @property
+    def is_a_use(self) -> bool:
+        """Return True if runs that use this model, decoding and renderer have the same settings."""
+        return self.settings.keys() <= {*_OF_A_USE, *_BY_MODEL}
+
 
 def parse_arm(text: str) -> Arm:
     """Return the arm that a value of `--arm` describes. Raises UsageError if it is invalid."""
     name, *options = text.split(",")
-    if name in _SETTINGS:
-        settings = dict(_SETTINGS[name])
+    if name in _MODELS:
+        settings = dict(_MODELS[name])
     elif name.startswith(("http://", "https://")):
         settings = {"model.provider": "openai", "model.base_url": name, **_BY_MODEL}
     else:
         raise UsageError(
             f"unknown arm {name!r}",
-            hint=f"use {', '.join(_SETTINGS)} or the address of a server: http://HOST:PORT/v1",
+            hint=f"use {', '.join(_MODELS)} or the address of a server: http://HOST:PORT/v1",
         )
     for option in options:
-        key, _, value = option.partition("=")
-        if key not in _OPTIONS or not value:
-            raise UsageError(
-                f"unknown option {option!r} of the arm {name}",
-                hint=f"use {' or '.join(f'{each}=VALUE' for each in _OPTIONS)}",
-            )
-        settings[f"model.{key}"] = value
+        settings |= _settings_of(option)
     return Arm(name=text, settings=settings)
+
+
+def _settings_of(option: str) -> Mapping[str, Any]:
+    name, _, value = option.partition("=")
+    known = OPTIONS.get(name, {})
+    if isinstance(known, str) and value.isascii() and value.isdigit():
+        return {known: int(value)}
+    if isinstance(known, str) or value not in known:
+        raise UsageError(f"unknown option {option!r} of an arm", hint=f"use {options_text()}")
+    return known[value]
+
+
+def options_text() -> str:
+    """Return the options of arms with their values."""
+    return ", ".join(
+        f"{name}={'N' if isinstance(values, str) else '|'.join(values)}"
+        for name, values in OPTIONS.items()
+    )

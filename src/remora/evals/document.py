@@ -1,25 +1,21 @@
 """The JSON document of an evaluation."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
-from remora.evals.scores import (
-    Estimate,
-    by_kind,
-    by_source,
-    differences,
-    estimates,
-    outcomes_of,
-)
-from remora.evals.slot_results import ArmResult, OperationResult, RestoreReport
+from remora.evals.results import OUTCOMES, ArmResult, OperationResult, Report, TargetResult
+from remora.evals.scores import Estimate, differences, estimates
 
 _DIGITS = 4
 _MOST_EXAMPLES = 50
+_COUNTS = (
+    *("jobs", "job_errors", "decisions", "conflicts", "turns", "invalid", "refused"),
+    *("requests", "tokens", "seconds", "resumed"),
+)
 
 
-def restore_document(report: RestoreReport) -> dict[str, Any]:
+def eval_document(report: Report) -> dict[str, Any]:
     """Return what `eval --json` prints."""
     return {
         "kind": "eval",
@@ -32,45 +28,44 @@ def restore_document(report: RestoreReport) -> dict[str, Any]:
 
 
 def _operation(found: OperationResult, seed: int) -> dict[str, Any]:
-    first = found.arms[0] if found.arms else None
     return {
         "operation": found.operation,
+        "basis": found.basis,
         "found": found.found,
-        "slots": len(found.slots),
-        "files": len({slot.path for slot in found.slots}),
-        "hidden": dict(found.hidden),
-        "arms": [_arm(each, first if each is not first else None, seed) for each in found.arms],
+        "targets": len(found.targets),
+        "files": len({target.path for target in found.targets}),
+        "kinds": Counter(target.kind for target in found.targets if target.kind),
+        "arms": [_arm(found, arm, seed) for arm in found.arms],
         "examples": list(_examples(found.arms)),
     }
 
 
-def _arm(arm: ArmResult, first: ArmResult | None, seed: int) -> dict[str, Any]:
+def _arm(found: OperationResult, arm: ArmResult, seed: int) -> dict[str, Any]:
     """Return an arm's entry, with differences to the first arm if it is another one."""
-    compared = first is not None and bool(first.results) and bool(arm.results)
+    first = found.arms[0]
+    compared = arm is not first and bool(first.results) and bool(arm.results)
+    kinds = sorted({each.target.kind for each in arm.results})
     return {
         "name": arm.name,
         "model": arm.model,
         "error": arm.error or None,
-        "slots": len(arm.results),
-        **outcomes_of(arm.results),
-        **_shares(estimates(arm.results, seed)),
-        "by_kind": by_kind(arm.results),
-        "by_source": {
-            source: {"written": counts.written, "right": counts.right}
-            for source, counts in by_source(arm.results).items()
+        "outcomes": _outcomes(found, arm.results),
+        **_shares(estimates(found.basis, arm.results, seed)),
+        "by_kind": {
+            kind: _outcomes(found, [each for each in arm.results if each.target.kind == kind])
+            for kind in kinds
+            if kind
         },
-        "against_first": _shares(differences(first.results, arm.results, seed))
-        if compared and first is not None
+        "against_first": _shares(differences(found.basis, first.results, arm.results, seed))
+        if compared
         else None,
-        "jobs": dict(arm.jobs),
-        "job_errors": dict(arm.job_errors),
-        "conflicts": arm.conflicts,
-        "decided_by": dict(arm.decided_by),
-        "requests": arm.requests,
-        "tokens": arm.tokens,
-        "seconds": arm.seconds,
-        "resumed": arm.resumed,
+        **{name: getattr(arm, name) for name in _COUNTS},
     }
+
+
+def _outcomes(found: OperationResult, results: Sequence[TargetResult]) -> dict[str, int]:
+    counts = Counter(each.outcome for each in results)
+    return {outcome: counts[outcome] for outcome in OUTCOMES[found.basis]}
 
 
 def _shares(found: dict[str, Estimate]) -> dict[str, Any]:
@@ -91,9 +86,8 @@ def _examples(arms: Sequence[ArmResult]) -> Iterator[dict[str, Any]]:
         for each in different[:_MOST_EXAMPLES]:
             yield {
                 "arm": arm.name,
-                **{key: getattr(each.slot, key) for key in ("path", "qualname", "part")},
-                "people": each.slot.text,
+                "path": each.target.path,
+                "name": each.target.name,
+                "people": each.target.text,
                 "written": each.text,
-                "source": each.source,
-                "probability": msgspec.to_builtins(each.probability),
             }

@@ -1,32 +1,36 @@
-"""Phrases for the numbers of an evaluation, for the terminal and for pages."""
+"""Phrases for the numbers of an evaluation, for the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from remora.evals.results import OUTCOMES
+from remora.evals.scores import SHARES
 from remora.text import count
 
-HEAD = (
-    *("ARM", "EXACT", "EQUIVALENT", "DIFFERENT", "LEFT"),
-    *("PRECISION", "COVERAGE", "TOKENS", "SECONDS"),
-)
+_SHOWN = {"people": ("precision", "coverage"), "checks": ("verified",)}
 
 
 def heading(found: Mapping[str, Any]) -> str:
-    """Return what was hidden from an operation, such as `lint: 4 of 9 parts hidden in 2 files`."""
-    if not found["slots"]:
-        return f"{found['operation']}: nothing to hide"
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in found["hidden"].items())
-    return (
-        f"{found['operation']}: {found['slots']:,} of {count(found['found'], 'part')} hidden "
-        f"in {count(found['files'], 'file')} ({kinds})"
-    )
+    """Return what was chosen, such as `lint: 4 of 9 parts hidden in 2 files (4 raise-from)`."""
+    name = found["operation"]
+    is_hidden = found["basis"] == "people"
+    if not found["targets"]:
+        return f"{name}: nothing to {'hide' if is_hidden else 'do'}"
+    noun, verb = ("part", "hidden") if is_hidden else ("job", "chosen")
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in found["kinds"].items())
+    text = f"{name}: {found['targets']:,} of {count(found['found'], noun)} {verb} in "
+    return f"{text}{count(found['files'], 'file')}{f' ({kinds})' if kinds else ''}"
 
 
-def row(arm: Mapping[str, Any]) -> Sequence[object]:
-    """Return the cells of an arm, in the order of HEAD."""
-    outcomes = (arm[name] for name in ("exact", "equivalent", "different", "left"))
-    shares = (share(arm, name) for name in ("precision", "coverage"))
-    return [arm["name"], *outcomes, *shares, arm["tokens"], round(arm["seconds"])]
+def head(found: Mapping[str, Any]) -> Sequence[str]:
+    """Return the names of the columns of `row`."""
+    shares = ["SHARE"] if found["basis"] == "checks" else map(str.upper, _SHOWN[found["basis"]])
+    return ["ARM", *map(str.upper, OUTCOMES[found["basis"]]), *shares, "TOKENS", "SECONDS"]
+
+
+def row(found: Mapping[str, Any], arm: Mapping[str, Any]) -> Sequence[object]:
+    shares = (share(arm, name) for name in _SHOWN[found["basis"]])
+    return [arm["name"], *arm["outcomes"].values(), *shares, arm["tokens"], round(arm["seconds"])]
 
 
 def share(found: Mapping[str, Any], name: str, sign: str = "") -> str:
@@ -44,29 +48,38 @@ def share(found: Mapping[str, Any], name: str, sign: str = "") -> str:
     return f"{value * 100:{sign}.0f} %{ends}"
 
 
-def details(arm: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an arm's error, its numbers by kind and by source, and how it differs from the first."""
+def details(found: Mapping[str, Any], arm: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an arm's numbers by kind, what its model did, and how it differs from the first."""
     name = arm["name"]
     if arm["error"]:
-        yield f"{name}: {arm['error']}"
         return
-    for error, number in arm["job_errors"].items():
-        yield f"{name}: {count(number, 'job')} ended with: {error}"
-    kinds = arm["by_kind"]
-    if len(kinds) > 1:
-        parts = (f"{kind}: {_written(outcomes)}" for kind, outcomes in kinds.items())
+    if len(arm["by_kind"]) > 1:
+        parts = (f"{kind}: {_written(outcomes)}" for kind, outcomes in arm["by_kind"].items())
         yield f"{name}, by kind: {'; '.join(parts)}"
-    if arm["by_source"]:
-        sources = arm["by_source"].items()
-        parts = (f"{key}: {n['written']} written, {n['right']} right" for key, n in sources)
-        yield f"{name}, by source: {'; '.join(parts)}"
     if arm["requests"]:
-        parts = (f"{key} {number:,}" for key, number in arm["decided_by"].items() if number)
-        yield f"{name}: {count(arm['requests'], 'request')}, decisions: {', '.join(parts)}"
+        jobs = count(sum(arm["jobs"].values()), "job")
+        decisions = (f"{key} {number:,}" for key, number in arm["decisions"].items() if number)
+        yield (
+            f"{name}: {jobs}, {count(arm['turns'], 'turn')}, {count(arm['requests'], 'request')}; "
+            f"decisions: {', '.join(decisions)}; {arm['invalid']} invalid, {arm['refused']} refused"
+        )
     if arm["against_first"]:
-        names = ("precision", "coverage", "restored")
-        parts = (f"{key} {share(arm['against_first'], key, '+')}" for key in names)
+        shares = SHARES[found["basis"]]
+        parts = (f"{key} {share(arm['against_first'], key, '+')}" for key in shares)
         yield f"{name} against the first arm: {', '.join(parts)}"
+
+
+def failures(operations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the errors of each arm, each with the operations in which it occurred."""
+    met: dict[str, list[str]] = {}
+    for found in operations:
+        for arm in found["arms"]:
+            if arm["error"]:
+                met.setdefault(f"{arm['name']}: {arm['error']}", []).append(found["operation"])
+            for error, number in arm["job_errors"].items():
+                place = f"{found['operation']}: {count(number, 'job')}"
+                met.setdefault(f"{arm['name']}: {error}", []).append(place)
+    yield from (f"{error} ({', '.join(places)})" for error, places in met.items())
 
 
 def _written(outcomes: Mapping[str, int]) -> str:

@@ -1,41 +1,27 @@
-"""Precision and coverage of an arm, with their intervals."""
+"""Shares of an arm's results, with their intervals."""
 
 import math
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import msgspec
 
-from remora.evals.slot_results import SlotResult
-from remora.operations.restorer import Outcome
+from remora.evals.results import Basis, TargetResult
 
-_SAMPLES = 2000
+_DRAWS = 2000
 _LOWEST, _HIGHEST = 0.025, 0.975
 _Z_SQUARED = 1.96**2
 """The square of the normal quantile for 95 %."""
 
 
 class Counts(NamedTuple):
-    """Numbers of slots, of written ones, and of those with the same meaning as before."""
+    """Numbers of targets, of those for which something was written, and of right ones."""
 
-    slots: int = 0
+    targets: int = 0
     written: int = 0
     right: int = 0
-
-    @property
-    def precision(self) -> float | None:
-        return self.right / self.written if self.written else None
-
-    @property
-    def coverage(self) -> float | None:
-        return self.written / self.slots if self.slots else None
-
-    @property
-    def restored(self) -> float | None:
-        """The share of all slots that were written with the same meaning as before."""
-        return self.right / self.slots if self.slots else None
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +31,19 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
 
 
-SHARES: Mapping[str, Callable[[Counts], float | None]] = {
-    "precision": lambda counts: counts.precision,
-    "coverage": lambda counts: counts.coverage,
-    "restored": lambda counts: counts.restored,
+Share = tuple[str, str]
+"""The fields of `Counts` that a share divides."""
+SHARES: Mapping[Basis, Mapping[str, Share]] = {
+    "people": {
+        "precision": ("right", "written"),
+        "coverage": ("written", "targets"),
+        "restored": ("right", "targets"),
+    },
+    "checks": {"verified": ("right", "targets")},
 }
 
 
-def counts_of(results: Sequence[SlotResult]) -> Counts:
+def counts_of(results: Sequence[TargetResult]) -> Counts:
     return Counts(
         len(results),
         sum(each.is_written for each in results),
@@ -60,37 +51,18 @@ def counts_of(results: Sequence[SlotResult]) -> Counts:
     )
 
 
-def outcomes_of(results: Sequence[SlotResult]) -> dict[str, int]:
-    """Return how often each outcome occurs."""
-    found = Counter(each.outcome for each in results)
-    return {outcome: found[outcome] for outcome in get_args(Outcome)}
-
-
-def by_kind(results: Sequence[SlotResult]) -> dict[str, dict[str, int]]:
-    """Return the outcomes by kind of part."""
-    kinds = dict.fromkeys(sorted(each.kind for each in results))
-    return {kind: outcomes_of([e for e in results if e.kind == kind]) for kind in kinds}
-
-
-def by_source(results: Sequence[SlotResult]) -> dict[str, Counts]:
-    """Return the counts of the written slots, by what chose their text."""
-    grouped: dict[str, list[SlotResult]] = defaultdict(list)
-    for each in results:
-        if each.source is not None:
-            grouped[each.source].append(each)
-    return {source: counts_of(each) for source, each in sorted(grouped.items())}
-
-
-def estimates(results: Sequence[SlotResult], seed: int) -> dict[str, Estimate]:
+def estimates(basis: Basis, results: Sequence[TargetResult], seed: int) -> dict[str, Estimate]:
     """Return each share with its interval.
 
-    Files are drawn with replacement. Where few parts are known, draws hardly differ, so the interval
-    is at least that of the parts alone.
+    Files are drawn with replacement. Where few targets are known, draws hardly differ, so the
+    interval is at least that of the targets alone.
     """
-    found = _estimated([_by_file(results)], lambda counts, share: share(counts[0]), seed)
     counts = counts_of(results)
-    wholes = {"precision": counts.written, "coverage": counts.slots, "restored": counts.slots}
-    return {name: _widened(each, wholes[name]) for name, each in found.items()}
+    found = _estimated(basis, [results], lambda shares: shares[0], seed)
+    return {
+        name: _widened(found[name], getattr(counts, whole))
+        for name, (_, whole) in SHARES[basis].items()
+    }
 
 
 def _widened(found: Estimate, number: int) -> Estimate:
@@ -113,61 +85,55 @@ def wilson_interval(share: float, number: int) -> tuple[float, float]:
 
 
 def differences(
-    first: Sequence[SlotResult], other: Sequence[SlotResult], seed: int
+    basis: Basis, first: Sequence[TargetResult], other: Sequence[TargetResult], seed: int
 ) -> dict[str, Estimate]:
-    """Return the difference of each share to the first arm. Both arms have the same slots.
+    """Return the difference of each share to the first arm. Both arms have the same targets.
 
     The interval comes from drawing the same files for both.
     """
-
-    def difference(
-        counts: Sequence[Counts], share: Callable[[Counts], float | None]
-    ) -> float | None:
-        before, after = (share(each) for each in counts)
-        return None if before is None or after is None else after - before
-
-    return _estimated([_by_file(first), _by_file(other)], difference, seed)
-
-
-_ByFile = Mapping[str, Counts]
-
-
-def _by_file(results: Sequence[SlotResult]) -> _ByFile:
-    grouped: dict[str, list[SlotResult]] = defaultdict(list)
-    for each in results:
-        grouped[each.slot.path].append(each)
-    return {path: counts_of(each) for path, each in grouped.items()}
+    return _estimated(basis, [first, other], lambda shares: shares[1] - shares[0], seed)
 
 
 def _estimated(
-    arms: Sequence[_ByFile],
-    measure: Callable[[Sequence[Counts], Callable[[Counts], float | None]], float | None],
+    basis: Basis,
+    arms: Sequence[Sequence[TargetResult]],
+    measure: Callable[[Sequence[float]], float],
     seed: int,
 ) -> dict[str, Estimate]:
-    files = sorted(arms[0])
-    whole = [_total(arm, files) for arm in arms]
-    drawn: dict[str, list[float]] = {name: [] for name in SHARES}
+    by_file = [_by_file(results) for results in arms]
+    files = sorted(by_file[0])
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
-    for _ in range(_SAMPLES if len(files) > 1 else 0):
-        chosen = chance.choices(files, k=len(files))
-        totals = [_total(arm, chosen) for arm in arms]
-        for name, share in SHARES.items():
-            value = measure(totals, share)
-            if value is not None:
-                drawn[name].append(value)
-    return {
-        name: Estimate(value=measure(whole, share), interval=_interval(drawn[name]))
-        for name, share in SHARES.items()
-    }
+    draws = [
+        [_total(arm, chosen) for arm in by_file]
+        for _ in range(_DRAWS if len(files) > 1 else 0)
+        for chosen in (chance.choices(files, k=len(files)),)
+    ]
+    found = {}
+    for name, share in SHARES[basis].items():
+        whole, *drawn = (
+            _measured(totals, share, measure)
+            for totals in ([_total(arm, files) for arm in by_file], *draws)
+        )
+        known = sorted(value for value in drawn if value is not None)
+        last = len(known) - 1
+        ends = (known[round(last * _LOWEST)], known[round(last * _HIGHEST)]) if known else None
+        found[name] = Estimate(value=whole, interval=ends)
+    return found
 
 
-def _total(arm: _ByFile, files: Sequence[str]) -> Counts:
+def _measured(
+    totals: Sequence[Counts], share: Share, measure: Callable[[Sequence[float]], float]
+) -> float | None:
+    parts = [(getattr(each, share[0]), getattr(each, share[1])) for each in totals]
+    return measure([part / whole for part, whole in parts]) if all(w for _, w in parts) else None
+
+
+def _by_file(results: Sequence[TargetResult]) -> Mapping[str, Counts]:
+    grouped: dict[str, list[TargetResult]] = defaultdict(list)
+    for each in results:
+        grouped[each.target.path].append(each)
+    return {path: counts_of(each) for path, each in grouped.items()}
+
+
+def _total(arm: Mapping[str, Counts], files: Sequence[str]) -> Counts:
     return Counts(*map(sum, zip(*(arm[path] for path in files), strict=True)))
-
-
-def _interval(values: list[float]) -> tuple[float, float] | None:
-    if not values:
-        return None
-    values.sort()
-    last = len(values) - 1
-    return values[round(last * _LOWEST)], values[round(last * _HIGHEST)]

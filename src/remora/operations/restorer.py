@@ -1,9 +1,12 @@
-"""Hiding of what people wrote, and comparison with what an operation writes in its place."""
+"""Parts that people wrote: hidden from an operation, and compared with what it writes instead."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 import msgspec
+
+from remora.code.edit.edits import Edit, apply_edits
 
 Outcome = Literal["exact", "equivalent", "different", "left"]
 """The same text up to its layout, the same meaning, another meaning, or nothing written."""
@@ -11,6 +14,8 @@ Source = Literal["rule", "ranker", "checker", "model"]
 """What chose a text: a rule, a ranker, the type that a type checker infers, or a model."""
 Texts = Mapping[str, str]
 """The texts of a project's Python files, by path. All of them parse."""
+Place = tuple[int, str]
+"""Number of a definition in its file, and name of a part."""
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -18,7 +23,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
     `number` is the position of the definition among those of the file, which tells definitions
     with the same name apart. `part` is for example `parameter x` or `summary`, and `text` what
-    people wrote.
+    people wrote. Texts with the same `meaning` are equivalent, unless it is empty.
     """
 
     path: str
@@ -26,6 +31,12 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True, order=True):
     qualname: str
     part: str
     text: str
+    meaning: str
+
+    @property
+    def kind(self) -> str:
+        """The kind of the part, such as `parameter` for `parameter x`."""
+        return self.part.replace(".", " ").partition(" ")[0]
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,39 +46,51 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """What chose the text of a slot, and how likely it is right, if that was estimated."""
-
-    source: Source
-    probability: float | None = None
-
-
-SlotKey = tuple[str, int, str]
-"""Path, number and part of a slot."""
-
-
-def key_of(slot: Slot) -> SlotKey:
-    return slot.path, slot.number, slot.part
-
-
 class Restorer(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of an operation that hides what people wrote, for `remora eval`.
+    """The part of an operation that finds and hides what people wrote, for `remora eval`.
 
-    - `find` returns everything that the operation could write, if it were missing.
+    - `find` returns everything that the operation would miss and could write, if it were hidden.
+    - `read` returns all such parts of files, whoever wrote them.
     - `hide` returns the texts of all files without the given slots.
-    - `compare` takes slots, the hidden texts and those that the operation left behind, and returns
-      one result for each slot.
-    - `choices` takes the outputs of a job's tools on a file, and returns what chose each text. A
-      slot without an entry was chosen by a rule, or by the model that made the job's decisions.
     - With `alone`, at most one slot of a definition is hidden, because the others show how.
     - `settings` are settings that the operation needs to see what is missing.
-    - `kind` returns the kind of a slot's part, such as `parameter` for `parameter x`.
     """
 
     find: Callable[[Texts], Sequence[Slot]]
+    read: Callable[[Texts], Iterable[Slot]]
     hide: Callable[[Texts, Sequence[Slot]], dict[str, str]]
-    compare: Callable[[Sequence[Slot], Texts, Texts], Sequence[Restored]]
-    choices: Callable[[str, Sequence[Any]], Mapping[SlotKey, Choice]] = lambda _path, _outputs: {}
     alone: bool = False
     settings: Mapping[str, Any] = {}
-    kind: Callable[[str], str] = lambda part: part.partition(" ")[0]
+
+
+def without_slots(
+    texts: Texts,
+    slots: Iterable[Slot],
+    edits: Callable[[str, str, Set[Place]], Iterable[Edit]],
+) -> dict[str, str]:
+    """Return the texts without some slots.
+
+    `edits` takes a path, a text, and the places of its slots, and returns the edits that remove them.
+    """
+    places: dict[str, set[Place]] = defaultdict(set)
+    for slot in slots:
+        places[slot.path].add((slot.number, slot.part))
+    return {
+        path: apply_edits(text, edits(path, text, places[path])) if path in places else text
+        for path, text in texts.items()
+    }
+
+
+def compare(restorer: Restorer, slots: Sequence[Slot], after: Texts) -> list[Restored]:
+    """Compare slots with the texts that an operation left behind."""
+    now = {(slot.path, slot.number, slot.part): slot for slot in restorer.read(after)}
+    return [_compared(slot, now.get((slot.path, slot.number, slot.part))) for slot in slots]
+
+
+def _compared(people: Slot, written: Slot | None) -> Restored:
+    if written is None:
+        return Restored(outcome="left")
+    if written.text == people.text:
+        return Restored(outcome="exact", text=written.text)
+    is_equal = people.meaning != "" and people.meaning == written.meaning
+    return Restored(outcome="equivalent" if is_equal else "different", text=written.text)

@@ -1,25 +1,26 @@
-"""Measures operations and models on a project, by letting them restore what people wrote."""
+"""Compares arms on private copies of a project: by what people wrote, or by checks."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
+import msgspec
+
+from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.errors import NotFound, RemoraError, UsageError
+from remora.errors import NotFound, RemoraError
 from remora.evals.arms import Arm
-from remora.evals.finished_run import CopyRun
-from remora.evals.measure import RestoreRequest, measure
+from remora.evals.measure import CopyRun, Measurement, copied
 from remora.evals.measured_arms import measured_models
-from remora.evals.slot_results import RestoreReport
+from remora.evals.results import Report
+from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.evals.work_folder import ArmFolder
-from remora.ids import LAST, escape_path, node_key
-from remora.operations.base import Operations
-from remora.operations.restorer import Slot
+from remora.ids import LAST
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -28,53 +29,82 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.sandbox.interpreters import find_interpreter
 from remora.text import count
-from remora.usecases.analyze.prepare_run import prepare, refuse_whole_disk
+from remora.usecases.analyze.prepare_run import agents_for, prepare, refuse_whole_disk
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
 from remora.usecases.api import continue_run, execute
 
 Watching = Callable[[], AbstractContextManager[RunObserver]]
 
 
-def eval_restore(
+class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to compare.
+
+    `names` are agents or operations; none means all that restore what people wrote. At most
+    `number` targets of each are chosen, by `seed`. With `fresh`, results of earlier commands are
+    not used.
+    """
+
+    names: tuple[str, ...] = ()
+    arms: tuple[Arm, ...]
+    number: int
+    seed: int = 0
+    fresh: bool = False
+
+
+def evaluate(
     invocation: Invocation,
-    request: RestoreRequest,
+    request: EvalRequest,
     watching: Watching,
     notify: Callable[[str], None] = lambda _line: None,
-) -> RestoreReport:
-    """Measure the operations of a request, or all that need not run the project's code.
+) -> Report:
+    """Compare the arms of a request.
 
     The project's files are not changed, and the figures of models are kept in its state folder.
-    `watching` returns an observer of each run, and `notify`
-    receives a line for each step. If the user stops the command, KeyboardInterrupt is raised, and
-    the same request continues. Raises UsageError if an operation cannot be measured.
+    `watching` returns an observer of each run, and `notify` receives a line for each step. If the
+    user stops the command, KeyboardInterrupt is raised, and the same request continues. Raises
+    NotFound if a name is unknown, and Conflict if another process evaluates the project.
     """
     project = open_project(invocation)
     refuse_whole_disk(project.root)
-    names = _operations(project.operations, request.operations)
-    request = RestoreRequest(
-        operations=names,
-        arms=request.arms,
-        slots=request.slots,
-        seed=request.seed,
-        fresh=request.fresh,
-    )
-    run = _CopyRunner(invocation, project, watching, notify)
-    report = measure(project, request, run, notify)
+    agents = agents_for(project, request.names or tuple(project.operations.restorers))
+    with copied(project) as base:
+        files = read_files(project, base)
+        run = _CopyRunner(invocation, project, watching, notify)
+        measuring = Measurement(project, base, request.arms, run, notify, fresh=request.fresh)
+        chosen = partial(_targets, invocation, project, request, files)
+        found = [measuring.measure(agent, chosen(agent)) for agent in agents]
+        report = measuring.report(found, request.seed, files.notes)
     today = datetime.now(UTC).date().isoformat()
-    found = measured_models(report, request.arms, project.config, today)
-    keep_measured(project.state, tuple(found))
+    figures = measured_models(report, request.arms, project.config, today)
+    keep_measured(project.state, tuple(figures))
     return report
 
 
-def _operations(known: Operations, names: Sequence[str]) -> tuple[str, ...]:
-    able = known.restorers
-    unable = [name for name in names if name not in able]
-    if unable:
-        raise UsageError(
-            f"operation {unable[0]!r} cannot restore what people wrote",
-            hint=f"use one of: {', '.join(able)}",
-        )
-    return tuple(dict.fromkeys(names or able))
+def _targets(
+    invocation: Invocation, project: Project, request: EvalRequest, files: PythonFiles, agent: Agent
+) -> Targets:
+    """Return the hidden parts of an operation that has any, and the jobs of another one."""
+    restorer = project.operations.restorers.get(agent.definition.operation)
+    if restorer is not None:
+        return HiddenParts(agent, restorer, files, request.number, request.seed)
+    nodes = _planned_nodes(invocation, agent, request.arms)
+    return CheckedJobs(agent, nodes, request.number, request.seed)
+
+
+def _planned_nodes(invocation: Invocation, agent: Agent, arms: Iterable[Arm]) -> set[str]:
+    """Return the nodes on which any arm would work. Raises the error of the last if none can run."""
+    wanted = RunRequest(operations=(agent.definition.name,))
+    found, errors = list[frozenset[str]](), list[RemoraError]()
+    for arm in arms:
+        try:
+            own = replace(invocation, flags={**invocation.flags, **arm.settings})
+            with closing(prepare(own, wanted, plan_only=True)) as run:
+                found += run.plan.worked_on.values()
+        except RemoraError as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[-1]
+    return set[str]().union(*found)
 
 
 class _CopyRunner:
@@ -85,42 +115,34 @@ class _CopyRunner:
         invocation: Invocation,
         project: Project,
         watching: Watching,
-        notify: Callable[[str], None] = lambda _line: None,
+        notify: Callable[[str], None],
     ) -> None:
         self._invocation = invocation
         self._project = project
         self._watching = watching
         self._notify = notify
 
-    def __call__(
-        self, folder: ArmFolder, operation: str, arm: Arm, slots: Sequence[Slot]
-    ) -> CopyRun:
+    def __call__(self, folder: ArmFolder, name: str, arm: Arm, targets: Targets) -> CopyRun:
         started = time.monotonic()
-        invocation = self._invocation_for(folder, operation, arm)
+        invocation = self._invocation_for(folder, arm, targets)
         copy = replace(open_project(invocation), cache=folder.cache, state=folder.state)
         record = _record(copy)
         begins = "started" if record is None else f"continued, {_jobs_done(record)}"
-        self._notify(f"{operation}, arm {arm.name}: {begins}")
+        self._notify(f"{name}, arm {arm.name}: {begins}")
         try:
             run_id = (
-                self._start(invocation, copy, self._run_request(operation, slots))
+                self._start(invocation, copy, targets.request)
                 if record is None
                 else self._resume(invocation, copy, record)
             )
         except KeyboardInterrupt:
             done = _jobs_done(_record(copy))
-            self._notify(
-                f"{operation}, arm {arm.name}: stopped, {done}; the same command continues"
-            )
+            self._notify(f"{name}, arm {arm.name}: stopped, {done}; the same command continues")
             raise
-        return CopyRun(
-            project=copy,
-            run_id=run_id,
-            seconds=time.monotonic() - started,
-            resumed=record is not None,
-        )
+        seconds = time.monotonic() - started
+        return CopyRun(project=copy, run_id=run_id, seconds=seconds, resumed=record is not None)
 
-    def _invocation_for(self, folder: ArmFolder, operation: str, arm: Arm) -> Invocation:
+    def _invocation_for(self, folder: ArmFolder, arm: Arm, targets: Targets) -> Invocation:
         given = self._invocation.config_file
         flags = {
             **self._invocation.flags,
@@ -129,7 +151,7 @@ class _CopyRunner:
             "model.allow_addresses": self._project.config.model.allow_addresses,
             **({"hub.enabled": "auto"} if self._project.config.hub.enabled is True else {}),
             **arm.settings,
-            **self._project.operations.restorers[operation].settings,
+            **targets.settings,
         }
         return replace(
             self._invocation,
@@ -141,30 +163,12 @@ class _CopyRunner:
 
     def _interpreter(self) -> dict[str, Any]:
         """Return the setting for the project's interpreter, which is not in the copy."""
-        environ = self._invocation.environ
+        environ, root = self._invocation.environ, self._project.root
         active = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX")
         try:
-            return {
-                "python": str(
-                    find_interpreter(self._project.root, self._project.config.python, active)
-                )
-            }
+            return {"python": str(find_interpreter(root, self._project.config.python, active))}
         except RemoraError:  # only operations that run the project's code need it
             return {}
-
-    def _run_request(self, name: str, slots: Sequence[Slot]) -> RunRequest:
-        """Return the arguments of a run on all files with slots.
-
-        Models that write are only asked about the functions and classes that have slots.
-        """
-        (operation,) = (each for each in self._project.operations.all if each.name == name)
-        paths = sorted({slot.path for slot in slots})
-        keys = frozenset(node_key(escape_path(slot.path), slot.qualname) for slot in slots)
-        return RunRequest(
-            paths=tuple(map(Path, paths)),
-            operations=(name,),
-            keys=keys if operation.asks_writers else None,
-        )
 
     def _start(self, invocation: Invocation, project: Project, request: RunRequest) -> str | None:
         with closing(prepare(invocation, request, project)) as run:

@@ -56,18 +56,14 @@ def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders
     assert done.code == 0, done.err
     (found,) = done.document["operations"]
     assert done.document["kind"] == "eval"
-    assert (found["operation"], found["found"], found["slots"]) == ("lint", 4, 4)
-    assert (found["files"], found["hidden"]) == (2, {"raise-from": 4})
+    assert (found["operation"], found["found"], found["targets"]) == ("lint", 4, 4)
+    assert (found["files"], found["kinds"]) == (2, {"raise-from": 4})
     rules = arm(done)
-    outcomes = ("exact", "equivalent", "different", "left")
-    assert [rules[name] for name in outcomes] == [0, 2, 2, 0], (
-        "`from None` is never a rule's choice"
-    )
+    assert list(rules["outcomes"].values()) == [0, 2, 2, 0], "`from None` is never a rule's choice"
     assert (rules["precision"], rules["precision_ci95"]) == (0.5, [0.15, 0.85])
-    assert rules["by_source"] == {"rule": {"written": 4, "right": 2}}
     assert (rules["requests"], rules["tokens"], rules["against_first"]) == (0, 0, None)
     first = found["examples"][0]
-    assert (first["path"], first["qualname"], first["people"]) == ("src/a.py", "first", "None")
+    assert (first["path"], first["name"]) == ("src/a.py", "first raise-from 1")
     assert tree(loaders) == before
     assert not (loaders / ".agentfs").exists(), "the run is recorded in the copy"
 
@@ -98,7 +94,7 @@ def test_files_that_cannot_be_read_are_left_out_and_named(poor: Remora, loaders:
     (loaders / "src" / "broken.py").write_text("def f(:\n")
     (loaders / "src" / "latin.py").write_bytes(b"x = '\xe9'\n")
     done = poor(*LINT, cwd=loaders)
-    assert (done.code, done.document["operations"][0]["slots"]) == (0, 4)
+    assert (done.code, done.document["operations"][0]["targets"]) == (0, 4)
     broken, latin = done.document["notes"]
     assert broken.startswith("left out src/broken.py: ")
     assert latin == "left out src/latin.py: not UTF-8 (line 1)"
@@ -110,7 +106,7 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     done = poor(*LINT, "--arm", address, "--arm", "rules", cwd=loaders)
     assert done.code == 3
     assert "127.0.0.1:9" in arm(done, address)["error"]
-    assert (arm(done)["equivalent"], arm(done)["error"]) == (2, None)
+    assert (arm(done)["outcomes"]["equivalent"], arm(done)["error"]) == (2, None)
     assert arm(done)["against_first"] is None, "the first arm has no results"
 
 
@@ -118,8 +114,8 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     ("words", "hint"),
     [
         (("--arm", "gpt"), "use rules, embedded, configured or the address of a server"),
-        (("--arm", "rules,margin=1"), "use decoding=VALUE or renderer=VALUE"),
-        (("-o", "steps"), "use one of: lint"),
+        (("--arm", "rules,margin=1"), "use decoding=auto|grammar|tool_call, renderer=lines|"),
+        (("--arm", "rules,limit=all"), "limit=N"),
     ],
 )
 def test_wrong_words_are_refused_with_what_is_possible(
@@ -163,7 +159,7 @@ def test_an_interrupted_evaluation_continues(
     kept = stopped[1] if stopped else rf"\d+ of {MANY}"
     assert re.search(f"lint, arm rules: continued, {kept} jobs are done", done.err)
     assert arm(done)["resumed"]
-    assert (arm(done)["equivalent"], arm(done)["different"]) == (MANY, MANY)
+    assert (arm(done)["outcomes"]["equivalent"], arm(done)["outcomes"]["different"]) == (MANY, MANY)
     assert "[ 1/" in done.err
     assert f"/{MANY}]" not in done.err, "finished jobs are not repeated"
     assert not (root / ".agentfs").exists()
@@ -196,11 +192,11 @@ def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_pa
         arms = ("--arm", "rules", "--arm", server.address)
         done = replace(poor, environ=ROOM)("eval", "-o", "docstring", "--json", *arms, cwd=root)
     assert done.code == 0, done.err
-    assert arm(done)["left"] == 2
+    assert arm(done)["outcomes"]["left"] == 2
     written = arm(done, server.address)
     assert written["jobs"] == {"submitted": 2}, "only functions with hidden parts are worked on"
-    assert (written["exact"], written["model"]) == (2, "oracle")
-    assert written["by_source"] == {"model": {"written": 2, "right": 2}}
+    assert (written["outcomes"]["exact"], written["model"]) == (2, "oracle")
+    assert (written["turns"], written["invalid"], written["refused"]) == (4, 0, 0)
     assert written["requests"] == 4, "a docstring and a submission each"
     assert written["against_first"]["restored"] == 1.0
 
@@ -215,6 +211,6 @@ def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Pa
     for done in (first, again):
         assert done.code == 3, done.err
         found = arm(done, server.address)
-        assert found["left"] == 2
+        assert found["outcomes"]["left"] == 2
         assert "cannot reach the model server" in " ".join(found["job_errors"])
         assert "using the result of an earlier command" not in done.err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.types.hidden_annotations import written_slots
+from remora.operations.types.hidden_annotations import find_annotations
 from tests.cli.conftest import Remora, git, tree, write
 from tests.oracle_server import oracle_server
 
@@ -83,9 +83,9 @@ def test_what_people_wrote_comes_back(poor: Remora, tmp_path: Path, renderer: st
     assert done.code == 0, done.err
     (operation,) = done.document["operations"]
     found = operation["arms"][0]
-    assert (operation["slots"], found["error"]) == (36, None)
-    assert set(operation["hidden"]) == {"summary", "parameters"}
-    assert (found["exact"] + found["equivalent"]) / found["slots"] >= LEAST, operation["examples"]
+    assert (operation["targets"], found["error"]) == (36, None)
+    assert set(operation["kinds"]) == {"summary", "parameters"}
+    assert found["restored"] >= LEAST, operation["examples"]
     assert "+100 percentage points against rules (+100 to +100): better than rules" in status.out
     assert tree(root) == before
 
@@ -141,18 +141,16 @@ def test_types_that_people_wrote_come_back(poor: Remora, tmp_path: Path) -> None
     root = write(tmp_path / "typed", {**files, "pyproject.toml": settings, "remora.yaml": limit})
     git(root, "init", "-q")
     before = tree(root)
-    slots = written_slots(files)
+    slots = find_annotations(files)
     with oracle_server(slots) as server:
         arms = ("--arm", "rules", "--arm", server.address)
         done = replace(poor, environ=ROOM)("eval", "-o", "types", *arms, "--json", cwd=root)
     assert done.code == 0, done.err
     (operation,) = done.document["operations"]
     rules, oracle = operation["arms"]
-    assert (oracle["slots"], oracle["error"]) == (len(slots), None)
-    assert (oracle["exact"] + oracle["equivalent"]) / oracle["slots"] >= LEAST, operation[
-        "examples"
-    ]
-    assert rules["left"] > len(slots) / 3, "rules alone leave much"
+    assert (operation["targets"], oracle["error"]) == (len(slots), None)
+    assert oracle["restored"] >= LEAST, operation["examples"]
+    assert rules["outcomes"]["left"] > len(slots) / 3, "rules alone leave much"
     assert tree(root) == before
 
 

@@ -4,9 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from remora.operations.docstring.hidden_descriptions import documented_parts
-from remora.operations.docstring.restorable_parts import RESTORER
-from remora.operations.restorer import Slot
+from remora.operations.docstring.hidden_descriptions import RESTORER
+from remora.operations.restorer import Slot, compare
 
 GOOGLE = '''\
 def scale(value, factor=2):
@@ -59,8 +58,28 @@ def scale(value, factor=2):
 '''
 
 
+SCALE = '''\
+def scale(value, factor, offset):
+    """Multiply a number.
+
+    Args:
+        value: What is multiplied.
+        factor: How often.
+        offset: What is added.
+
+    Returns:
+        The product.
+    """
+    return value * factor + offset
+'''
+
+
+def parts(text: str) -> list[str]:
+    return [slot.part for slot in RESTORER.find({"a.py": text})]
+
+
 def slots(text: str) -> list[Slot]:
-    return documented_parts({"a.py": text})
+    return list(RESTORER.read({"a.py": text}))
 
 
 def hidden(text: str, *parts: str) -> str:
@@ -76,7 +95,7 @@ def test_summaries_and_descriptions_are_found() -> None:
         ("scale", "raises.TypeError", "If it is no number."),
         ("Box", "summary", "A box."),
     ]
-    assert {RESTORER.kind(each.part) for each in slots(GOOGLE)} == {
+    assert {each.kind for each in slots(GOOGLE)} == {
         "summary",
         "parameters",
         "raises",
@@ -85,7 +104,7 @@ def test_summaries_and_descriptions_are_found() -> None:
 
 @pytest.mark.parametrize("path", ["tests/test_a.py", "pkg/_vendor/a.py"])
 def test_tests_and_copied_code_are_left_out(path: str) -> None:
-    assert documented_parts({path: GOOGLE}) == []
+    assert RESTORER.find({path: SCALE}) == []
 
 
 @pytest.mark.parametrize(
@@ -99,13 +118,11 @@ def test_tests_and_copied_code_are_left_out(path: str) -> None:
     ],
 )
 def test_docstrings_that_the_operation_would_not_write_are_not_found(text: str) -> None:
-    assert slots(text) == []
+    assert parts(text) == []
 
 
 def test_of_a_private_function_the_described_parts_are_found() -> None:
-    text = GOOGLE.replace("def scale", "def _scale")
-    assert "summary" not in [each.part for each in slots(text) if each.qualname == "_scale"]
-    assert "raises.TypeError" in [each.part for each in slots(text)]
+    assert parts(SCALE.replace("def scale", "def _scale")) == parts(SCALE)[1:]
 
 
 def test_a_summary_takes_its_whole_docstring_with_it() -> None:
@@ -151,17 +168,50 @@ def test_descriptions_are_compared_by_their_words(people: str, written: str, out
     text = GOOGLE.replace("How often.", people)
     (wanted,) = (each for each in slots(text) if each.part == "parameters.factor")
     after = GOOGLE.replace("How often.", written)
-    (found,) = RESTORER.compare([wanted], {}, {"a.py": after})
+    (found,) = compare(RESTORER, [wanted], {"a.py": after})
     assert found.outcome == outcome
 
 
 def test_escapes_are_compared_as_what_they_mean() -> None:
     text = 'def f():\n    """Split at `\\\\n`."""\n'
-    (found,) = RESTORER.compare(slots(text), {}, {"a.py": text})
+    (found,) = compare(RESTORER, slots(text), {"a.py": text})
     assert (found.outcome, found.text) == ("exact", "Split at `\\n`.")
 
 
 def test_what_was_not_written_is_left() -> None:
     every = slots(GOOGLE)
-    found = RESTORER.compare(every, {}, {"a.py": hidden(GOOGLE, "summary")})
+    found = compare(RESTORER, every, {"a.py": hidden(GOOGLE, "summary")})
     assert {each.outcome for each in found} == {"left"}
+
+
+def test_one_of_several_parameters_is_missed() -> None:
+    expected = ["summary", "parameters.value", "parameters.factor", "parameters.offset"]
+    assert parts(SCALE) == expected, "a docstring without a description of its result is complete"
+
+
+def test_one_of_two_parameters_is_not_missed() -> None:
+    text = SCALE.replace(", offset)", ")").replace("        offset: What is added.\n", "")
+    assert parts(text.replace(" + offset", "")) == ["summary"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCALE.replace("Multiply a number.", "Scale the value."),
+        SCALE.replace("Multiply a number.", "Multiply a number\n    by another."),
+        SCALE.replace("return value * factor + offset", "pass"),
+        SCALE.replace("return value * factor + offset", "..."),
+        SCALE.replace("    return value * factor + offset\n", ""),
+    ],
+    ids=["repeats the names", "two lines", "pass", "ellipsis", "no body"],
+)
+def test_summaries_that_the_operation_would_not_write_are_left_out(text: str) -> None:
+    assert "summary" not in parts(text)
+
+
+def test_an_exception_is_missed_if_others_are_listed() -> None:
+    text = SCALE.replace(
+        "The product.\n", "The product.\n\n    Raises:\n        TypeError: Never.\n"
+    )
+    raising = "    if not value:\n        raise TypeError(value)\n    return"
+    assert "raises.TypeError" not in parts(text.replace("    return", raising)), "none is listed"

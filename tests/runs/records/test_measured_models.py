@@ -15,7 +15,7 @@ from remora.runs.records.measured_models import (
 
 USE = ModelUse(operation="docstring", model="m", decoding="auto", renderer="auto")
 FIGURES = MeasuredModel(
-    use=USE, slots=40, files=8, written=36, right=30, precision=0.83, coverage=0.9, gain=0.5,
+    use=USE, slots=40, files=8, written=36, right=30, gain=0.5,
     gain_ci95=(0.25, 0.75), seed=0, commit="abc", date="2026-01-31",
 )  # fmt: skip
 OTHER = replace(FIGURES, use=replace(USE, renderer="json"))

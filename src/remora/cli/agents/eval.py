@@ -20,25 +20,26 @@ _LONGEST = 60
     examples=(
         "remora eval",
         "remora eval -o types --slots 500",
-        "remora eval --arm rules --arm embedded --json",
-        "remora eval -o docstring --arm rules --arm http://127.0.0.1:8080/v1,decoding=grammar",
+        "remora eval -o test --slots 20 --arm rules --arm configured",
+        "remora eval -o docstring --arm rules --arm http://127.0.0.1:8080/v1,renderer=json",
+        "remora eval -o lint --arm configured --arm configured,memory=raw,samples=3 --json",
     ),
 )
 @click.option(
     "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
-    help="Operation to measure; repeatable. [default: lint, docstring, types]",
+    help="Operation or agent to measure; repeatable. [default: lint, docstring, types]",
 )  # fmt: skip
 @click.option(
     "--arm", "arms", metavar="ARM", multiple=True, default=("rules",), show_default=True,
-    help="rules, embedded, configured or a server's address; repeatable.",
+    help="rules, embedded, configured or a server's address, with options; repeatable.",
 )  # fmt: skip
 @click.option(
     "--slots", type=click.IntRange(min=1, max=1_000_000), default=200, show_default=True,
-    metavar="N", help="Maximum number of parts to hide per operation.",
+    metavar="N", help="Maximum number of parts to hide, or functions to choose.",
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(min=0, max=2**32 - 2), default=0, show_default=True,
-    metavar="N", help="Seed for the choice of parts and for intervals.",
+    metavar="N", help="Seed for the choice of targets and for intervals.",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Do not use results of earlier commands.")
 def eval_(
@@ -50,33 +51,33 @@ def eval_(
     seed: int,
     fresh: bool,
 ) -> int:
-    """Measure operations and models on what people wrote in this project.
+    """Compare models and settings on your own code.
 
-    Annotations and other parts are hidden in a private copy, an operation works on the copy, and
-    its results are compared with the hidden parts. Your files are not changed. Each --arm is
-    measured on the same parts, and may end with ",decoding=D" and ",renderer=R", which override
-    model.decoding and model.renderer. It is safe to press Ctrl-C: the same command continues.
+    For lint, docstring and types, parts that people wrote are hidden in a private copy, and
+    compared with what the operation writes there. For other operations and your own agents, the
+    checks of their results decide. Your files are not changed. Each --arm works on the same
+    targets. It may end with options such as ",renderer=json": decoding, renderer, memory
+    (packets or raw), limit and samples. It is safe to press Ctrl-C: the same command continues.
     """
     from remora.cli.views.progress import run_progress
     from remora.evals.arms import parse_arm
-    from remora.evals.document import restore_document
-    from remora.evals.measure import RestoreRequest
-    from remora.usecases.evaluate import eval_restore
+    from remora.evals.document import eval_document
+    from remora.usecases.evaluate import EvalRequest, evaluate
 
-    request = RestoreRequest(
-        operations=operations,
+    request = EvalRequest(
+        names=operations,
         arms=tuple(parse_arm(arm) for arm in dict.fromkeys(arms)),
-        slots=slots,
+        number=slots,
         seed=seed,
         fresh=fresh,
     )
-    report = eval_restore(
+    report = evaluate(
         invocation_of(options),
         request,
         lambda: run_progress(options),
         lambda line: note(options, line),
     )
-    document = restore_document(report)
+    document = eval_document(report)
     for text in report.notes:
         note(options, text)
     emit(options, document, _lines(document, verbose=options.verbose))
@@ -84,24 +85,26 @@ def eval_(
 
 
 def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
-    from remora.evals.phrases import HEAD, details, heading, row
+    from remora.evals.phrases import details, failures, head, heading, row
 
     for found in document["operations"]:
         yield click.style(escape_line(heading(found)), bold=True)
-        rows = [row(arm) for arm in found["arms"] if not arm["error"]]
-        yield from table(HEAD, rows) if rows else ()
+        rows = [row(found, arm) for arm in found["arms"] if not arm["error"]]
+        yield from table(head(found), rows) if rows else ()
         for arm in found["arms"]:
-            yield from map(escape_line, details(arm))
+            yield from map(escape_line, details(found, arm))
         examples = found["examples"]
         shown = examples if verbose else examples[:_FEW]
         yield from (escape_line(_example(each)) for each in shown)
         if len(shown) < len(examples):
             yield f"  {count(len(examples) - len(shown), 'more different text')}: -v lists them"
         yield ""
+    for line in failures(document["operations"]):
+        yield click.style(escape_line(line), fg="red")
 
 
 def _example(found: Mapping[str, Any]) -> str:
-    place = f"{found['path']}:{found['qualname']} {found['part']}"
     texts = (clip(" ".join(found[key].split()), _LONGEST) for key in ("people", "written"))
     people, written = texts
+    place = f"{found['path']}:{found['name']}"
     return f"  {place}: people wrote {people!r}, {found['arm']} wrote {written!r}"

@@ -1,15 +1,16 @@
-"""Hides docstrings and parts of them, and compares them with what the operation writes."""
+"""Hides docstrings and described parts of them that people wrote."""
 
 import ast
+import copy
+import dataclasses
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import dropwhile, takewhile
 
 from msgspec.structs import replace
 
-from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
@@ -18,96 +19,58 @@ from remora.code.syntax.docstring_sections import Item, ParsedDocstring, Section
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Unreadable, read_source
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
+from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
+from remora.operations.docstring.host_docstring import MAX_SIBLINGS
+from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
-from remora.operations.restorer import Restored, Slot, Texts
+from remora.operations.docstring.name_words import only_repeats_name
+from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
+from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
 
-SUMMARY = "summary"
+_SUMMARY = "summary"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "`'\"*")
 
 
-class _Docstring(NamedTuple):
-    """A docstring that has its lines for itself."""
+def read_parts(texts: Texts) -> Iterator[Slot]:
+    """Yield summaries, and descriptions of parameters and exceptions.
 
-    number: int
-    qualname: str
-    node: DefinitionNode
-    literal: DocstringLiteral
-
-
-def documented_parts(texts: Texts) -> list[Slot]:
-    """Return summaries, and descriptions of parameters and exceptions.
-
-    Tests and copied code have none. A hidden summary takes its docstring with it, so only those of
-    public functions and classes count, whose docstring the operation would miss.
+    Case, articles, quotes and the full stop make no difference to their meaning.
     """
-    return [
-        slot
-        for path, text in texts.items()
-        if path.endswith(".py") and not is_of_tests(path) and not is_vendored(path)
-        for slot in _slots(path, text)
-    ]
-
-
-def _slots(path: str, text: str) -> Iterator[Slot]:
-    module = parse_module(path, text.encode())
-    if not isinstance(module, Module):
-        return
-    nodes = {node.qualname: node for node in module.nodes[1:]}
-    for found in _docstrings(path, ParsedText(text)):
-        node = nodes.get(found.qualname)
-        if node is None or node.skip:
+    for path, text in texts.items():
+        if not path.endswith(".py"):
             continue
-        parts = _parts(docstring_text(found.node.body) or "")
-        if not lacks_docstring(module, replace(node, docstring=None)):
-            parts.pop(SUMMARY, None)
-        for part, words in parts.items():
-            yield Slot(
-                path=path, number=found.number, qualname=found.qualname, part=part, text=words
-            )
-
-
-def _docstrings(path: str, source: ParsedText) -> Iterator[_Docstring]:
-    for number, each in enumerate(find_definitions(source.tree, escape_path(path))):
-        value = docstring_text(each.node.body)
-        if value is None:
-            continue
-        first = each.node.body[0]
-        literal = read_literal(source.text[source.start(first) : source.end(first)], value)
-        if literal is not None and _is_alone(source, first):
-            yield _Docstring(number, each.qualname, each.node, literal)
-
-
-def _is_alone(source: ParsedText, statement: ast.stmt) -> bool:
-    """Return True if nothing else is on the lines of a statement."""
-    last = statement.end_lineno or statement.lineno
-    before = source.text[source.start_of_line(statement.lineno) : source.start(statement)]
-    after = source.text[source.end(statement) : source.start_of_line(last + 1)]
-    return not before.strip() and not after.strip()
+        for number, each in enumerate(find_definitions(ParsedText(text).tree, escape_path(path))):
+            for part, words in _parts(docstring_text(each.node.body) or "").items():
+                plain = words.translate(_QUOTES).rstrip(".").casefold()
+                yield Slot(
+                    path=path,
+                    number=number,
+                    qualname=each.qualname,
+                    part=part,
+                    text=words,
+                    meaning=_ARTICLE.sub("", plain),
+                )
 
 
 def _parts(text: str) -> dict[str, str]:
     """Return the described parts of a docstring with their words."""
     parsed = parse_docstring(text)
-    found = {SUMMARY: _summary(parsed)}
+    found = {_SUMMARY: _first_paragraph(parsed)}
     for section in parsed.sections:
         for item in section.items:
-            if item.text and (part := _part(section, item)):
-                found.setdefault(part, item.text)
-    return {part: words for part, words in found.items() if words}
+            found.setdefault(_part(section, item), item.text)
+    return {part: " ".join(words.split()) for part, words in found.items() if part and words}
 
 
-def _summary(parsed: ParsedDocstring) -> str:
-    """Return the first paragraph."""
-    paragraph: list[str] = []
+def _first_paragraph(parsed: ParsedDocstring) -> str:
     starts = {section.first for section in parsed.sections}
-    for number, line in enumerate(parsed.lines):
-        if (paragraph and not line.strip()) or number in starts:
-            break
-        paragraph += line.split()
-    return " ".join(paragraph)
+    lines = ["" if n in starts else line.strip() for n, line in enumerate(parsed.lines)]
+    return " ".join(takewhile(bool, dropwhile(lambda line: not line, lines)))
 
 
 def _part(section: Section, item: Item) -> str:
@@ -117,42 +80,127 @@ def _part(section: Section, item: Item) -> str:
     return ""
 
 
+def find_parts(texts: Texts) -> list[Slot]:
+    """Return the parts that the operation would miss, and whose texts it accepts.
+
+    Others say nothing about the operation or a model. A list of parameters that has one of two
+    entries, for example, is not taken for an incomplete one, and a summary that only repeats names
+    is refused. Tests and copied code have no parts.
+    """
+    contents = {path: text.encode() for path, text in texts.items() if path.endswith(".py")}
+    related = _related_texts(contents)
+    found: list[Slot] = []
+    for path, content in contents.items():
+        module = parse_module(path, content)
+        if is_of_tests(path) or is_vendored(path) or not isinstance(module, Module):
+            continue
+        missed = {
+            node.qualname: lacks_docstring(module, replace(node, docstring=None))
+            for node in module.nodes[1:]
+            if not node.skip
+        }
+        editable = {number for number, *_ in _docstrings(path, ParsedText(texts[path]))}
+        found += [
+            slot
+            for slot in read_parts({path: texts[path]})
+            if slot.number in editable
+            and slot.qualname in missed
+            and (missed[slot.qualname] or slot.part != _SUMMARY)
+            and _is_restorable(slot, find_documented(path, content, slot.qualname, related[path]))
+        ]
+    return found
+
+
+def _is_restorable(slot: Slot, found: DocumentedNode) -> bool:
+    if slot.part == _SUMMARY:
+        is_one_line = parse_docstring(found.text or "").summary.split() == slot.text.split()
+        return is_one_line and _has_code(found) and not only_repeats_name(slot.text, found)
+    return _unqualified(slot.part) in _missed_parts(found, slot.part)
+
+
+def _has_code(found: DocumentedNode) -> bool:
+    """Return True if the body is not empty: a docstring makes its `pass` or `...` unnecessary."""
+    return any(ast.unparse(each) not in ("pass", "...") for each in found.node.body[1:])
+
+
+def _missed_parts(found: DocumentedNode, part: str) -> set[str]:
+    """Return the parts that the operation would add to a docstring without `part`."""
+    text = _text_without(found.text or "", part)
+    node = copy.copy(found.node)
+    node.body = [ast.Expr(ast.Constant(text)), *found.node.body[1:]]
+    plan = update_plan(dataclasses.replace(found, node=node))
+    known = {"parameters": plan.texts.parameters, "raises": plan.texts.raises}
+    texts = (f"{kind}.{name}" for kind, names in known.items() for name in names)
+    return set(map(_unqualified, (*plan.left, *texts)))
+
+
+def _unqualified(part: str) -> str:
+    """Return a part with the last component of its name: exceptions may be spelled with more."""
+    kind, _, name = part.partition(".")
+    return f"{kind}.{name.rpartition('.')[2]}"
+
+
+def _related_texts(contents: Mapping[str, bytes]) -> dict[str, RelatedTexts]:
+    """Return what the docstrings of each file and of the other files in its folder say."""
+    folders: dict[str, dict[str, FileTexts]] = defaultdict(dict)
+    for path, content in sorted(contents.items()):
+        source = read_source(path, content)
+        if not isinstance(source, Unreadable):
+            folders[path.rpartition("/")[0]][path] = collect_texts(source)
+    classes = ExceptionClasses(contents.values)
+    found = {}
+    for files in folders.values():
+        for path, own in files.items():
+            near = [each for other, each in files.items() if other != path]
+            found[path] = RelatedTexts(own=own, near=tuple(near[:MAX_SIBLINGS]), classes=classes)
+    return found
+
+
 def hide_parts(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
-    """Return the texts without some docstrings and parts of docstrings."""
-    hidden: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for slot in slots:
-        hidden[slot.path][slot.number].add(slot.part)
-    return {
-        path: _without_parts(path, text, hidden[path]) if path in hidden else text
-        for path, text in texts.items()
-    }
+    """Return the texts without some parts. A hidden summary takes its docstring with it."""
+    return without_slots(texts, slots, _edits)
 
 
-def _without_parts(path: str, text: str, hidden: dict[int, set[str]]) -> str:
-    source = ParsedText(text)
-    wanted = (each for each in _docstrings(path, source) if each.number in hidden)
-    return apply_edits(text, [_edit(source, each, hidden[each.number]) for each in wanted])
+def _edits(path: str, text: str, places: Set[Place]) -> Iterator[Edit]:
+    source, parts = ParsedText(text), dict(places)
+    for number, node, literal in _docstrings(path, source):
+        if number not in parts:
+            continue
+        statement = node.body[0]
+        start, end = source.start(statement), source.end(statement)
+        if parts[number] != _SUMMARY:
+            inner = _text_without(literal.inner, parts[number])
+            yield Edit(start, end, f"{literal.prefix}{literal.quotes}{inner}{literal.quotes}")
+        elif len(node.body) == 1:
+            yield Edit(start, end, "pass")
+        else:
+            last = statement.end_lineno or statement.lineno
+            yield Edit(source.start_of_line(statement.lineno), source.start_of_line(last + 1), "")
 
 
-def _edit(source: ParsedText, found: _Docstring, hidden: set[str]) -> Edit:
-    statement = found.node.body[0]
-    start, end = source.start(statement), source.end(statement)
-    if SUMMARY not in hidden:
-        literal = found.literal
-        inner = text_without(literal.inner, hidden)
-        return Edit(start, end, f"{literal.prefix}{literal.quotes}{inner}{literal.quotes}")
-    if len(found.node.body) == 1:
-        return Edit(start, end, "pass")
-    last = statement.end_lineno or statement.lineno
-    return Edit(source.start_of_line(statement.lineno), source.start_of_line(last + 1), "")
+def _docstrings(
+    path: str, source: ParsedText
+) -> Iterator[tuple[int, DefinitionNode, DocstringLiteral]]:
+    """Yield the docstrings that have their lines for themselves, by number of their definition."""
+    for number, each in enumerate(find_definitions(source.tree, escape_path(path))):
+        value, first = docstring_text(each.node.body), each.node.body[0]
+        if value is None:
+            continue
+        start, end = source.start(first), source.end(first)
+        line, after = first.lineno, (first.end_lineno or first.lineno) + 1
+        around = source.text[source.start_of_line(line) : start]
+        around += source.text[end : source.start_of_line(after)]
+        literal = read_literal(source.text[start:end], value)
+        if literal is not None and not around.strip():
+            yield number, each.node, literal
 
 
-def text_without(text: str, hidden: set[str]) -> str:
-    """Return a docstring without some parts, and without sections that would be empty."""
+def _text_without(text: str, part: str) -> str:
+    """Return a docstring without a part, and without a section that would be empty."""
     parsed = parse_docstring(text)
     cut: set[int] = set()
     for section in parsed.sections:
-        gone = [item for item in section.items if _part(section, item) in hidden]
+        gone = [item for item in section.items if _part(section, item) == part]
         if len(gone) == len(section.items):
             cut |= _with_blank_lines(parsed, section.first, section.last)
         for item in gone:
@@ -171,30 +219,4 @@ def _with_blank_lines(parsed: ParsedDocstring, first: int, last: int) -> set[int
     return set(range(first, last + 1))
 
 
-def compare_parts(slots: Sequence[Slot], _hidden: Texts, after: Texts) -> list[Restored]:
-    """Compare descriptions. Case, articles, quotes and the full stop make no difference."""
-
-    @cache
-    def parts(path: str) -> dict[int, dict[str, str]]:
-        definitions = find_definitions(ParsedText(after[path]).tree, escape_path(path))
-        texts = (docstring_text(each.node.body) for each in definitions)
-        return {number: _parts(text) for number, text in enumerate(texts) if text is not None}
-
-    return [
-        _compared(slot.text, parts(slot.path).get(slot.number, {}).get(slot.part, ""))
-        for slot in slots
-    ]
-
-
-def _compared(people: str, written: str) -> Restored:
-    if not written:
-        return Restored(outcome="left")
-    if written.split() == people.split():
-        return Restored(outcome="exact", text=written)
-    is_equal = _plain(written) == _plain(people)
-    return Restored(outcome="equivalent" if is_equal else "different", text=written)
-
-
-def _plain(text: str) -> str:
-    words = " ".join(text.translate(_QUOTES).split()).rstrip(".").casefold()
-    return _ARTICLE.sub("", words)
+RESTORER = Restorer(find=find_parts, read=read_parts, hide=hide_parts, alone=True)

@@ -29,6 +29,7 @@ def _load() -> Parts:
         keeps_text,
         says_more,
     )
+    from remora.operations.docstring.hidden_descriptions import RESTORER
     from remora.operations.docstring.host_docstring import (
         calls_of,
         docstring_plan,
@@ -36,7 +37,6 @@ def _load() -> Parts:
         related_facts,
         write_docstring,
     )
-    from remora.operations.docstring.restorable_parts import RESTORER
     from remora.tools.host_functions import HostFunction
 
     return Parts(

@@ -1,33 +1,25 @@
-"""Hides the causes of `raise` statements in handlers, and compares them with those written by B904."""
+"""Hides the causes of `raise` statements in handlers, which B904 asks for."""
 
 import ast
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 
-from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.ids import split_node_key
-from remora.operations.restorer import Restored, Restorer, Slot, Texts
+from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
 
-_CODE = "B904"
-_NONE = "None"
 _FROM = re.compile(r"(?:\s|\\\n)*\bfrom\b")
-_OWN_SCOPE = DefinitionNode | ast.Lambda
+_HANDLED = "the handled exception"
+_Raise = tuple[ast.Raise, ast.ExceptHandler]
+"""A `raise` statement of a new exception, and the innermost handler around it."""
 
 
-class _Raise(NamedTuple):
-    """A `raise` statement of a new exception, and the handlers around it, the innermost last."""
-
-    node: ast.Raise
-    handlers: tuple[ast.ExceptHandler, ...]
-
-
-def raise_causes(texts: Texts) -> list[Slot]:
+def read_causes(texts: Texts) -> list[Slot]:
     """Return the causes, such as `error` or `None`, of exceptions that are raised in handlers."""
     return [
         slot
@@ -38,94 +30,49 @@ def raise_causes(texts: Texts) -> list[Slot]:
 
 
 def _slots(path: str, text: str) -> Iterator[Slot]:
+    """Yield the causes in a file. The exception that is handled is the same under any name."""
     source, module = ParsedText(text), parse_module(path, text.encode())
     met: Counter[str] = Counter()
-    for number, (node, _) in enumerate(_raises(source)):
-        if node.cause is None or not isinstance(module, Module):
-            continue
+    for number, (node, handler) in enumerate(_raises(source)):
+        if not isinstance(module, Module):
+            return
         _, qualname = split_node_key(node_at_line(module, node.lineno))
         met[qualname] += 1
-        yield Slot(
-            path=path,
-            number=number,
-            qualname=qualname,
-            part=f"raise-from {met[qualname]}",
-            text=source.text[source.start(node.cause) : source.end(node.cause)],
-        )
+        if node.cause is not None:
+            cause = source.text[source.start(node.cause) : source.end(node.cause)]
+            yield Slot(
+                path=path,
+                number=number,
+                qualname=qualname,
+                part=f"raise-from {met[qualname]}",
+                text=cause,
+                meaning=_HANDLED if cause == handler.name else cause,
+            )
 
 
 def hide_causes(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
     """Return the texts without some causes, and without names of handlers that only they used."""
-    hidden: dict[str, set[int]] = defaultdict(set)
-    for slot in slots:
-        hidden[slot.path].add(slot.number)
-    return {
-        path: _without_causes(text, hidden[path]) if path in hidden else text
-        for path, text in texts.items()
-    }
+    return without_slots(texts, slots, _edits)
 
 
-def _without_causes(text: str, numbers: set[int]) -> str:
-    source = ParsedText(text)
-    removed = [each for n, each in enumerate(_raises(source)) if n in numbers]
-    causes = {id(each.node.cause) for each in removed}
-    handlers = {id(each.handlers[-1]): each.handlers[-1] for each in removed}
-    edits = [_without_cause(source, each.node) for each in removed]
-    for handler in handlers.values():
-        uses = (node for node in ast.walk(handler) if isinstance(node, ast.Name))
-        if not any(use.id == handler.name and id(use) not in causes for use in uses):
-            edits += _without_name(source, handler)
-    return apply_edits(text, edits)
+def _edits(_path: str, text: str, places: Set[Place]) -> Iterator[Edit]:
+    source, numbers = ParsedText(text), {number for number, _ in places}
+    removed = [each for number, each in enumerate(_raises(source)) if number in numbers]
+    causes = {id(node.cause) for node, _ in removed}
+    for node, handler in removed:
+        assert node.exc is not None
+        start = _span(_FROM, source, node.exc).start
+        yield Edit(start, source.end(node), "")
+        uses = (use for use in ast.walk(handler) if isinstance(use, ast.Name))
+        if handler.name and not any(u.id == handler.name and id(u) not in causes for u in uses):
+            assert handler.type is not None
+            yield _span(re.compile(rf"\s+as\s+{handler.name}\b"), source, handler.type)
 
 
-def _without_cause(source: ParsedText, node: ast.Raise) -> Edit:
-    assert node.exc is not None
-    found = _FROM.search(source.text, source.end(node.exc))
+def _span(pattern: re.Pattern[str], source: ParsedText, after: ast.expr) -> Edit:
+    found = pattern.search(source.text, source.end(after))
     assert found is not None
-    return Edit(found.start(), source.end(node), "")
-
-
-def _without_name(source: ParsedText, handler: ast.ExceptHandler) -> Iterator[Edit]:
-    if handler.name is not None and handler.type is not None:
-        named = re.compile(rf"\s+as\s+{re.escape(handler.name)}\b")
-        found = named.search(source.text, source.end(handler.type))
-        if found is not None:
-            yield Edit(found.start(), found.end(), "")
-
-
-def compare_causes(slots: Sequence[Slot], hidden: Texts, after: Texts) -> list[Restored]:
-    """Compare causes. The exception that is being handled is the same under another name."""
-    before = {path: _raises(ParsedText(hidden[path])) for path in {slot.path for slot in slots}}
-    written = {path: ParsedText(after[path]) for path in before}
-    now = {path: _raises(source) for path, source in written.items()}
-    return [
-        _compared(slot, before[slot.path], now[slot.path], written[slot.path]) for slot in slots
-    ]
-
-
-def _compared(
-    slot: Slot, before: Sequence[_Raise], after: Sequence[_Raise], source: ParsedText
-) -> Restored:
-    cause = after[slot.number].node.cause if len(after) == len(before) else None
-    if cause is None:
-        return Restored(outcome="left")
-    text = source.text[source.start(cause) : source.end(cause)]
-    if text == slot.text:
-        return Restored(outcome="exact", text=text)
-    is_handled = _was_handled(slot.text, before[slot.number].handlers)
-    is_equal = is_handled and text == after[slot.number].handlers[-1].name
-    return Restored(outcome="equivalent" if is_equal else "different", text=text)
-
-
-def _was_handled(cause: str, handlers: Sequence[ast.ExceptHandler]) -> bool:
-    """Return True if a hidden cause was the exception that the innermost handler handles.
-
-    If that has no name, its name was removed with the cause.
-    """
-    *outer, inner = handlers
-    if inner.name is not None:
-        return cause == inner.name
-    return cause.isidentifier() and cause not in (_NONE, *(each.name for each in outer))
+    return Edit(found.start(), found.end(), "")
 
 
 def _raises(source: ParsedText) -> list[_Raise]:
@@ -134,26 +81,25 @@ def _raises(source: ParsedText) -> list[_Raise]:
     Like ruff, this leaves out variables, such as `raise error`.
     """
     return [
-        each
-        for each in _in_block(source.tree.body, ())
-        if each.node.exc is not None
-        and not (isinstance(each.node.exc, ast.Name) and each.node.exc.id.islower())
+        (node, handler)
+        for node, handler in _in_block(source.tree.body, None)
+        if node.exc is not None and not (isinstance(node.exc, ast.Name) and node.exc.id.islower())
     ]
 
 
-def _in_block(body: Sequence[ast.AST], handlers: tuple[ast.ExceptHandler, ...]) -> Iterator[_Raise]:
+def _in_block(body: Iterable[ast.AST], handler: ast.ExceptHandler | None) -> Iterator[_Raise]:
     for node in body:
-        if isinstance(node, ast.Raise) and handlers:
-            yield _Raise(node, handlers)
-        around = () if isinstance(node, _OWN_SCOPE) else handlers
+        if isinstance(node, ast.Raise) and handler is not None:
+            yield node, handler
+        around = None if isinstance(node, DefinitionNode | ast.Lambda) else handler
         if isinstance(node, ast.ExceptHandler):
-            around = (*handlers, node)
-        yield from _in_block(list(ast.iter_child_nodes(node)), around)
+            around = node
+        yield from _in_block(ast.iter_child_nodes(node), around)
 
 
 RESTORER = Restorer(
-    find=raise_causes,
+    find=read_causes,
+    read=read_causes,
     hide=hide_causes,
-    compare=compare_causes,
-    settings={"operations.lint.select": [_CODE]},
+    settings={"operations.lint.select": ["B904"]},
 )

@@ -96,6 +96,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decisions: dict[str, int] = {}
     invalid: int = 0
     refused: int = 0
+    requests: int = 0
+    sent_tokens: int = 0
     max_packet_tokens: int = 0
     raw_bytes: int = 0
     change_set: tuple[Change, ...] = ()
@@ -335,6 +337,8 @@ class _JobFold:
             decisions=self._sources.counts,
             invalid=tally.invalid,
             refused=tally.refused,
+            requests=tally.requests,
+            sent_tokens=tally.sent_tokens,
             max_packet_tokens=tally.max_packet_tokens,
             raw_bytes=tally.raw_bytes,
             before=self._before,

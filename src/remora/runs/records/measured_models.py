@@ -39,8 +39,6 @@ class MeasuredModel(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     written: int
     right: int
-    precision: float | None
-    coverage: float | None
     gain: float | None
     gain_ci95: tuple[float, float] | None
     seed: int
