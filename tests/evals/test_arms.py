@@ -17,8 +17,7 @@ MODEL = {"runner.decisions": "model"}
         ("rules", {"model.provider": "none"}),
         ("configured", MODEL),
         ("configured,renderer=json", {**MODEL, "model.renderer": "json"}),
-        ("configured,renderer=history", {**MODEL, "runner.memory.enabled": False}),
-        ("configured,memory=raw", {**MODEL, "runner.memory.enabled": False}),
+        ("configured,memory=raw", {**MODEL, "runner.memory.mode": "raw"}),
         (
             f"{SERVER},decoding=grammar,limit=600,samples=3",
             {

@@ -1,6 +1,6 @@
 """Arms of an evaluation: the models and settings that are compared."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,18 +15,14 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
     "embedded": {"model.provider": "embedded", "model.name": MODEL, **_BY_MODEL},
     "configured": _BY_MODEL,
 }
-_RAW = {"runner.memory.enabled": False}
-OPTIONS: Mapping[str, str | Mapping[str, Mapping[str, Any]]] = {
-    "decoding": {each: {"model.decoding": each} for each in ("auto", "grammar", "tool_call")},
-    "renderer": {
-        **{each: {"model.renderer": each} for each in ("lines", "json", "functiongemma")},
-        "history": _RAW,
-    },
-    "memory": {"packets": {"runner.memory.enabled": True}, "raw": _RAW},
-    "limit": "runner.memory.packet_size_limit",
-    "samples": "model.samples",
+OPTIONS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "decoding": ("model.decoding", ("auto", "grammar", "tool_call")),
+    "renderer": ("model.renderer", ("lines", "json", "functiongemma")),
+    "memory": ("runner.memory.mode", ("packets", "masked", "raw")),
+    "limit": ("runner.memory.packet_size_limit", ()),
+    "samples": ("model.samples", ()),
 }
-"""The options of an arm: the setting of a number, or the settings of each value."""
+"""The options of an arm: the setting and its values, or none for a number."""
 _OF_A_USE = {"model.provider", "model.name", "model.base_url", "model.decoding", "model.renderer"}
 
 
@@ -55,23 +51,20 @@ def parse_arm(text: str) -> Arm:
             hint=f"use {', '.join(_MODELS)} or the address of a server: http://HOST:PORT/v1",
         )
     for option in options:
-        settings |= _settings_of(option)
+        settings |= _setting_of(option)
     return Arm(name=text, settings=settings)
 
 
-def _settings_of(option: str) -> Mapping[str, Any]:
+def _setting_of(option: str) -> Mapping[str, Any]:
     name, _, value = option.partition("=")
-    known = OPTIONS.get(name, {})
-    if isinstance(known, str) and value.isascii() and value.isdigit():
-        return {known: int(value)}
-    if isinstance(known, str) or value not in known:
+    setting, values = OPTIONS.get(name, ("", ()))
+    if value in values:
+        return {setting: value}
+    if not setting or values or not (value.isascii() and value.isdigit()):
         raise UsageError(f"unknown option {option!r} of an arm", hint=f"use {options_text()}")
-    return known[value]
+    return {setting: int(value)}
 
 
 def options_text() -> str:
     """Return the options of arms with their values."""
-    return ", ".join(
-        f"{name}={'N' if isinstance(values, str) else '|'.join(values)}"
-        for name, values in OPTIONS.items()
-    )
+    return ", ".join(f"{name}={'|'.join(values) or 'N'}" for name, (_, values) in OPTIONS.items())
