@@ -12,10 +12,7 @@ COLOURS = {
 }
 PAGE = ("#ffffff", "#121212")
 """The grounds of a page that chooses none."""
-GROUNDS = [
-    *("good", "quiet", "warn", "bad", "wait", "ground"),
-    *(f"debt-{level}" for level in range(5)),
-]
+GROUNDS = ["good", "quiet", "warn", "bad", "wait"]
 
 
 def luminance(color: str) -> float:
@@ -38,16 +35,9 @@ def test_text_has_enough_contrast(ground: str, scheme: int) -> None:
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_labels_and_lines_are_visible_on_the_page(scheme: int) -> None:
-    for ground in (PAGE[scheme], COLOURS["ground"][scheme]):
-        assert contrast(COLOURS["dim"][scheme], ground) >= 4.5
-        for line in ("model", "tools", "checks", "good-edge", "bad-edge", "warn-edge"):
-            assert contrast(COLOURS[line][scheme], ground) >= 3
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_levels_differ_in_brightness(scheme: int) -> None:
-    levels = [luminance(COLOURS[f"debt-{level}"][scheme]) for level in range(5)]
-    assert len({round(level, 3) for level in levels}) == 5
+    assert contrast(COLOURS["dim"][scheme], PAGE[scheme]) >= 4.5
+    for line in ("model", "tools", "checks", "good-edge", "bad-edge", "warn-edge"):
+        assert contrast(COLOURS[line][scheme], PAGE[scheme]) >= 3
 
 
 def test_the_style_loads_nothing() -> None:

@@ -1,1 +1,1 @@
-"""Pictures of runs and projects, as HTML figures with SVG: pure functions of small records."""
+"""Pictures of runs, as HTML figures with SVG: pure functions of small records."""

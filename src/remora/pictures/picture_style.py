@@ -8,7 +8,6 @@ PICTURE_STYLE = """\
   --p-text: light-dark(#1f2328, #e6edf3);
   --p-dim: light-dark(#57606a, #98a2ad);
   --p-line: light-dark(#d0d7de, #3d444d);
-  --p-ground: light-dark(#fff, #1b1f24);
   --p-pause: light-dark(#eaeef2, #2a313a);
   --p-good: light-dark(#c9ecd2, #17472a);
   --p-good-edge: light-dark(#1a7f37, #57c26f);
@@ -25,12 +24,6 @@ PICTURE_STYLE = """\
   --p-model: light-dark(#0b62c4, #72b1ff);
   --p-tools: light-dark(#8250df, #c297ff);
   --p-checks: light-dark(#1a7f37, #57c26f);
-  --p-debt-0: light-dark(#e6efe8, #22332a);
-  --p-debt-1: light-dark(#ffe9a8, #5e5310);
-  --p-debt-2: light-dark(#ffc069, #8a5510);
-  --p-debt-3: light-dark(#f58b57, #a2401c);
-  --p-debt-4: light-dark(#ee6a5f, #b52f2f);
-  --p-debt-edge: light-dark(#fff, #6b7580);
   margin: 1rem 0;
 }
 .picture figcaption, .picture .keys { color: var(--p-dim); font-size: .85rem; }
@@ -45,11 +38,9 @@ PICTURE_STYLE = """\
 .picture svg text { fill: var(--p-text); pointer-events: none; }
 .picture svg .mark { font-weight: 600; }
 .picture svg .label { fill: var(--p-dim); }
-.picture svg .strong { font-weight: 600; }
 .picture svg .axis, .picture svg .grid { fill: none; stroke: var(--p-line); }
 .picture svg .grid { stroke-dasharray: 2 3; }
 .picture svg .pause { fill: var(--p-pause); stroke: var(--p-line); }
-.picture svg .frame { fill: var(--p-ground); stroke: var(--p-line); }
 .picture svg a:focus-visible { outline: 2px solid var(--p-wait-edge); }
 .picture svg a:hover rect { stroke-width: 2; }
 .picture .state-good { fill: var(--p-good); stroke: var(--p-good-edge); background: var(--p-good); border-color: var(--p-good-edge); }
@@ -61,9 +52,4 @@ PICTURE_STYLE = """\
 .picture .activity-model { fill: var(--p-model); background: var(--p-model); }
 .picture .activity-tools { fill: var(--p-tools); background: var(--p-tools); }
 .picture .activity-checks { fill: var(--p-checks); background: var(--p-checks); }
-.picture .debt-0 { fill: var(--p-debt-0); stroke: var(--p-debt-edge); background: var(--p-debt-0); border-color: var(--p-line); }
-.picture .debt-1 { fill: var(--p-debt-1); stroke: var(--p-debt-edge); background: var(--p-debt-1); border-color: var(--p-line); }
-.picture .debt-2 { fill: var(--p-debt-2); stroke: var(--p-debt-edge); background: var(--p-debt-2); border-color: var(--p-line); }
-.picture .debt-3 { fill: var(--p-debt-3); stroke: var(--p-debt-edge); background: var(--p-debt-3); border-color: var(--p-line); }
-.picture .debt-4 { fill: var(--p-debt-4); stroke: var(--p-debt-edge); background: var(--p-debt-4); border-color: var(--p-line); }
 """

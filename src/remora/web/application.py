@@ -33,7 +33,7 @@ from remora.web.agent_records import Records
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
-from remora.web.picture_pages import map_page, picture_style, timeline_page
+from remora.web.picture_pages import picture_style, timeline_page
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
@@ -58,7 +58,6 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
     "/runs/{run}": run_page,
     "/runs/{run}/timeline": timeline_page,
-    "/runs/{run}/map": map_page,
     "/pictures.css": picture_style,
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": rows_part,

@@ -1,4 +1,4 @@
-"""`report --format html` draws the run, and the project if the Hub has an index of it."""
+"""`report --format html` draws the run."""
 
 import re
 from pathlib import Path
@@ -36,36 +36,12 @@ def pictures_of(remora: Remora, root: Path) -> list[str]:
     return re.findall(r"<figure.*?</figure>", done.out, re.DOTALL)
 
 
-def test_the_report_has_the_timeline_and_then_the_map(remora: Remora, project: Path) -> None:
+def test_the_report_has_the_timeline(remora: Remora, project: Path) -> None:
     (timeline,) = pictures_of(remora, project)
     assert_harmless(timeline)
     jobs = len(remora("show", "last", "--json", cwd=project).document["jobs"])
     assert f"{jobs} jobs in" in texts(timeline, "desc")[0]
     assert len(boxes(timeline, "state-good", "state-quiet")) == jobs
-
-    assert remora("hub", "index", cwd=project).code == 0
-    _, drawn = pictures_of(remora, project)
-    assert_harmless(drawn)
-    text = texts(drawn, "desc")[0]
-    assert "Not shown: which functions tests reach." in text, "links are not computed for a report"
-
-    assert remora("hub", "index", "--links", cwd=project).code == 0
-    _, drawn = pictures_of(remora, project)
-    (text,) = texts(drawn, "desc")
-    assert "2 symbols of tests and copied code are not shown" in text
-    titles = texts(drawn, "title")
-    assert "src/other.py:tested, 3 lines: no problem" in titles
-    assert "src/other.py:bare, 2 lines: missing types, missing docstring, no test" in titles
-    status = remora("hub", "status", "--json", cwd=project)
-    assert status.document["running"] is False, "no daemon is started"
-
-
-def test_a_project_without_a_hub_has_no_map(remora: Remora, project: Path) -> None:
-    remora("hub", "index", cwd=project)
-    disabled = pictures_of(
-        Remora(remora.home, {**remora.environ, "REMORA_HUB__ENABLED": "false"}), project
-    )
-    assert len(disabled) == 1
 
 
 @pytest.mark.slow
@@ -73,7 +49,6 @@ def test_a_project_without_a_hub_has_no_map(remora: Remora, project: Path) -> No
 def test_the_page_has_no_barriers(
     remora: Remora, project: Path, tmp_path: Path, scheme: str
 ) -> None:
-    remora("hub", "index", "--links", cwd=project)
     place = tmp_path / "report.html"
     place.write_text(remora("report", "--format", "html", cwd=project).out, encoding="utf-8")
     refused: list[str] = []
@@ -82,7 +57,7 @@ def test_the_page_has_no_barriers(
         page.goto(place.as_uri())
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
-        assert page.locator("svg[role=img]").count() == 2
+        assert page.locator("svg[role=img]").count() == 1
         summary = page.locator(".picture summary").first
         summary.focus()
         page.keyboard.press("Enter")

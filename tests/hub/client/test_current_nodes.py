@@ -10,12 +10,11 @@ from remora.hub.file_stamp import stamp_of
 from remora.hub.node import ObservedValues
 from remora.hub.observed_links import Observation, ObservedFunction, ObservedTest, anchor_of
 from remora.hub.process.hub_paths import hub_paths
-from remora.hub.sources.current_nodes import CurrentNodes, reached_from_tests
+from remora.hub.sources.current_nodes import CurrentNodes
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
 from tests.hub.client.conftest import CART, TOTAL, House, ask
-from tests.hub.precomputed_links import link
 from tests.hub.store.conftest import update_of
 
 TEST = "node:tests/test_price.py:test_total"
@@ -56,38 +55,3 @@ def test_what_was_observed_is_read_for_many_functions_at_once(house: House) -> N
     house.write({"shop/price.py": "def total(prices):\n    return 0\n"})
     assert current.observed([TOTAL]) == {}
     assert ask(client, [TOTAL])[TOTAL].observed is None
-
-
-def test_a_node_is_reached_if_tests_call_it_or_its_callers(house: House) -> None:
-    house.index()
-    current = CurrentNodes(house.places.root, house.places.db, FileRules())
-    facts = current.project_facts()
-    assert facts is not None
-    assert {TOTAL, CART} <= {node.key for node in facts.nodes}
-    assert facts.reached is None, "links are stored later, and are not computed here"
-
-    with HubStore.open(house.places.db, root=house.root, clock=ticking()) as store:
-        link(store)
-    facts = current.project_facts()
-    assert facts is not None
-    assert facts.reached is not None
-    assert TOTAL in facts.reached
-    assert CART not in facts.reached
-
-    house.write({"shop/price.py": "def total(prices):\n    return 0\n"})
-    facts = current.project_facts()
-    assert facts is not None
-    assert facts.reached is None, "links of earlier files prove nothing"
-
-
-def test_without_an_index_there_are_no_facts(tmp_path: Path) -> None:
-    assert CurrentNodes(tmp_path, tmp_path / "hub.db", FileRules()).project_facts() is None
-
-
-def test_tests_reach_up_to_ten_calls_away() -> None:
-    chain = [("node:tests/test_a.py:test", "node:a.py:f0")]
-    chain += [(f"node:a.py:f{n}", f"node:a.py:f{n + 1}") for n in range(20)]
-    reached = reached_from_tests([*chain, ("node:b.py:f", "node:b.py:g")])
-    assert "node:a.py:f9" in reached
-    assert "node:a.py:f10" not in reached
-    assert "node:b.py:g" not in reached

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import project_of
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
 def report(options: Options, run: str, form: str | None, *, changed: str | None, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
-    The HTML page is self-contained, and draws when jobs worked and, if the Hub has an index, what
-    the project's nodes lack. SARIF 2.1.0 contains each proposed change with its fix, and
+    The HTML page is self-contained, and draws when jobs worked. SARIF 2.1.0 contains each proposed change with its fix, and
     each remaining finding. `github` prints the changes as annotations of GitHub Actions, at most
     ten, whose lines are those of the files at the start of the run. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
     prefix of an ID, or `last` (default). The exit code is 1 if a record cannot be read.
@@ -60,11 +58,12 @@ def report(options: Options, run: str, form: str | None, *, changed: str | None,
         _annotate(project, make_report(project, view, raw=raw), changed)
         return 1 if view.damaged else 0
     if form == "html":
+        from remora.pictures.timeline import timeline
+        from remora.runs.records.run_times import read_job_times
         from remora.runs.report.html_page import html_page
-        from remora.usecases.report_pictures import report_pictures
 
-        pictures = report_pictures(invocation_of(options), project, view)
-        click.echo(html_page(make_report(project, view, raw=raw), pictures), nl=False)
+        drawn = timeline(read_job_times(project.trace, view.run_id))
+        click.echo(html_page(make_report(project, view, raw=raw), drawn), nl=False)
         return 1 if view.damaged else 0
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))

@@ -1,35 +1,20 @@
 """Queries that the protocol does not support, on the nodes of the current files."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from remora.code.file_facts import FileFacts, NodeFacts
-from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.code.pytest_model.related_tests import DEPTH
+from remora.code.file_facts import FileFacts
 from remora.hub.file_limits import FileRules
 from remora.hub.file_reader import read_all
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.node import ObservedValues
-from remora.hub.observed_links import observed_tests, observed_values
+from remora.hub.observed_links import observed_values
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
-from remora.hub.store.stored_links import StoredLinks
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
-
-
-class _ProjectFacts(NamedTuple):
-    """Facts of all nodes, file by file in source order.
-
-    `reached` contains the nodes that tests reach through stored or observed links. It is None if
-    the links of the present files are not stored, and no tests were observed.
-    """
-
-    nodes: tuple[NodeFacts, ...]
-    reached: frozenset[str] | None
-
 
 _T = TypeVar("_T")
 
@@ -65,10 +50,6 @@ class CurrentNodes:
             return {key: found for key in keys if (found := observed_values(view, key))}
 
         return self._ask(ask) or {}
-
-    def project_facts(self) -> _ProjectFacts | None:
-        """Return the facts of all nodes, and which of them tests reach, or None without an index."""
-        return self._ask(_project_facts)
 
     def implementation(self, key: str) -> str:
         """Return the key of the definition that an `@overload` stub belongs to.
@@ -129,34 +110,3 @@ def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:
         if enclosing:
             return node_key(path)
     return None
-
-
-def _project_facts(view: OverlaidSnapshot) -> _ProjectFacts:
-    """Return the facts of a snapshot. Links are not computed."""
-    nodes = tuple(node.facts for path in sorted(view.paths()) for node in view.nodes(path))
-    stored = view.links()
-    links = stored.all() if isinstance(stored, StoredLinks) else None
-    reached = frozenset() if links is None else reached_from_tests(links)
-    observed = [
-        node.key for node in nodes if node.key not in reached and observed_tests(view, node.key)
-    ]
-    is_known = links is not None or bool(observed)
-    return _ProjectFacts(nodes, reached.union(observed) if is_known else None)
-
-
-def reached_from_tests(links: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the keys that are within DEPTH links of any code of the project's tests.
-
-    Links are pairs of the keys of a source and a target.
-    """
-    targets: dict[str, list[str]] = {}
-    level = set()
-    for source, target in links:
-        targets.setdefault(source, []).append(target)
-        if is_of_tests(split_node_key(source)[0]):
-            level.add(source)
-    reached = set(level)
-    for _ in range(DEPTH):
-        level = {target for source in level for target in targets.get(source, ())} - reached
-        reached |= level
-    return frozenset(reached)

@@ -34,12 +34,6 @@ class StoredLinks:
         """Return True if all links of the latest state are stored."""
         return bool(self._ask(_FORWARD, "", "call"))
 
-    def all(self) -> list[tuple[str, str]] | None:
-        """Return all links as pairs of keys: of calls, and of imports."""
-        if not self.complete():
-            return None
-        return [(a, b) for a, b in self._ask("SELECT source_key, target_key FROM dependencies")]
-
     def callers(self, key: str) -> tuple[Edge, ...] | None:
         return self._edges(_BACKWARD, key, "call")
 

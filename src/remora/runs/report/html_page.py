@@ -1,6 +1,6 @@
 """Run reports as self-contained HTML pages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from markupsafe import Markup
 
@@ -24,16 +24,19 @@ _CLASSES = {
 _MARKS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
 # no scripts, images or fonts: even an unescaped name could not load anything
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_NOTHING = Markup("")
 
 
-def html_page(report: Report, pictures: Sequence[Markup] = ()) -> str:
-    """Return the report as HTML. All names and messages from the project are escaped."""
-    shown = [picture for picture in pictures if picture]
-    return "\n".join(_lines(report, layout(report), shown)) + "\n"
+def html_page(report: Report, drawn: Markup = _NOTHING) -> str:
+    """Return the report as HTML, with the drawn timeline.
+
+    All names and messages from the project are escaped.
+    """
+    return "\n".join(_lines(report, layout(report), drawn)) + "\n"
 
 
-def _lines(report: Report, parts: Layout, pictures: Sequence[Markup]) -> Iterator[str]:
-    style = STYLE + PICTURE_STYLE if pictures else STYLE
+def _lines(report: Report, parts: Layout, drawn: Markup) -> Iterator[str]:
+    style = STYLE + PICTURE_STYLE if drawn else STYLE
     name = escaped(report.project)
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -44,7 +47,7 @@ def _lines(report: Report, parts: Layout, pictures: Sequence[Markup]) -> Iterato
     yield '<ul class="numbers">'
     yield from (f"<li><b>{number}</b>{escaped(what)}</li>" for number, what in parts.numbers)
     yield "</ul>"
-    yield from pictures
+    yield drawn
     yield f"<h2>Jobs</h2>\n<p>{escaped(parts.totals)}</p>"
     yield from (f"<p>{escaped(detail)}.</p>" for detail in parts.details)
     yield from map(_job, parts.jobs)
