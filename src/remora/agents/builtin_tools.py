@@ -63,12 +63,12 @@ def leave(item: str, because: str) -> dict[str, Any]:
     }
 
 
-def undone(turn: int, because: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of the `undo` tool. `facts` are those from before the turn."""
+def undone(turn: int, because: str) -> dict[str, Any]:
+    """Return the result of the `undo` tool."""
     return {
         "result": None,
         "summary": f"Undid turn {turn} and later: {because}",
-        "knowledge_delta": facts,
+        "knowledge_delta": {},
         "outcome": "success",
     }
 

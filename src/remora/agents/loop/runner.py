@@ -277,11 +277,13 @@ class AgentRunner:
             return refused_result(f"no file was changed in turn {turn} or later")
         self.dependencies.workspace.reset()
         self._changes.write(kept)
-        return builtin_result(undone(turn, because, self._state.facts_before(turn)))
+        return builtin_result(undone(turn, because))
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
         changes = await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
+        if call.tool == UNDO and execution.record["outcome"] == "success":
+            delta = self._state.with_view_before(call.args["turn"], delta)
         summarized = summarizer_record(
             self.dependencies.agent.summarizers.get(call.tool), execution.result
         )

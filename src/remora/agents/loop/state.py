@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
 from remora.agents.decision.policy import Exchange, Step, Tried
@@ -27,6 +28,7 @@ from remora.errors import StreamDamaged
 from remora.ids import unescape_path
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -114,7 +116,7 @@ class AgentState:
         self._blobs = blobs
         self._stop_rules = StopRules()
         self._before: DecisionPacket = context.packet
-        self._facts: dict[int, dict[str, Fact]] = {}
+        self._edits: dict[int, tuple[DecisionPacket, DecisionPacket]] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
             TurnStart.type: self._began,
@@ -198,11 +200,31 @@ class AgentState:
         assert self.start is not None  # every agent begins with it
         return str(self.start.definition.get("instructions", ""))
 
-    def facts_before(self, turn: int) -> dict[str, Any]:
-        """Return the facts that have changed since a turn, as they were before it."""
-        earlier = next((facts for each, facts in self._facts.items() if each >= turn), {})
-        now = self.context.packet.knowledge
-        return {key: fact.value for key, fact in earlier.items() if fact != now.get(key)}
+    def with_view_before(self, turn: int, delta: PacketDelta) -> PacketDelta:
+        """Return a delta that also restores what results of a turn and of later ones have set.
+
+        Only results with changed files count, because others, such as code that was read, stay true.
+        """
+        undone = [packets for number, packets in self._edits.items() if number >= turn]
+        earlier: dict[str, Fact | None] = {}
+        for before, after in undone:
+            keys = {**before.knowledge, **after.knowledge}
+            changed = (key for key in keys if _fact(after, key) != _fact(before, key))
+            earlier = {key: _fact(before, key) for key in changed} | earlier
+        now = self.context.packet
+        return msgspec.structs.replace(
+            delta,
+            **{
+                name: getattr(undone[0][0], name)
+                for name in ("diagnostics", "excerpt", "state_summary")
+                if getattr(now, name) in [getattr(after, name) for _, after in undone]
+            },
+            update_knowledge={
+                key: fact.value for key, fact in earlier.items() if fact and fact != _fact(now, key)
+            }
+            or UNSET,
+            forget_knowledge=tuple(key for key, fact in earlier.items() if fact is None) or UNSET,
+        )
 
     def add(self, event: Event) -> None:
         if event.type != AgentStart.type:  # its packet is the one before its own delta
@@ -293,13 +315,14 @@ class AgentState:
         self.turn.call = self._whole(event, ToolCalled)
         self._stop_rules.good_call()
         self._before = self.context.packet
-        self._facts[event.turn] = self._before.knowledge
 
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
         self.changes[event.turn] = result.changes
         if result.tool == UNDO and result.args.get("turn", 0) < self.turn_after_floor:
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn + 1
+        if result.changes:
+            self._edits[event.turn] = self._before, self.context.packet
         self.outputs.add(event.turn, event)
         self.turn.has_result = True
         if result.tool != SUBMIT:
@@ -340,6 +363,10 @@ class AgentState:
         if not isinstance(found, kind):
             raise _wrong_event(event, kind)
         return found
+
+
+def _fact(packet: DecisionPacket, key: str) -> Fact | None:
+    return packet.knowledge.get(key)
 
 
 def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
