@@ -156,3 +156,20 @@ def test_python_is_parsed_into_nodes(tree: Path, call: Callable[..., Any]) -> No
     assert (good["nodes"][2]["line_start"], good["nodes"][2]["line_end"]) == (3, 4)
     assert (bad["ok"], bad["line"], bad["nodes"]) == (False, 2, [])
     assert bad["error"]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["# noqa", "#noqa: F401", "# type: ignore", "# pyright: ignore[a]", "# pylint: disable=b"],
+)
+def test_lines_that_silence_findings_are_refused(
+    tree: Path, call: Callable[..., Any], comment: str
+) -> None:
+    source = "import a\nimport b  # noqa: F401\n"
+    (tree / "a.py").write_text(source)
+
+    refused = call("replace_lines", "a.py", 1, 1, f"import a  {comment}")
+    assert refused["error"] == "a comment silences findings; leave it with a reason instead"
+    assert (tree / "a.py").read_text() == source
+
+    assert call("replace_lines", "a.py", 2, 2, "import c  # noqa: F401")["error"] == ""

@@ -12,7 +12,17 @@ _FOR_TOOL = re.compile(
     re.IGNORECASE,
 )
 
+_SILENCING = re.compile(
+    r"#[ \t]*(?:noqa|(?:ruff|flake8|isort|pylint)[ \t]*:|(?:type|pyright|mypy)[ \t]*:[ \t]*ignore)",
+    re.IGNORECASE,
+)
+
 
 def is_for_tool(comment: str) -> bool:
     """Return True if a comment, which starts with `#`, is read by a tool and not only by people."""
     return _FOR_TOOL.match(comment.lstrip()) is not None
+
+
+def silences_more(before: str, after: str) -> bool:
+    """Return True if code has more comments that silence findings than before."""
+    return len(_SILENCING.findall(after)) > len(_SILENCING.findall(before))

@@ -1,13 +1,10 @@
 """Check that a lint change set removes findings."""
 
-import re
 from typing import Any
 
+from remora.code.edit.comments import silences_more
 from remora.operations.checks import known_keys, lines_worked_on
 from remora.operations.submission import Submission
-
-_SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGNORECASE)
-"""Comments that silence linters."""
 
 
 def fewer_findings(submission: Submission) -> str:
@@ -23,15 +20,11 @@ def fewer_findings(submission: Submission) -> str:
     own = [lines_worked_on(submission, source, known) for source in contents]
     if own[1] is None:
         return f"{path} has no {submission.node_name} any more"
-    if _silences(contents[1]) > _silences(contents[0]):
+    if silences_more(*((source or b"").decode("latin-1") for source in contents)):
         return f"{path}: a comment silences findings instead of fixing them"
     before = _count(submission.findings_before(path), own[0] or frozenset())
     after = _count(submission.findings_after(path), own[1])
     return "" if after < before else f"{before} findings before, {after} after"
-
-
-def _silences(source: bytes | None) -> int:
-    return len(_SILENCING.findall(source or b""))
 
 
 def _count(findings: list[dict[str, Any]], lines: frozenset[int]) -> int:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from remora.code.edit.comments import silences_more
 from remora.code.edit.text_lines import (
     Line,
     decode,
@@ -94,8 +95,8 @@ def replace_lines(place: FileTree, path: str, first: int, last: int, text: str) 
     """Replace lines of a file. An empty text deletes them.
 
     Lines are counted from 1, and `last` is replaced too. The file keeps its line endings. If a
-    Python file would no longer parse, it stays as it is, and `error` in the result is the reason;
-    otherwise it is empty. `count` is the number of new lines, `lines` the first and the last line of
+    Python file would no longer parse, or would get a comment that silences findings, it stays as it
+    is, and `error` in the result is the reason; otherwise it is empty. `count` is the number of new lines, `lines` the first and the last line of
     the code around the change, and `text` that code as it is now. `changed` names the clauses,
     defaults and branches of Python code that are different now.
     """
@@ -109,7 +110,7 @@ def replace_lines(place: FileTree, path: str, first: int, last: int, text: str) 
     if made and lines[last - 1].stop == lines[last - 1].next:  # the file ends without a newline
         made = made.removesuffix(newline)
     changed = old._replace(body=old.body[:start] + made + old.body[stop:])
-    error = _syntax_error(path, changed.body)
+    error = _edit_error(path, old.body, changed.body)
     if not error:
         place.write(path, changed.bytes())
     now = changed.body.split(newline)
@@ -132,8 +133,12 @@ def _behavior(path: str, before: str, after: str) -> list[str]:
     return [change for changes in changed_behavior(old, new).values() for change in changes]
 
 
-def _syntax_error(path: str, body: str) -> str:
-    found = parse_text(body) if path.endswith((".py", ".pyi")) else None
+def _edit_error(path: str, before: str, after: str) -> str:
+    if not path.endswith((".py", ".pyi")):
+        return ""
+    if silences_more(before, after):
+        return "a comment silences findings; leave it with a reason instead"
+    found = parse_text(after)
     return found if isinstance(found, str) else ""
 
 
