@@ -96,17 +96,15 @@ def test_both_versions_of_a_conflict_are_shown_and_it_is_not_accepted(
 @pytest.mark.slow
 def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Path) -> None:
     pages, planted = shown(BUDGET_DROPPED, user, tmp_path)
-    text = pages.get(f"/agents/{planted.agent_id}?turn=11&tab=packet").text
-    assert text.count('<div class="trimmed">trimmed</div>') == 10
+    text = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=packet").text
+    assert text.count('<div class="trimmed">trimmed</div>') == 6
     dropped = text.partition("Dropped by the budget")[2]
     assert "line 18 of the function prints order.weekend_fee" in dropped
-    assert "<td>{&#34;line&#34;:14} Removed line 14</td>" in dropped
-    prompt = pages.get(f"/agents/{planted.agent_id}?turn=11&tab=prompt").text
+    assert "<td>{&#34;line&#34;:7} Removed line 7</td>" in dropped
+    prompt = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=prompt").text
     assert re.search(r"messages [\d.,]+ (KB|bytes) \+ tools [\d.,]+ (KB|bytes)", prompt)
     assert prompt.index("<h3>Decoding</h3>") < prompt.index("SHA-256 of the bytes")
-    assert text.count("prints order.weekend_fee") == 3, (
-        "in the table, as the failed check, and in its row"
-    )
+    assert text.count("prints order.weekend_fee") == 7, "also in each refused submission"
 
 
 @pytest.mark.slow

@@ -48,8 +48,16 @@ def test_a_runs_document(ran: Desk) -> None:
     assert document["root"] == str(ran.root)
     assert all(set(job) >= JOB for job in document["jobs"])
     totals = document["totals"]
-    assert set(totals) == TOTALS | {"skipped_nodes", "unreadable", "decisions", "operations"}
+    assert set(totals) == TOTALS | {
+        "skipped_nodes",
+        "unreadable",
+        "decisions",
+        "by_model",
+        "operations",
+    }
     assert sum(totals.pop("decisions").values()) == sum(job["turns"] for job in document["jobs"])
+    part = totals.pop("by_model")
+    assert (part["turns"], part["requests"], part["refused"], part["added"]) == (3, 3, 0, 0)
     (lint,) = totals.pop("operations")
     assert (lint["operation"], lint["jobs"], lint["verified"]) == ("lint", 3, 2)
     assert totals == {

@@ -18,6 +18,7 @@ from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
+from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import OlderRuns, read_older_runs
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
@@ -153,10 +154,12 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
 
 
 def decision_lines(document: Document, width: int | None) -> Iterator[str]:
-    """Yield how many decisions were made by whom, unless rules made all."""
-    decisions = document["totals"]["decisions"]
+    """Yield how many decisions were made by whom, unless rules made all, and the model's part."""
+    decisions, part = document["totals"]["decisions"], document["totals"]["by_model"]
     if sum(decisions.values()) > decisions["rule"]:
         yield from wrap_text(sources_text(decisions), width)
+    if part is not None:
+        yield from wrap_text(model_text(ModelPart(**part)), width)
 
 
 def unwritten_lines(document: Document, operations: Operations, width: int | None) -> Iterator[str]:

@@ -15,6 +15,7 @@ from remora.memory.events import (
     AgentEnd,
     AgentStart,
     Change,
+    ContextUpdate,
     Event,
     Head,
     JobEnd,
@@ -39,7 +40,13 @@ from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
 from remora.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
-from remora.trace.read.reader import decode_part, is_being_written, read_events, typed_payload
+from remora.trace.read.reader import (
+    decode_part,
+    is_being_written,
+    read_events,
+    typed_payload,
+    update_source,
+)
 from remora.trace.read.verified_reader import events_with_heads
 from remora.trace.trace_folder import TraceFolder
 
@@ -56,7 +63,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     to review.
 
     `before` and `after` are the first and last findings reported by tools, keyed by code. They are
-    null if tools reported no findings. `measurements` contains other numbers reported by the
+    null if tools reported no findings. `opened` are those when the model's turns began, or null if
+    no model had any. `measurements` contains other numbers reported by the
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
 
@@ -115,6 +123,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     present: tuple[int, ...] = ()
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
+    opened: dict[str, int] | None = None
     after: dict[str, int] | None = None
     measurements: dict[str, int] | None = None
     why: str | None = None
@@ -240,6 +249,7 @@ class _JobFold:
         self._sources = DecisionSources()
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
+        self._opened: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
         self._measurements: dict[str, int] | None = None
         self._reason = NoChangeReason()
@@ -286,6 +296,8 @@ class _JobFold:
                 self._before = counts if self._before is None else self._before
                 self._after = counts
             self._measurements = known_measurements(event) or self._measurements
+            if event.type == ContextUpdate.type and update_source(event) == "opening":
+                self._opened = self._after
 
     def _hear(self, event: Event) -> None:
         delta = event.packet_delta
@@ -342,6 +354,7 @@ class _JobFold:
             max_packet_tokens=tally.max_packet_tokens,
             raw_bytes=tally.raw_bytes,
             before=self._before,
+            opened=self._opened,
             after=self._after,
             measurements=self._measurements,
             changed_by_user=self._changed_by_user,

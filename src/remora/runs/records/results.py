@@ -15,6 +15,7 @@ from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.job_view import JobView, read_job, without_details
+from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
 from remora.statuses import ACCEPTED, STALE, STATUSES, SUBMITTED, UNDECIDED
@@ -168,6 +169,7 @@ def run_document(project: ProjectRecords, view: RunView) -> dict[str, Any]:
             "skipped_nodes": plan.get("skipped_nodes", 0),
             "unreadable": plan.get("unreadable", []),
             "decisions": total_of(job.decisions for job in view.jobs),
+            "by_model": msgspec.to_builtins(model_part(view.jobs)),
             "operations": [
                 each.document()
                 for each in totals_by_operation(

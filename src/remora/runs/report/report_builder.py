@@ -13,6 +13,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
 from remora.runs.records.job_view import JobView
+from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.remaining_findings import findings_fixed, findings_left
@@ -62,6 +63,7 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
         findings=sum(found["of"] for found in linted) if linted else None,
         sums=sums,
         decisions=total_of(job.decisions for job in view.jobs),
+        by_model=model_part(view.jobs),
         jobs=jobs,
     )
 

@@ -7,6 +7,7 @@ from remora.ids import display_name
 from remora.operations.base import is_lint_code
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.findings import codes_text, fixes_text
+from remora.runs.records.model_part import model_text
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.statuses import CONFLICT, DONE, KEPT, PENDING, SHOWN_WORDS, STALE, SUBMITTED
@@ -116,7 +117,8 @@ def _totals(report: Report) -> str:
 def _decisions(report: Report) -> str:
     if sum(report.decisions.values()) == report.decisions.get("rule", 0):
         return "Rules made all decisions"
-    return sources_text(report.decisions)
+    parts = [sources_text(report.decisions)]
+    return ". ".join(parts if report.by_model is None else [*parts, model_text(report.by_model)])
 
 
 def _job(job: JobReport) -> JobRow:

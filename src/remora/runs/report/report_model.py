@@ -6,6 +6,7 @@ import msgspec
 
 from remora.ids import MODULE
 from remora.memory.events import Head
+from remora.runs.records.model_part import ModelPart
 from remora.runs.records.totals import OperationTotals
 
 
@@ -92,7 +93,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     `fixed` is the number of findings fixed by accepted or pending changes. Both are null if they
     are unknown for every job. `waiting` is the number of change sets that are pending review.
     `skipped` is the number of node-operation pairs without a job, and `skipped_nodes` is the number
-    of nodes without a job. `decisions` counts decisions by what made them.
+    of nodes without a job. `decisions` counts decisions by what made them. `by_model` is the
+    model's part, or null.
     """
 
     run_id: str
@@ -113,4 +115,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: int | None
     sums: tuple[OperationTotals, ...]
     decisions: dict[str, int]
+    by_model: ModelPart | None
     jobs: tuple[JobReport, ...]

@@ -1,0 +1,57 @@
+"""What the model did in a run: its turns, what was invalid or refused, its cost, what it added."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from remora.runs.records.job_view import JobView
+from remora.statuses import SUBMITTED
+from remora.text import count
+
+
+class ModelPart(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums over the jobs in which a model was asked.
+
+    `turns` counts calls that a model chose, `fallback` those taken in its place. `added` counts the
+    findings that were left when the model's turns began, and are fixed in verified change sets.
+    """
+
+    turns: int
+    invalid: int
+    refused: int
+    fallback: int
+    requests: int
+    tokens: int
+    added: int
+
+
+def model_part(jobs: Sequence[JobView]) -> ModelPart | None:
+    """Return the model's part in the jobs, or None if no model was asked."""
+    asked = [job for job in jobs if job.requests]
+    if not asked:
+        return None
+    choices = [job.decided_by for job in asked]
+    return ModelPart(
+        turns=sum(each.get("model", 0) + each.get("escalation", 0) for each in choices),
+        invalid=sum(job.invalid for job in asked),
+        refused=sum(job.refused for job in asked),
+        fallback=sum(each.get("fallback", 0) for each in choices),
+        requests=sum(job.requests for job in asked),
+        tokens=sum(job.sent_tokens for job in asked),
+        added=sum(map(_added, asked)),
+    )
+
+
+def _added(job: JobView) -> int:
+    if job.status != SUBMITTED or job.opened is None or job.after is None:
+        return 0
+    return sum(job.opened.values()) - sum(job.after.values())
+
+
+def model_text(part: ModelPart) -> str:
+    """Describe it, such as `model: 42 turns, 1 refused; 43 requests, 9,000 tokens`."""
+    told = {"invalid": part.invalid, "refused": part.refused, "fallback": part.fallback}
+    counts = [f"{number:,} {name}" for name, number in told.items() if number]
+    cost = f"{count(part.requests, 'request')}, {count(part.tokens, 'token')}"
+    added = f"; {count(part.added, 'finding')} fixed after the rules" if part.added > 0 else ""
+    return f"model: {', '.join([count(part.turns, 'turn'), *counts])}; {cost}{added}"
