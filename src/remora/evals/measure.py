@@ -24,6 +24,8 @@ from remora.runs.review.accept_and_reject import accept
 from remora.text import count
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
+_SETTINGS = ("remora.yaml", ".remora/**")
+"""Files that are copied even if git ignores them or the project does not use git."""
 _PROGRAMS = ("ruff", "ty", "mypy")
 
 
@@ -57,7 +59,8 @@ def copied(project: Project) -> Iterator[BaseSnapshot]:
     with locked(place):
         try_remove_tree(place / "base")
         try:
-            listed = project_files(project.root, include=project.config.workspace.include)
+            include = (*project.config.workspace.include, *_SETTINGS)
+            listed = project_files(project.root, include=include)
             yield take_base(project.root, listed, place / "base")
         finally:
             try_remove_tree(place / "base")

@@ -1,17 +1,23 @@
 """`remora eval` on real projects, without a model."""
 
+import itertools
+import json
 import os
 import re
 import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.isolation_levels import need
 from tests.misbehaving_server import FAULTS
-from tests.openai_server import openai_server
+from tests.openai_server import Server, answer, openai_server, send_json
 from tests.oracle_server import oracle_server
 
 LOADER = """\
@@ -32,10 +38,20 @@ def first(rows):
     except IndexError:
         raise LoadError("empty") from None
 """
+Calls = Iterable[tuple[str, dict[str, Any]]]
 LINT = ("eval", "-o", "lint", "--json")
 MANY = 20
 ROOM = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000"}
 """For servers that do not count tokens, so that each byte counts as one."""
+
+
+class Undecided(Remora):
+    """A user who does not say who decides."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        every = super().environment
+        return {name: value for name, value in every.items() if name != "REMORA_RUNNER__DECISIONS"}
 
 
 @pytest.fixture
@@ -43,6 +59,14 @@ def loaders(tmp_path: Path) -> Path:
     root = write(tmp_path / "project", {"src/a.py": LOADER, "src/b.py": LOADER, "README.md": "#\n"})
     git(root, "init", "-q")
     return root
+
+
+@contextmanager
+def scripted(calls: Calls) -> Iterator[Server]:
+    """Serve a model that makes these calls, one for each request."""
+    left = iter(calls)
+    with openai_server(lambda handler, *_: send_json(handler, answer(next(left)))) as server:
+        yield server
 
 
 def arm(done: Done, name: str = "rules") -> dict[str, Any]:
@@ -214,3 +238,84 @@ def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Pa
         assert found["outcomes"]["left"] == 2
         assert "cannot reach the model server" in " ".join(found["job_errors"])
         assert "using the result of an earlier command" not in done.err
+
+
+@pytest.mark.slow
+def test_a_model_that_is_better_than_rules_decides_from_then_on(
+    poor: Remora, tmp_path: Path
+) -> None:
+    functions = "\n\n".join(DOCUMENTED.replace("total", f"total_{n}") for n in range(4))
+    files = {f"m{n}.py": functions for n in range(5)}
+    root = write(tmp_path / "project", {**files, "new.py": "def total(order):\n    return order\n"})
+    analyze = ("analyze", "-o", "docstring", "--json", "new.py")
+    with oracle_server(files={**files, "new.py": DOCUMENTED}) as server:
+        user = Undecided(
+            poor.home, {"REMORA_MODEL__BASE_URL": server.address, **ROOM}, poor.program
+        )
+        before = user(*analyze, cwd=root)
+        arms = ("--arm", "rules", "--arm", server.address)
+        measured = user("eval", "-o", "docstring", "--json", *arms, cwd=root)
+        asked = len(server.requests)
+        after = user(*analyze, cwd=root)
+        assert len(server.requests) > asked
+        asked = len(server.requests)
+        ruled = user(*analyze, "--decisions", "rules", cwd=root)
+        assert len(server.requests) == asked
+    assert arm(measured, server.address)["against_first"]["restored_ci95"] == [1.0, 1.0]
+    because = "docstring: oracle decides, because `remora eval` found it better than rules here"
+    assert because in after.err
+    assert because not in before.err + ruled.err
+    (job,) = after.document["jobs"]
+    assert (job["status"], job["decided_by"]["model"]) == ("submitted", 2)
+
+
+RATIOS = 'def ratio(text):\n    wide, high = text.split(":")\n    return int(wide) // int(high)\n'
+TESTS: Calls = [
+    ("write_test", {"function": "ratio", "code": f"def test_ratio():\n    assert {fact}\n"})
+    for fact in ("ratio('9:4') == 3", "ratio('9:4') == 2")
+]
+SUBMIT = ("submit_result", {"summary": "nothing else"})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_where_nothing_can_be_hidden_the_checks_decide(
+    poor: Remora, tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    need(2)
+    root = write(tmp_path / "project", {"ratios.py": RATIOS})
+    before = tree(root)
+    environ = {**ROOM, "VIRTUAL_ENV": str(plain_python.python.parent.parent)}
+    with scripted([*TESTS, SUBMIT]) as server:
+        arms = ("--arm", "rules", "--arm", f"{server.address},memory=raw")
+        process = replace(poor, environ=environ).start(
+            "eval", "-o", "test", "--json", *arms, cwd=root
+        )
+        out, err = process.communicate(timeout=250)
+    assert process.returncode == 0, err
+    (found,) = json.loads(out)["operations"]
+    rules, model = found["arms"]
+    assert (found["basis"], found["targets"], found["files"]) == ("checks", 1, 1)
+    assert rules["outcomes"] == {"verified": 0, "failed": 0, "nothing": 1}
+    assert model["outcomes"] == {"verified": 1, "failed": 0, "nothing": 0}
+    assert (model["requests"], model["invalid"], model["refused"]) == (3, 0, 1)
+    assert (model["verified"], model["against_first"]["verified"]) == (1.0, 1.0)
+    assert tree(root) == before
+
+
+@pytest.mark.slow
+def test_an_agent_of_the_users_is_compared_by_its_checks(poor: Remora, tmp_path: Path) -> None:
+    comment = "def price_{0}(order):\n    # total = order.total()\n    return order\n"
+    root = write(tmp_path / "project", {f"m{n}.py": comment.format(n) for n in range(6)})
+    assert poor("agents", "new", "tidy", cwd=root).code == 0
+    with scripted(itertools.repeat(SUBMIT)) as server:
+        arms = ("--arm", "rules", "--arm", server.address)
+        words = ("eval", "-o", "tidy", "--slots", "5", "--json", *arms)
+        done = replace(poor, environ=ROOM)(*words, cwd=root)
+    assert done.code == 0, done.err
+    (found,) = done.document["operations"]
+    rules, model = found["arms"]
+    assert (found["operation"], found["basis"]) == ("tidy", "checks")
+    assert (found["found"], found["targets"], found["examples"]) == (6, 5, [])
+    assert (rules["outcomes"]["verified"], model["outcomes"]["verified"]) == (5, 5)
+    assert (rules["requests"], model["requests"]) == (0, 5), "rules opened, the model submits"

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from remora.config.loading import load_config
 from remora.runs.records.measured_models import (
     MeasuredModel,
     ModelUse,
     keep_measured,
     measured_use,
+    proved_models,
     read_measured,
 )
 
@@ -65,3 +67,25 @@ def test_a_model_helps_if_it_is_surely_better_than_rules() -> None:
     for slots, files, helps in ((20, 5, True), (19, 5, False), (20, 4, False)):
         few = replace(FIGURES, slots=slots, files=files, gain_ci95=(1.0, 1.0))
         assert few.helps is helps, "few parts or files prove nothing"
+
+
+@pytest.mark.parametrize(
+    ("figures", "flags", "proved"),
+    [
+        (FIGURES, {}, True),
+        (FIGURES, {"runner.decisions": "rules"}, False),
+        (FIGURES, {"runner.decisions": "model"}, False),
+        (FIGURES, {"model.renderer": "json"}, False),
+        (OTHER, {"model.renderer": "json"}, True),
+        (replace(FIGURES, gain_ci95=(0.0, 0.75)), {}, False),
+        (replace(FIGURES, files=4), {}, False),
+    ],
+)
+def test_a_model_decides_if_it_helps_as_configured_and_no_setting_says_who_does(
+    tmp_path: Path, figures: MeasuredModel, flags: dict[str, str], proved: bool
+) -> None:
+    keep_measured(tmp_path, [figures])
+    config, _ = load_config(
+        user_file=None, project_file=None, environ={}, flags=flags, operations={}
+    )
+    assert proved_models(tmp_path, config) == ({("docstring", "m")} if proved else set())

@@ -36,6 +36,7 @@ from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project
 from remora.runs.records.json_documents import plan_document
+from remora.runs.records.measured_models import MeasuredModel
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_events import EventLines, RunResulted
@@ -163,7 +164,7 @@ def _announce(
     if not (driven or isinstance(model, NoModel)):
         used += " is not asked: rules decide; --decisions model lets it choose the tool calls"
     note(options, f"run {prepared.run_id}, {used}")
-    _note_unproved_writer(options, invocation, prepared, model, driven)
+    _note_measurements(options, invocation, prepared, model, driven)
     root = prepared.project.root
     if outside_git(root):
         used = f": using {root} as the project, with records in .agentfs/"
@@ -174,26 +175,29 @@ def _announce(
 def _driven(prepared: PreparedRun, model: Model) -> set[str]:
     """Return the planned operations in which the model chooses the tool calls."""
     provider, config = str(model.describe().get("provider")), prepared.project.config
+    proved = prepared.request.proved
     planned = {job.operation for job in prepared.plan.jobs}
     return {
         name
         for name, agent in prepared.agents.items()
-        if name in planned and deciding(config, agent, provider) == "model"
+        if name in planned
+        and deciding(config, agent, provider, proved, agent.definition.model or model.name)
+        == "model"
     }
 
 
-def _note_unproved_writer(
+def _note_measurements(
     options: Options,
     invocation: Invocation,
     prepared: PreparedRun,
     model: Model,
     driven: Collection[str],
 ) -> None:
-    """Say that a model that decides was not found to be better than rules on this project."""
+    """Say if a model that decides was found to be better than rules on this project."""
     project = prepared.project
-    address = project.config.model.base_url
-    if address is None or isinstance(model, NoModel):
+    if isinstance(model, NoModel):
         return
+    address = project.config.model.base_url or "embedded"
     writing = [
         each.name for each in invocation.operations.all if each.asks_writers and each.name in driven
     ]
@@ -204,6 +208,16 @@ def _note_unproved_writer(
             note(options, f"{name}: {model.name} was not measured on this project: {command}")
         elif not measured.helps:
             note(options, f"{name}: {model.name} was not found to be better than rules: {command}")
+        elif (name, model.name) in prepared.request.proved:
+            note(options, f"{name}: {model.name} decides, {_gain_text(measured)}")
+
+
+def _gain_text(measured: MeasuredModel) -> str:
+    low, high = (f"{end * 100:.0f}" for end in measured.gain_ci95 or (0, 0))
+    return (
+        f"because `remora eval` found it better than rules here on {measured.date}: it restored "
+        f"{low} to {high} percentage points more (--decisions rules overrides)"
+    )
 
 
 def _note_missing_interpreter(

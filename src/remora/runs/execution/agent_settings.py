@@ -1,6 +1,6 @@
 """Agent settings taken from the run's configuration."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from remora.agents.decision.query_settings import (
@@ -41,7 +41,9 @@ def query_settings_for(
         limit=limit,
         most=most,
         answer_tokens=answer,
-        decisions=deciding(config, agent, str(model.describe().get("provider"))),
+        decisions=deciding(
+            config, agent, str(model.describe().get("provider")), request.proved, model.name
+        ),
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
@@ -67,14 +69,19 @@ def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
     return limit, room if memory.packet_size_limit == "auto" else limit
 
 
-def deciding(config: Config, agent: Agent, provider: str) -> Deciding:
+def deciding(
+    config: Config, agent: Agent, provider: str, proved: Set[tuple[str, str]], model: str | None
+) -> Deciding:
     """Return who chooses the agent's tool calls.
 
-    An agent without candidates has no rules that could. No connection to the model is needed.
+    An agent without candidates has no rules that could. `proved` is that of the run's request.
+    `model` is the model's name, or None before it is known. Then any measured model counts.
     """
     if provider == "none" or agent.definition.decisions == "rules":
         return "rules"
-    return "model" if agent.candidates is None else config.runner.decisions
+    operation = agent.definition.operation
+    is_proved = any(name == operation and model in (None, used) for name, used in proved)
+    return "model" if is_proved or agent.candidates is None else config.runner.decisions
 
 
 def _renderer_and_decoding(config: Config) -> tuple[str, str]:

@@ -11,7 +11,8 @@ class RunRequest:
     `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
     also selected. `since` is a commit with the same meaning, on which an earlier run has worked,
     and `also` contains keys of nodes that are selected although they have not changed. `keys`
-    limits the nodes to some keys. If `strengthen` is true, tests are also proposed for functions
+    limits the nodes to some keys. `proved` contains operations, each with a model that was measured
+    to be better than rules for it, and decides there. If `strengthen` is true, tests are also proposed for functions
     that have tests which miss faults; use `strengthens`, because `changed` implies it. `watched` is
     true for the runs of `remora watch`.
     """
@@ -32,6 +33,7 @@ class RunRequest:
     seed: int | None = None
     engine: str = "local"
     watched: bool = False
+    proved: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def strengthens(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from remora.config.schema import Config
 from remora.config.user_folders import make_private
 from remora.errors import DiskError
 
@@ -90,6 +91,21 @@ def keep_measured(state: Path, found: Sequence[MeasuredModel]) -> None:
 
 def _evidence(found: MeasuredModel) -> tuple[bool, bool]:
     return found.is_enough, found.gain is not None
+
+
+def proved_models(state: Path, config: Config) -> frozenset[tuple[str, str]]:
+    """Return operations with the models that help there, as configured.
+
+    There are none if any layer of the configuration says who decides.
+    """
+    if config.layer_of("runner", "decisions") is not None:
+        return frozenset()
+    settings = (config.model.decoding, config.model.renderer)
+    return frozenset(
+        (measured.use.operation, measured.use.model)
+        for measured in read_measured(state)
+        if measured.helps and (measured.use.decoding, measured.use.renderer) == settings
+    )
 
 
 def measured_use(known: Iterable[MeasuredModel], use: ModelUse) -> MeasuredModel | None:

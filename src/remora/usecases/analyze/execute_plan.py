@@ -115,4 +115,5 @@ def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
         "max_turns": request.max_turns,
         "environment": environment_digest(python) if python else None,
         **({"watched": True} if request.watched else {}),
+        **({"proved": sorted(request.proved)} if request.proved else {}),
     }

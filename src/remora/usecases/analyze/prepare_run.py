@@ -1,5 +1,6 @@
 """Prepares a run: copies the project's files, loads the agents and plans the jobs."""
 
+import dataclasses
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -39,6 +40,7 @@ from remora.runs.planning.plan import (
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.measured_models import proved_models
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.ruff import Ruff
@@ -71,6 +73,7 @@ def prepare(
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
+    request = dataclasses.replace(request, proved=proved_models(project.state, project.config))
     workers = workers_for(project, request.engine, request.concurrency)
     agents = agents_for(project, request.operations or project.operations.defaults)
     # a killed process that planned this run may have left its copy
@@ -98,7 +101,14 @@ def prepare(
                 {
                     **options_for(config, agent.definition.operation, request),
                     **shared,
-                    "open": deciding(config, agent, provider) == "model",
+                    "open": deciding(
+                        config,
+                        agent,
+                        provider,
+                        request.proved,
+                        agent.definition.model or config.model.name,
+                    )
+                    == "model",
                 },
             )
             for agent in agents

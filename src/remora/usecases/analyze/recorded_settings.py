@@ -59,6 +59,7 @@ class _Recorded(msgspec.Struct):
     strengthen: bool = False
     seed: int | None = None
     max_turns: int | None = None
+    proved: frozenset[tuple[str, str]] = frozenset()
 
 
 def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequest:
@@ -73,4 +74,5 @@ def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequ
         strengthen=recorded.strengthen,
         seed=recorded.seed,
         max_turns=recorded.max_turns,
+        proved=recorded.proved,
     )
