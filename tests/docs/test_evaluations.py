@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from remora.cli.agents.eval import eval_
+from remora.evals.arm_results import OUTCOMES
 from remora.evals.arms import OPTIONS
 from remora.evals.document import eval_document
-from remora.evals.results import OUTCOMES
 from tests.evals.results import arm, operation, report
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(

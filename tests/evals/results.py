@@ -1,6 +1,6 @@
 """Results of arms, for tests of what is computed from them."""
 
-from remora.evals.results import ArmResult, OperationResult, Report, Target, TargetResult
+from remora.evals.arm_results import ArmResult, OperationResult, Report, Target, TargetResult
 
 
 def result(path: str, outcome: str, kind: str = "return") -> TargetResult:

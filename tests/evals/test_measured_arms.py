@@ -3,9 +3,9 @@
 import pytest
 
 from remora.config.schema import Config
+from remora.evals.arm_results import ArmResult
 from remora.evals.arms import parse_arm
 from remora.evals.measured_arms import measured_models
-from remora.evals.results import ArmResult
 from remora.runs.records.measured_models import MeasuredModel, ModelUse
 from tests.evals.results import arm, operation, report, result
 

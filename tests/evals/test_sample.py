@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from remora.evals.results import Target
+from remora.evals.arm_results import Target
 from remora.evals.sample import sample
 
 TARGETS = [

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from remora.evals.results import OUTCOMES, ArmResult, OperationResult, Report, TargetResult
+from remora.evals.arm_results import OUTCOMES, ArmResult, OperationResult, Report, TargetResult
 from remora.evals.scores import Estimate, differences, estimates
 
 _DIGITS = 4

@@ -11,8 +11,8 @@ import msgspec
 
 from remora.agents.definition.agent import Agent
 from remora.errors import ModelError, RemoraError
+from remora.evals.arm_results import ArmResult, OperationResult, Report
 from remora.evals.arms import Arm
-from remora.evals.results import ArmResult, OperationResult, Report
 from remora.evals.targets import Targets
 from remora.evals.work_folder import ArmFolder, locked, work_folder
 from remora.files.project_files import project_files

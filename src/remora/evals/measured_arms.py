@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from remora.config.schema import Config
+from remora.evals.arm_results import ArmResult, Report
 from remora.evals.arms import Arm
-from remora.evals.results import ArmResult, Report
 from remora.evals.scores import Estimate, counts_of, differences
 from remora.models.protocol import NAME
 from remora.runs.records.measured_models import MeasuredModel, ModelUse

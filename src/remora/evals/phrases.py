@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from remora.evals.results import OUTCOMES
+from remora.evals.arm_results import OUTCOMES
 from remora.evals.scores import SHARES
 from remora.text import count
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from remora.evals.results import Target
+from remora.evals.arm_results import Target
 from remora.operations.restorer import Slot
 
 _PER_FILE = 4

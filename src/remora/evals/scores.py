@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.evals.results import Basis, TargetResult
+from remora.evals.arm_results import Basis, TargetResult
 
 _DRAWS = 2000
 _LOWEST, _HIGHEST = 0.025, 0.975

@@ -10,7 +10,7 @@ from remora.agents.definition.agent import Agent
 from remora.code.edit.text_lines import Text, decode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.evals.results import Basis, Target, TargetResult, Verdict
+from remora.evals.arm_results import Basis, Target, TargetResult, Verdict
 from remora.evals.sample import sample
 from remora.files.patterns import IgnoreRules
 from remora.ids import display_name, escape_path, file_of_key, node_key

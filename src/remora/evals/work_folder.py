@@ -8,7 +8,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
-from remora.evals.results import ArmResult
+from remora.evals.arm_results import ArmResult
 from remora.files.file_lock import try_lock
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project

@@ -14,10 +14,10 @@ from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import NotFound, RemoraError
+from remora.evals.arm_results import Report
 from remora.evals.arms import Arm
 from remora.evals.measure import CopyRun, Measurement, copied
 from remora.evals.measured_arms import measured_models
-from remora.evals.results import Report
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.evals.work_folder import ArmFolder
 from remora.ids import LAST
