@@ -21,7 +21,7 @@ def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it is worth here.
 
     For each operation that may ask it, `eval` measures whether it is better than rules on
-    this project.
+    this project. There it decides, unless you set runner.decisions.
     Exit with 3 if the configured model is not available. If no model is configured, agents use only
     rules and the exit code is 0. This command never starts a server.
     """
