@@ -1,6 +1,6 @@
-"""Formats of `trace export`, as a stream of bytes, a file or requests to a receiver."""
+"""Formats of `trace export`, as a stream of bytes or a file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -11,7 +11,6 @@ from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.otlp import request_documents
-from remora.exports.otel.otlp_sender import send_spans
 from remora.exports.otel.span import Span
 from remora.exports.output_file import replace_when_done
 from remora.exports.run_bundles import Attempt, RunBundle
@@ -58,10 +57,8 @@ def export_chunks(
             case "transcript":
                 yield from _transcripts(folder, group, tally)
             case "otel":
-                for document, _ in request_documents(
-                    group_spans(folder, group, options, tally), options.version
-                ):
-                    yield _line(document)
+                spans = group_spans(folder, group, options, tally)
+                yield from map(_line, request_documents(spans, options.version))
             case _:
                 for row in _rows(folder, group, options.format, tally):
                     tally.records += 1
@@ -79,29 +76,6 @@ def export_to_file(
     tally = ExportCounts()
     with replace_when_done(path) as file:
         file.writelines(export_chunks(folder, groups, options, tally))
-    return tally
-
-
-def send_to_receiver(
-    folder: TraceFolder,
-    groups: Groups,
-    options: ExportOptions,
-    endpoint: str,
-    headers: Mapping[str, str],
-) -> ExportCounts:
-    """Send spans to an OTLP/HTTP receiver.
-
-    Raises whatever `send_spans` and `export_chunks` raise.
-    """
-    tally = ExportCounts()
-    requests = (
-        request
-        for group in _undamaged(groups, tally)
-        for request in request_documents(
-            group_spans(folder, group, options, tally), options.version
-        )
-    )
-    send_spans(requests, endpoint, headers)
     return tally
 
 

@@ -1,4 +1,4 @@
-"""`trace export` as its users have it: every format, into files, pipes and receivers."""
+"""`trace export` as its users have it: every format, into files and pipes."""
 
 import json
 import stat
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ran, Remora, command, run_in, user_without_weights
-from tests.exports.receiver import receiving
 from tests.openai_server import answer, openai_server, send_json
 
 FORMS = ("transcript", "otel", "sft", "functiongemma")
@@ -97,32 +96,6 @@ def test_a_transcript_is_that_of_trace_transcript(ran: Ran, agent: str) -> None:
     assert plain == ran("trace", "transcript", agent).out
 
 
-def test_spans_are_sent(ran: Ran, agent: str) -> None:
-    with receiving() as receiver:
-        done = ran("trace", "export", agent, "--format", "otel", "--endpoint", receiver.url)
-    assert done.code == 0
-    assert done.out == f"{len(receiver.spans)} spans from 1 agent: {receiver.url}\n"
-    assert {span.name.partition(" ")[0] for span in receiver.spans} == {
-        "chat", "execute_tool", "invoke_agent",
-    }  # fmt: skip
-    with receiving(401) as receiver:
-        refused = ran(
-            "trace", "export", agent, "--format", "otel", "--endpoint", receiver.url, "--json"
-        )
-    assert refused.code == 3
-    assert "returned status 401" in refused.error["message"]
-
-
-def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> None:
-    keyed = type(ran.remora)(
-        ran.remora.home, {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20me"}
-    )
-    with receiving() as receiver:
-        words = ("--format", "otel", "--endpoint", receiver.url)
-        assert keyed("trace", "export", agent, *words, cwd=ran.root).code == 0
-    assert receiver.headers[0]["authorization"] == "Bearer me"
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -131,9 +104,6 @@ def test_the_receivers_key_comes_from_the_environment(ran: Ran, agent: str) -> N
         (("read",), "--format"),
         (("read", "--format", "csv"), "'csv' is not one of"),
         (("read", "--format", "sft", "--content"), "--content requires --format otel"),
-        (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
-        (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
-        (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),
         (("read", "--format", "sft", "-o", "."), "is a folder"),
     ],
 )

@@ -82,7 +82,7 @@ trace = LazyGroup(
         "packet": ("trace.packet:packet", "Print the packet of a turn."),
         "diff": ("trace.packet:diff", "Show what changed in the packet between two turns."),
         "why": ("trace.why:why", "Name the cause of an agent's failure."),
-        "transcript": ("trace.transcript:transcript", "Print a stream as readable text."),
+        "transcript": ("trace.show:transcript", "Print a stream as readable text."),
         "tail": ("trace.tail:tail", "Show the end of a stream, or follow it."),
         "get": ("trace.store_commands:get", "Print the trace entry for a key."),
         "verify": ("trace.verify:verify", "Verify streams: hashes, packets, prompts, heads."),

@@ -1,6 +1,5 @@
 """The `trace export` command, which exports recorded streams in the formats of other tools."""
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,7 @@ _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
     examples=(
         "remora trace export lint-3f2a --format html -o agent.html",
         "remora trace export lint-3f2a --format transcript -o agent.txt",
-        "remora trace export --run last --format otel --endpoint http://127.0.0.1:4318",
+        "remora trace export --run last --format otel -o spans.jsonl",
         "remora trace export --all --format sft -o rows.jsonl",
         "remora trace export --run last --format jsonl -o run.jsonl",
         "remora trace export --all --format folder -o history",
@@ -49,7 +48,6 @@ _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
     help="Write to this file (mode 0600), or to this folder with --format folder. "
     "[default: stdout]",
 )
-@click.option("--endpoint", metavar="URL", help="otel: send spans to this OTLP/HTTP endpoint.")
 @click.option(
     "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
 )
@@ -61,7 +59,6 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     every: bool,
     form: "Format",
     output: Path | None,
-    endpoint: str | None,
     content: bool,
 ) -> int:
     """Export an agent, a run or everything in the format of another tool.
@@ -71,8 +68,7 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     It needs the extra ui. The folder format has the layout of .agentfs. Its blobs and objects include your source code.
     `trace import` adds it to another project or database. The jsonl format is the recorded lines
     alone, byte for byte. The transcript format is text. The otel format contains
-    OpenTelemetry GenAI spans, which are written as OTLP JSON lines or sent to an endpoint
-    (OTEL_EXPORTER_OTLP_HEADERS sets its headers). The sft and functiongemma formats are JSON
+    OpenTelemetry GenAI spans as OTLP JSON lines. The sft and functiongemma formats are JSON
     lines with exactly the prompts that were sent to models. docs/reference/exports.md lists the
     columns.
 
@@ -83,10 +79,9 @@ def export(  # noqa: PLR0913 (one parameter for each option)
 
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
-    for name, value in (("endpoint", endpoint), ("content", content)):
-        if value and form != "otel":
-            raise click.UsageError(f"--{name} requires --format otel")
-    _check_output(options, form, output, endpoint)
+    if content and form != "otel":
+        raise click.UsageError("--content requires --format otel")
+    _check_output(options, form, output)
     if form == "html":
         return _export_share_file(options, agent or run, output)
     folder = records_of(options)
@@ -94,18 +89,16 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     export_options = ExportOptions(format=form, version=__version__, content=content)
     if form == "folder":
         return _export_folder(options, folder, groups, output or Path())
-    tally = _write(folder, groups, export_options, output, endpoint)
-    _print_summary(options, form, str(output or endpoint or "stdout"), tally)
+    tally = _write(folder, groups, export_options, output)
+    _print_summary(options, form, str(output or "stdout"), tally)
     return 1 if tally.damaged else 0
 
 
-def _check_output(options: Options, form: str, output: Path | None, endpoint: str | None) -> None:
+def _check_output(options: Options, form: str, output: Path | None) -> None:
     """Reject options that contradict each other, before anything is read."""
-    if output is not None and endpoint is not None:
-        raise click.UsageError("use either -o FILE or --endpoint URL")
     if form == "folder" and (output is None or str(output) == "-"):
         raise click.UsageError("name a folder to write to with -o FOLDER")
-    if output is None and endpoint is None and options.json:
+    if output is None and options.json:
         raise click.UsageError(
             "--json prints only a summary; write the export to a file with -o FILE"
         )
@@ -133,15 +126,10 @@ def _write(
     groups: "Groups",
     export_options: "ExportOptions",
     output: Path | None,
-    endpoint: str | None,
 ) -> "ExportCounts":
     from remora.exports.export_counts import ExportCounts
-    from remora.exports.formats import export_chunks, export_to_file, send_to_receiver
-    from remora.exports.otel.otlp_sender import headers_from
+    from remora.exports.formats import export_chunks, export_to_file
 
-    if endpoint is not None:
-        headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        return send_to_receiver(folder, groups, export_options, endpoint, headers)
     if output is not None and str(output) != "-":
         return export_to_file(folder, groups, export_options, output)
     tally = ExportCounts()

@@ -1,5 +1,6 @@
-"""The `trace show` command, which shows a stream's events, its raw lines, or a single turn."""
+"""The `trace show` and `trace transcript` commands, which print a stream."""
 
+import json
 import sys
 from collections.abc import Iterable
 from itertools import islice
@@ -53,6 +54,29 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
         _print_document(name, path_of(folder, name))
     else:
         _print_listing(path_of(folder, name))
+    return 0
+
+
+@command("transcript", examples=("remora trace transcript total",))
+@click.argument("agent", type=STREAM)
+def transcript(options: Options, agent: str) -> int:
+    """Print an agent's stream as readable text: requests, decisions and results."""
+    from remora.cli.trace.event_lines import count_events, json_document
+    from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.reader import read_events
+    from remora.trace.read.transcript import transcript as transcript_of
+
+    folder = records_of(options)
+    name = stream_named(folder, agent)
+    path = path_of(folder, name)
+    if options.json:
+        count = count_events(path)
+        with json_document(name, "lines") as write:
+            for line in transcript_of(islice(read_events(path), count)):
+                write([json.dumps(line)])
+        return 0
+    for line in transcript_of(read_events(path)):
+        click.echo(line)
     return 0
 
 
