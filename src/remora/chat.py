@@ -41,12 +41,16 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     args: dict[str, Any] = {}
 
 
-class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """Declaration of a tool for a model. `parameters` is a JSON Schema of type `object`."""
+class ToolSchema(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Declaration of a tool for a model. `parameters` is a JSON Schema of type `object`.
+
+    If `only_suggested` is true, the tool is declared only while it is suggested.
+    """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
+    only_suggested: bool = False
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

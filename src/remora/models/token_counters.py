@@ -183,7 +183,14 @@ def _field(body: dict[str, Any], key: str, kind: type[_Kind]) -> _Kind:
 
 def tool_declaration(tool: ToolSchema) -> dict[str, Any]:
     """Return a tool in the format of the `tools` parameter of OpenAI-compatible servers."""
-    return {"type": "function", "function": msgspec.to_builtins(tool)}
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        },
+    }
 
 
 def _bytes(text: str) -> int:

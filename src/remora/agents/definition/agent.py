@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.agents.definition.agent_yaml import (
     OWN_FOLDER,
@@ -58,7 +60,13 @@ class Agent:
     def schemas(self) -> tuple[ToolSchema, ...]:
         """Return the granted tools in definition order, followed by the built-in tools."""
         return (
-            *(hide_harness_inputs(tool.schema) for tool in self.tools.values()),
+            *(
+                replace(
+                    hide_harness_inputs(self.tools[tool.name].schema),
+                    only_suggested=tool.only_suggested,
+                )
+                for tool in self.definition.tools
+            ),
             *BUILTIN_SCHEMAS,
         )
 

@@ -149,6 +149,8 @@ class ToolDefinition(ScriptReference):
     """One-sentence description shown to the model."""
     summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
     """Summarizer for results without a summary: tool, linter, default or a `.pym` script."""
+    only_suggested: bool = False
+    """Declare the tool to the model only in turns that suggest it."""
 
 
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]

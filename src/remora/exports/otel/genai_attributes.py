@@ -10,8 +10,8 @@ from typing import Any
 
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
-from remora.exports.training.sft_rows import declaration
 from remora.memory.canonical import json_text
+from remora.models.token_counters import tool_declaration
 
 Attributes = dict[str, Any]
 PROVIDER = "remora"
@@ -51,7 +51,7 @@ def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -
     if content:
         attributes["remora.goal"] = packet.goal
         attributes["gen_ai.tool.definitions"] = json_text(
-            [declaration(t)["function"] for t in survey.tools]
+            [tool_declaration(t)["function"] for t in survey.tools]
         )
     return attributes
 

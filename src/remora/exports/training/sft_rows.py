@@ -11,6 +11,7 @@ from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text
+from remora.models.token_counters import tool_declaration
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
@@ -104,22 +105,11 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
     }
 
 
-def declaration(tool: ToolSchema) -> Row:
-    return {
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    }
-
-
 def _declared(one: ModelDecision) -> str | None:
     if not one.form.declares_tools:
         return None
     tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])
-    return json_text([declaration(tool) for tool in tools])
+    return json_text([tool_declaration(tool) for tool in tools])
 
 
 def _tool_call(call: ToolCall) -> Row:

@@ -37,8 +37,14 @@ def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
 
 
 def callable_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
-    """Return the tools that may be called in this turn."""
-    return tuple(one for one in tools if packet.recent_actions or one.name not in TURN_TOOLS)
+    """Return the tools that may be called in this turn, and can do something."""
+    suggested = {candidate.tool for candidate in packet.candidate_actions}
+    useless = set() if packet.recent_actions else TURN_TOOLS
+    return tuple(
+        tool
+        for tool in tools
+        if tool.name not in useless and (tool.name in suggested or not tool.only_suggested)
+    )
 
 
 def system_lines(tools: Sequence[ToolSchema], form: AnswerForm, instructions: str) -> list[str]:
