@@ -45,9 +45,9 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The results of one arm on one operation.
 
-    `jobs` counts jobs by status, `job_errors` the errors with which jobs ended, and `decisions`
-    calls by what chose them. `conflicts` is the number of verified change sets that did not fit
-    together. `invalid` and `refused` count calls of the model. `requests` and `tokens` count what
+    `jobs` counts jobs by status, `job_errors` the errors of jobs that failed or whose model did,
+    and `decisions` calls by what chose them. `conflicts` is the number of verified change sets that
+    did not fit together. `invalid` and `refused` count calls of the model. `requests` and `tokens` count what
     models were sent. `seconds` is the time of the run in this process, or since it was resumed.
     `error` is the reason why the arm could not run. `exit_code` is not 0 if the arm could not run,
     or if the model of a job failed.
@@ -97,4 +97,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """The exit code of the worst error of any arm."""
-        return max((arm.exit_code for each in self.operations for arm in each.arms), default=0)
+        return max(
+            (arm.exit_code for operation in self.operations for arm in operation.arms), default=0
+        )

@@ -22,7 +22,7 @@ def eval_document(report: Report) -> dict[str, Any]:
         "seed": report.seed,
         "versions": dict(report.versions),
         "commit": report.commit,
-        "operations": [_operation(each, report.seed) for each in report.operations],
+        "operations": [_operation(operation, report.seed) for operation in report.operations],
         "notes": list(report.notes),
     }
 
@@ -44,7 +44,7 @@ def _arm(found: OperationResult, arm: ArmResult, seed: int) -> dict[str, Any]:
     """Return an arm's entry, with differences to the first arm if it is another one."""
     first = found.arms[0]
     compared = arm is not first and bool(first.results) and bool(arm.results)
-    kinds = sorted({each.target.kind for each in arm.results})
+    kinds = sorted({result.target.kind for result in arm.results})
     return {
         "name": arm.name,
         "model": arm.model,
@@ -52,7 +52,7 @@ def _arm(found: OperationResult, arm: ArmResult, seed: int) -> dict[str, Any]:
         "outcomes": _outcomes(found, arm.results),
         **_shares(estimates(found.basis, arm.results, seed)),
         "by_kind": {
-            kind: _outcomes(found, [each for each in arm.results if each.target.kind == kind])
+            kind: _outcomes(found, [result for result in arm.results if result.target.kind == kind])
             for kind in kinds
             if kind
         },
@@ -64,17 +64,20 @@ def _arm(found: OperationResult, arm: ArmResult, seed: int) -> dict[str, Any]:
 
 
 def _outcomes(found: OperationResult, results: Sequence[TargetResult]) -> dict[str, int]:
-    counts = Counter(each.outcome for each in results)
+    counts = Counter(result.outcome for result in results)
     return {outcome: counts[outcome] for outcome in OUTCOMES[found.basis]}
 
 
 def _shares(found: dict[str, Estimate]) -> dict[str, Any]:
     return {
         key: value
-        for name, each in found.items()
+        for name, estimate in found.items()
         for key, value in (
-            (name, None if each.value is None else round(each.value, _DIGITS)),
-            (f"{name}_ci95", each.interval and [round(end, _DIGITS) for end in each.interval]),
+            (name, None if estimate.value is None else round(estimate.value, _DIGITS)),
+            (
+                f"{name}_ci95",
+                estimate.interval and [round(end, _DIGITS) for end in estimate.interval],
+            ),
         )
     }
 
@@ -82,12 +85,12 @@ def _shares(found: dict[str, Estimate]) -> dict[str, Any]:
 def _examples(arms: Sequence[ArmResult]) -> Iterator[dict[str, Any]]:
     """Yield the texts that differ from those of people, at most so many of each arm."""
     for arm in arms:
-        different = [each for each in arm.results if each.outcome == "different"]
-        for each in different[:_MOST_EXAMPLES]:
+        different = [result for result in arm.results if result.outcome == "different"]
+        for result in different[:_MOST_EXAMPLES]:
             yield {
                 "arm": arm.name,
-                "path": each.target.path,
-                "name": each.target.name,
-                "people": each.target.text,
-                "written": each.text,
+                "path": result.target.path,
+                "name": result.target.name,
+                "people": result.target.text,
+                "written": result.text,
             }

@@ -21,6 +21,7 @@ from remora.runs.project import Project
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.results import RunView
 from remora.runs.review.accept_and_reject import accept
+from remora.statuses import WITH_RESULT
 from remora.text import count
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
@@ -163,15 +164,16 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
         return ArmResult(name=name, results=tuple(targets.results(copy, None)), seconds=seconds)
     verdicts = accept(done.project, done.run_id, (), every=True)
     view: RunView = verdicts.view
-    has_failed = any(job.stop_reason == "model_error" for job in view.jobs)
+    model_failed = any(job.stop_reason == "model_error" for job in view.jobs)
+    failed = [j for j in view.jobs if j.status not in WITH_RESULT or j.stop_reason == "model_error"]
     return ArmResult(
         name=name,
         results=tuple(targets.results(copy, view)),
         model=view.start.config.get("model_name"),
         jobs=Counter(job.status or "" for job in view.jobs),
-        job_errors=Counter(job.error for job in view.jobs if job.error),
+        job_errors=Counter(job.error for job in failed if job.error),
         decisions=total_of(job.decisions for job in view.jobs),
-        conflicts=len({each["node_id"] for each in verdicts.conflicts}),
+        conflicts=len({conflict["node_id"] for conflict in verdicts.conflicts}),
         turns=sum(job.turns for job in view.jobs),
         invalid=sum(job.invalid for job in view.jobs),
         refused=sum(job.refused for job in view.jobs),
@@ -179,5 +181,5 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
         tokens=sum(job.sent_tokens for job in view.jobs),
         seconds=seconds,
         resumed=done.resumed,
-        exit_code=ModelError.exit_code if has_failed else 0,
+        exit_code=ModelError.exit_code if model_failed else 0,
     )

@@ -15,7 +15,7 @@ def measured_models(
 ) -> Iterator[MeasuredModel]:
     """Yield what each model restored, if its arm differs from runs that use it in no other setting."""
     asked = {arm.name: arm for arm in arms}
-    restored = [each for each in report.operations if each.basis == "people"]
+    restored = [operation for operation in report.operations if operation.basis == "people"]
     for operation in restored:
         rules = next((a for a in operation.arms if _is_rules(asked[a.name]) and a.results), None)
         for arm in operation.arms:
@@ -31,7 +31,7 @@ def measured_models(
                     renderer=used.settings.get("model.renderer", config.model.renderer),
                 ),
                 slots=counts.targets,
-                files=len({each.target.path for each in arm.results}),
+                files=len({result.target.path for result in arm.results}),
                 written=counts.written,
                 right=counts.right,
                 gain=gain.value,

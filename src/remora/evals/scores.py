@@ -46,8 +46,8 @@ SHARES: Mapping[Basis, Mapping[str, Share]] = {
 def counts_of(results: Sequence[TargetResult]) -> Counts:
     return Counts(
         len(results),
-        sum(each.is_written for each in results),
-        sum(each.is_right for each in results),
+        sum(result.is_written for result in results),
+        sum(result.is_right for result in results),
     )
 
 
@@ -124,15 +124,15 @@ def _estimated(
 def _measured(
     totals: Sequence[Counts], share: Share, measure: Callable[[Sequence[float]], float]
 ) -> float | None:
-    parts = [(getattr(each, share[0]), getattr(each, share[1])) for each in totals]
+    parts = [(getattr(counts, share[0]), getattr(counts, share[1])) for counts in totals]
     return measure([part / whole for part, whole in parts]) if all(w for _, w in parts) else None
 
 
 def _by_file(results: Sequence[TargetResult]) -> Mapping[str, Counts]:
     grouped: dict[str, list[TargetResult]] = defaultdict(list)
-    for each in results:
-        grouped[each.target.path].append(each)
-    return {path: counts_of(each) for path, each in grouped.items()}
+    for result in results:
+        grouped[result.target.path].append(result)
+    return {path: counts_of(group) for path, group in grouped.items()}
 
 
 def _total(arm: Mapping[str, Counts], files: Sequence[str]) -> Counts:

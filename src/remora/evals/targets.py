@@ -110,8 +110,8 @@ class HiddenParts:
         if view is not None:
             restored = compare(self._restorer, self._slots, self._texts_now(RootedFiles(copy)))
         return [
-            TargetResult(target=target, outcome=each.outcome, text=each.text)
-            for target, each in zip(self.targets, restored, strict=True)
+            TargetResult(target=target, outcome=now.outcome, text=now.text)
+            for target, now in zip(self.targets, restored, strict=True)
         ]
 
     def _texts_now(self, files: RootedFiles) -> dict[str, str]:
@@ -150,7 +150,7 @@ class CheckedJobs:
         self.request = _request(agent, frozenset(target.name for target in chosen))
 
     def _named(self, nodes: Iterable[Target]) -> list[Target]:
-        return sorted({replace(each, name=self._name(each.name)) for each in nodes})
+        return sorted({replace(node, name=self._name(node.name)) for node in nodes})
 
     def _name(self, node: str) -> str:
         return file_of_key(node) if self._by_file else display_name(node)

@@ -95,7 +95,7 @@ def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
             yield from map(escape_line, details(found, arm))
         examples = found["examples"]
         shown = examples if verbose else examples[:_FEW]
-        yield from (escape_line(_example(each)) for each in shown)
+        yield from (escape_line(_example(example)) for example in shown)
         if len(shown) < len(examples):
             yield f"  {count(len(examples) - len(shown), 'more different text')}: -v lists them"
         yield ""

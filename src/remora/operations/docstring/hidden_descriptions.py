@@ -44,13 +44,15 @@ def read_parts(texts: Texts) -> Iterator[Slot]:
     for path, text in texts.items():
         if not path.endswith(".py"):
             continue
-        for number, each in enumerate(find_definitions(ParsedText(text).tree, escape_path(path))):
-            for part, words in _parts(docstring_text(each.node.body) or "").items():
+        for number, definition in enumerate(
+            find_definitions(ParsedText(text).tree, escape_path(path))
+        ):
+            for part, words in _parts(docstring_text(definition.node.body) or "").items():
                 plain = words.translate(_QUOTES).rstrip(".").casefold()
                 yield Slot(
                     path=path,
                     number=number,
-                    qualname=each.qualname,
+                    qualname=definition.qualname,
                     part=part,
                     text=words,
                     meaning=_ARTICLE.sub("", plain),
@@ -62,8 +64,8 @@ def _parts(text: str) -> dict[str, str]:
     parsed = parse_docstring(text)
     found = {_SUMMARY: _first_paragraph(parsed)}
     for section in parsed.sections:
-        for item in section.items:
-            found.setdefault(_part(section, item), item.text)
+        for entry in section.items:
+            found.setdefault(_part(section, entry), entry.text)
     return {part: " ".join(words.split()) for part, words in found.items() if part and words}
 
 
@@ -73,10 +75,10 @@ def _first_paragraph(parsed: ParsedDocstring) -> str:
     return " ".join(takewhile(bool, dropwhile(lambda line: not line, lines)))
 
 
-def _part(section: Section, item: Item) -> str:
-    """Return the part that an item describes, such as `parameters.name`, or an empty string."""
-    if section.kind in ("parameters", "raises") and len(item.names) == 1:
-        return f"{section.kind}.{item.names[0]}"
+def _part(section: Section, entry: Item) -> str:
+    """Return the part that an entry describes, such as `parameters.name`, or an empty string."""
+    if section.kind in ("parameters", "raises") and len(entry.names) == 1:
+        return f"{section.kind}.{entry.names[0]}"
     return ""
 
 
@@ -120,7 +122,7 @@ def _is_restorable(slot: Slot, found: DocumentedNode) -> bool:
 
 def _has_code(found: DocumentedNode) -> bool:
     """Return True if the body is not empty: a docstring makes its `pass` or `...` unnecessary."""
-    return any(ast.unparse(each) not in ("pass", "...") for each in found.node.body[1:])
+    return any(ast.unparse(statement) not in ("pass", "...") for statement in found.node.body[1:])
 
 
 def _missed_parts(found: DocumentedNode, part: str) -> set[str]:
@@ -182,8 +184,8 @@ def _docstrings(
     path: str, source: ParsedText
 ) -> Iterator[tuple[int, DefinitionNode, DocstringLiteral]]:
     """Yield the docstrings that have their lines for themselves, by number of their definition."""
-    for number, each in enumerate(find_definitions(source.tree, escape_path(path))):
-        value, first = docstring_text(each.node.body), each.node.body[0]
+    for number, definition in enumerate(find_definitions(source.tree, escape_path(path))):
+        value, first = docstring_text(definition.node.body), definition.node.body[0]
         if value is None:
             continue
         start, end = source.start(first), source.end(first)
@@ -192,7 +194,7 @@ def _docstrings(
         around += source.text[end : source.start_of_line(after)]
         literal = read_literal(source.text[start:end], value)
         if literal is not None and not around.strip():
-            yield number, each.node, literal
+            yield number, definition.node, literal
 
 
 def _text_without(text: str, part: str) -> str:
@@ -200,11 +202,11 @@ def _text_without(text: str, part: str) -> str:
     parsed = parse_docstring(text)
     cut: set[int] = set()
     for section in parsed.sections:
-        gone = [item for item in section.items if _part(section, item) == part]
+        gone = [entry for entry in section.items if _part(section, entry) == part]
         if len(gone) == len(section.items):
             cut |= _with_blank_lines(parsed, section.first, section.last)
-        for item in gone:
-            cut |= set(range(item.first, item.last + 1))
+        for entry in gone:
+            cut |= set(range(entry.first, entry.last + 1))
     return "\n".join(line for number, line in enumerate(parsed.lines) if number not in cut)
 
 

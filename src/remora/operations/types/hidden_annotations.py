@@ -130,9 +130,9 @@ def _plain(term: str, aliases: Mapping[str, str]) -> str:
         if expanded == term:
             break
         term = canonical(expanded) or term
-    members = [_with_arguments(each, aliases) for each in members_of(term)]
-    included = set[str]().union(*(_NARROWER.get(each, ()) for each in members))
-    return union(sorted(each for each in members if each not in included))
+    members = [_with_arguments(member, aliases) for member in members_of(term)]
+    included = set[str]().union(*(_NARROWER.get(member, ()) for member in members))
+    return union(sorted(member for member in members if member not in included))
 
 
 def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
@@ -141,5 +141,8 @@ def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
         return f"{term}[{_ARGUMENTS[term]}]" if term in _ARGUMENTS else term
     if head_of(term) in ("Literal", ""):
         return term
-    inner = (each if each.startswith("[") else _plain(each, aliases) for each in arguments)
+    inner = (
+        argument if argument.startswith("[") else _plain(argument, aliases)
+        for argument in arguments
+    )
     return f"{head_of(term)}[{', '.join(inner)}]"
