@@ -66,7 +66,6 @@ sweep = LazyGroup(
         "accept": ("sweep.sweep_commands:accept", "Write changes to files or branches."),
         "reject": ("sweep.sweep_commands:reject", "Reject changes."),
         "revert": ("sweep.sweep_commands:revert", "Undo accepted changes."),
-        "verify": ("sweep.sweep_commands:verify", "Verify the records of all repositories."),
     },
     help="""Run agents on several repositories, and review all their changes.
 

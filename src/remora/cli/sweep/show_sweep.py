@@ -16,7 +16,7 @@ from remora.errors import RemoraError, UsageError
 from remora.runs.project import ProjectRecords
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
-from remora.runs.report.sweep_report import SWEEP_FORMATS
+from remora.runs.report.sweep_report import sweep_markdown
 from remora.text import count, escape_line
 from remora.usecases.sweep.report_sweep import make_sweep_report
 from remora.usecases.sweep.sweep_records import list_sweeps, read_sweep
@@ -73,13 +73,16 @@ def diff_sweep(options: Options, file: Path, run: str) -> int:
     return 1 if errors else 0
 
 
-def report_sweep(options: Options, file: Path, run: str, form: str) -> int:
-    """Print the report of a sweep in a format. Return 1 if records cannot be read."""
+def report_sweep(options: Options, file: Path, run: str) -> int:
+    """Print the report of a sweep. Return 1 if records cannot be read."""
     refuse_root(options)
     invocation = invocation_of(options)
     sweep = read_sweep(invocation, read_repository_list(file), run)
     report = make_sweep_report(sweep, invocation.operations)
-    click.echo(SWEEP_FORMATS[form](report), nl=form == "json")
+    if options.json:
+        print_json(report.as_json())
+    else:
+        click.echo(sweep_markdown(report), nl=False)
     return 1 if any(one.error and one.status != MISSING for one in report.repositories) else 0
 
 

@@ -88,26 +88,18 @@ def diff(options: Options, file: Path, run: str) -> int:
     return diff_sweep(options, file, run)
 
 
-@command("report", examples=("remora sweep report repos.yaml --format html > sweep.html",))
+@command("report", examples=("remora sweep report repos.yaml > sweep.md",))
 @_file
 @_run
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("md", "html", "json")),
-    help="Output format. [default: md]",
-)
-def report(options: Options, file: Path, run: str, form: str | None) -> int:
-    """Write a report of a sweep: Markdown, HTML or JSON.
+def report(options: Options, file: Path, run: str) -> int:
+    """Write a report of a sweep in Markdown, or in JSON with --json.
 
     It shows what each repository lacked before and what is left after all verified changes. The
     exit code is 1 if a record cannot be read.
     """
     from remora.cli.sweep.show_sweep import report_sweep
 
-    if options.json and form not in (None, "json"):
-        raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
-    return report_sweep(options, file, run, form or ("json" if options.json else "md"))
+    return report_sweep(options, file, run)
 
 
 @command("review", examples=("remora sweep review repos.yaml --by rule",))
@@ -194,16 +186,3 @@ def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
     from remora.cli.sweep import review_sweep
 
     return review_sweep.revert(options, file, run, trust_run=trust_run)
-
-
-@command("verify", examples=("remora sweep verify repos.yaml",))
-@_file
-def verify(options: Options, file: Path) -> int:
-    """Verify the records of all repositories, and print a line for each.
-
-    The exit code is 1 if records are damaged or cannot be opened. See docs/reference/verify.md.
-    """
-    from remora.cli.sweep.verify_sweep import verify_sweep
-    from remora.cli.trace.stream_arguments import signer_of
-
-    return verify_sweep(options, file, signer_of(options))

@@ -1,15 +1,14 @@
 """Report of a sweep: what each repository lacked before, and what is left."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from remora.operations.base import Totals
-from remora.pictures.markup import escaped
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import phrases_of, totals_by_operation
 from remora.runs.report.markdown import escape_markdown
-from remora.runs.report.page_style import STYLE
 from remora.text import count, plural
 
 
@@ -64,6 +63,9 @@ class SweepReport(msgspec.Struct, frozen=True, kw_only=True):
             for kind in self.kinds
         )
 
+    def as_json(self) -> dict[str, Any]:
+        return {**msgspec.to_builtins(self), "totals": msgspec.to_builtins(self.totals)}
+
 
 def debts_of(view: RunView, totals: tuple[Totals, ...]) -> tuple[Debt, ...]:
     """Return what a run found and what its changes leave."""
@@ -101,54 +103,6 @@ def _markdown_lines(report: SweepReport) -> Iterator[str]:
     yield from (f"\n{escape_markdown(one.name)}: {escape_markdown(one.error)}" for one in failed)
 
 
-def sweep_page(report: SweepReport) -> str:
-    """Return the report as a self-contained HTML page."""
-    return "\n".join(_page_lines(report)) + "\n"
-
-
-def _page_lines(report: SweepReport) -> Iterator[str]:
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escaped(_headline(report))}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{escaped(_headline(report))}</h1>"
-    yield f'<p class="dim">Run <code>{escaped(report.run_id)}</code></p>'
-    yield '<ul class="numbers">'
-    for debt in report.totals:
-        done = debt.before - debt.after
-        yield f"<li><b>{done:,} of {debt.before:,}</b>{escaped(debt.what)} resolved</li>"
-    yield "</ul>\n<h2>Repositories</h2>"
-    yield '<p class="dim">Before → after all verified changes.</p>\n<table>'
-    heads = ("repository", *report.kinds, "to review", "accepted")
-    yield "<tr>" + "".join(f"<th>{escaped(head)}</th>" for head in heads) + "</tr>"
-    for one in report.repositories:
-        yield _page_row(report, one)
-    yield f"</table>\n<footer><p>Remora {escaped(report.version)}.</p></footer>\n</body>\n</html>"
-
-
-def _page_row(report: SweepReport, one: RepositoryReport) -> str:
-    known = {debt.what: debt for debt in one.debts}
-    cells = [f'<td class="name">{escaped(one.name)}</td>']
-    if one.error:
-        cells.append(f'<td class="bad" colspan="{len(report.kinds) + 2}">{escaped(one.error)}</td>')
-        return f"<tr>{''.join(cells)}</tr>"
-    for kind in report.kinds:
-        debt = known.get(kind)
-        shown = "" if debt is None else _arrow(debt)
-        cells.append(f'<td class="{_color(debt)}">{shown}</td>')
-    cells += [f"<td>{one.pending:,}</td>", f"<td>{one.accepted:,}</td>"]
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _color(debt: Debt | None) -> str:
-    if debt is None:
-        return "quiet"
-    if not debt.after:
-        return "good"
-    return "wait" if debt.after <= debt.before / 2 else "warn"
-
-
 def _cells(report: SweepReport, one: RepositoryReport) -> list[str]:
     known = {debt.what: debt for debt in one.debts}
     arrows = [_arrow(known[kind]) if kind in known else "" for kind in report.kinds]
@@ -168,16 +122,3 @@ def _headline(report: SweepReport) -> str:
 def _verdicts(report: SweepReport) -> tuple[int, int]:
     ones = report.repositories
     return sum(one.pending for one in ones), sum(one.accepted for one in ones)
-
-
-def _json(report: SweepReport) -> str:
-    totals = msgspec.to_builtins(report.totals)
-    document = {**msgspec.to_builtins(report), "totals": totals}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-
-
-SWEEP_FORMATS: Mapping[str, Callable[[SweepReport], str]] = {
-    "md": sweep_markdown,
-    "html": sweep_page,
-    "json": _json,
-}

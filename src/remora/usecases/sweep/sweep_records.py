@@ -110,7 +110,7 @@ def list_sweeps(invocation: Invocation, repositories: Sequence[ListedRepository]
     )
 
 
-def open_repository(invocation: Invocation, repository: ListedRepository) -> SweptProject:
+def _open_repository(invocation: Invocation, repository: ListedRepository) -> SweptProject:
     """Open the records of a listed repository. `run_id` of the result is None."""
     name, root = repository.name, repository.root
     if not root.is_dir():
@@ -157,7 +157,7 @@ class _Projects(NamedTuple):
 
     @classmethod
     def open(cls, invocation: Invocation, repositories: Sequence[ListedRepository]) -> "_Projects":
-        opened = [open_repository(invocation, each) for each in repositories]
+        opened = [_open_repository(invocation, each) for each in repositories]
         known = {
             one.name: _sweep_runs(one.project.trace, one.name)
             for one in opened
