@@ -1,6 +1,7 @@
 """The figures of models that are kept for a project."""
 
 import pytest
+from msgspec.structs import replace
 
 from remora.config.schema import Config
 from remora.evals.arm_results import ArmResult
@@ -48,3 +49,8 @@ def test_an_arm_without_a_model_or_with_other_settings_is_not_kept(
     name: str, model: str | None
 ) -> None:
     assert measured(in_files("rules", None, "left"), in_files(name, model, "left")) == []
+
+
+def test_an_arm_whose_model_failed_is_not_kept() -> None:
+    failed = replace(in_files(SERVER, "m", "exact"), exit_code=3)
+    assert measured(in_files("rules", None, "left"), failed) == []

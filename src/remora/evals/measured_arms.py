@@ -13,14 +13,15 @@ from remora.runs.records.measured_models import MeasuredModel, ModelUse
 def measured_models(
     report: Report, arms: Sequence[Arm], config: Config, date: str
 ) -> Iterator[MeasuredModel]:
-    """Yield what each model restored, if its arm differs from runs that use it in no other setting."""
+    """Yield what each model restored that never failed, and whose arm has no other options."""
     asked = {arm.name: arm for arm in arms}
     restored = [operation for operation in report.operations if operation.basis == "people"]
     for operation in restored:
         rules = next((a for a in operation.arms if _is_rules(asked[a.name]) and a.results), None)
         for arm in operation.arms:
             used, counts = asked[arm.name], counts_of(arm.results)
-            if arm.model in (None, NAME) or not arm.results or not used.is_a_use:
+            has_failed = arm.exit_code != 0 or not arm.results
+            if has_failed or arm.model in (None, NAME) or not used.is_a_use:
                 continue
             gain = _gain(rules, arm, report.seed)
             yield MeasuredModel(
