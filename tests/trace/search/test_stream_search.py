@@ -134,7 +134,7 @@ def test_what_is_not_a_key(key: str, asked: StreamSearch) -> None:
 
 def test_a_folder_without_streams(folder: TraceFolder) -> None:
     asked = StreamSearch(folder)
-    assert asked.find(StreamQuery()) == asked.find(StreamQuery(text="x")) == []
+    assert asked.find(StreamQuery()) == asked.find(StreamQuery(tool="x")) == []
     with pytest.raises(NotFound):
         asked.get(f"{JOB}:1")
 
@@ -209,35 +209,6 @@ def test_a_turn_without_a_result_has_no_key(asked: StreamSearch) -> None:
     assert [(m.key, m.outcome, m.ms) for m in found.turns] == [(None, "", None)]
 
 
-@pytest.mark.parametrize(
-    ("text", "turns"),
-    [
-        ('SAID "grüsse"', {}),
-        ('said "GRÜß', {"first": [(1, 1)]}),  # as it was printed, quotes and all
-        ("and LEFT", {"first": [(1, 1)]}),
-        ('"\nand', {"first": [(1, 1)]}),
-        ("needle", {"first": [(2, 1)]}),  # it stands in a blob
-        ("second", {"second": [(1, 1), (1, 2)]}),
-        ("BAD_CALL", {"second": [(2, 1)]}),
-        ("no such words", {}),
-    ],
-)
-def test_text_is_found(
-    text: str,
-    turns: dict[str, list[tuple[int, int]]],
-    world: World,
-    asked: StreamSearch,
-) -> None:
-    found = told(asked.find(StreamQuery(text=text, operation="lint", run=RUN)))
-    assert found == {getattr(world, name).name: told for name, told in turns.items()}
-
-
-def test_text_narrows_what_else_was_asked(world: World, asked: StreamSearch) -> None:
-    found = asked.find(StreamQuery(text="apply_fix", tool="run_check", outcome="error"))
-    assert told(found) == {}  # no word of it in that turn
-    assert told(asked.find(StreamQuery(text="run_check", outcome="error")))
-
-
 def test_times_are_in_utc_and_meet_any_part_of_a_turn(world: World, asked: StreamSearch) -> None:
     # the writer's clock: agent_start at :06, then each event a second later
     def turns(since: str | None, until: str | None = None) -> list[tuple[int, int]]:
@@ -268,7 +239,6 @@ def test_answers_follow_a_stream_that_grows(world: World, asked: StreamSearch) -
 
 def test_a_sealed_stream_is_the_same_stream(world: World, asked: StreamSearch) -> None:
     for query in (
-        StreamQuery(text="needle"),
         StreamQuery(outcome="error"),
         StreamQuery(decided_by="model"),
     ):
@@ -370,7 +340,7 @@ def test_no_answer_fails_because_of_what_a_line_holds(
     lines[place] = msgspec.json.encode({**forged, "hash": digest})
     agent.path.write_bytes(rechained(lines))
     asked = StreamSearch(folder)
-    for query in (StreamQuery(until="0s"), StreamQuery(tool="apply_fix"), StreamQuery(text="done")):
+    for query in (StreamQuery(until="0s"), StreamQuery(tool="apply_fix")):
         asked.find(query)
     for key in (f"index:run:{RUN}", f"{JOB}:1", f"{JOB}:4"):
         with suppress(RemoraError):

@@ -1,68 +1,13 @@
-"""Text search in lines, and parsing of times."""
+"""Parsing of times."""
 
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from remora.errors import UsageError
-from remora.trace.content.objects import ObjectStore
-from remora.trace.search import turn_filter
-from remora.trace.search.turn_filter import TextSearch, parse_time
-from remora.trace.search.turn_rows import TurnMatch, TurnRow
+from remora.trace.search.turn_filter import parse_time
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-ROW = TurnRow(
-    TurnMatch(
-        turn=1, call=1, tool="", outcome="", decided_by="", prompt_tokens=None, ms=None,
-        began="", ended="",
-    ), begin=0, end=None, seq=None,
-)  # fmt: skip
-TEXT = st.text(st.sampled_from('aAbBäÄ€🐟"\\\n\t x'), max_size=60)
-
-
-class Bytes:
-    """A stream in memory."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def size(self) -> int:
-        return len(self.data)
-
-    def pread(self, count: int, offset: int) -> bytes:
-        return self.data[offset : offset + count]
-
-
-def found(line: bytes, text: str) -> bool:
-    search = TextSearch(text, ObjectStore(Path("/nowhere")))
-    return list(search.within(Bytes(line + b"\n"), [ROW])) == [ROW]
-
-
-@pytest.fixture(autouse=True)
-def short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_filter, "_WINDOW", 16)
-
-
-@given(TEXT, st.text(st.sampled_from('aAbBäÄ€🐟"\\\n\t x'), min_size=1, max_size=4))
-def test_a_text_is_found_where_it_is(said: str, text: str) -> None:
-    line = msgspec.json.encode({"data": said})
-    escaped = msgspec.json.encode(text.lower())[1:-1].decode()
-    assert found(line, text) is (text.lower() in said.lower() or escaped in '{"data":"')
-
-
-@given(TEXT, st.integers(0, 60), st.integers(1, 20))
-def test_every_part_is_found(said: str, start: int, size: int) -> None:
-    line = msgspec.json.encode([said])
-    assert found(line, said[start : start + size].swapcase())
-
-
-def test_what_is_not_text_at_all_has_no_words() -> None:
-    assert not found(b"\xff\xfe\x00", "a")
-    assert found(b"\xff a \xfe", "A")
 
 
 @pytest.mark.parametrize(

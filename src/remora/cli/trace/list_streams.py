@@ -31,7 +31,6 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
         "remora trace list",
         "remora trace list --run last --status failed",
         "remora trace list --tool fix_findings --outcome error --since 2d",
-        "remora trace list --text 'No such file' --json",
     ),
 )
 @click.option("--run", type=RUN, metavar="RUN", help="Show only streams of this run.")
@@ -63,7 +62,6 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 @click.option(
     "--until", metavar="TIME", help="Show only turns up to this time; same formats as --since."
 )
-@click.option("--text", metavar="TEXT", help="Show only turns whose record contains this text.")
 def list_(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     *,
@@ -76,12 +74,11 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
     decided_by: str | None,
     since: str | None,
     until: str | None,
-    text: str | None,
 ) -> int:
     """List the streams of agents, sorted by run and node, with the newest run last.
 
-    With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since, --until or --text,
-    list the matching turns instead.
+    With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since or --until, list the
+    matching turns instead.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.trace.search.stream_search import StreamSearch
@@ -98,7 +95,6 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
         decided_by=decided_by,
         since=since,
         until=until,
-        text=text,
     )
     found = StreamSearch(folder).find(query)
     of_turns = query.of_turns()

@@ -14,8 +14,8 @@ from remora.trace.content.line_format import hashed_lines
 from remora.trace.read.reader import StreamInfo, list_streams, open_stream, read_events
 from remora.trace.read.verified_reader import hash_mismatch
 from remora.trace.search.keys import IndexKey, TraceKey, job_key, parse_key
-from remora.trace.search.turn_filter import StreamMatch, StreamQuery, TextSearch, TurnFilter
-from remora.trace.search.turn_rows import AgentTurns, TurnRow, job_of, read_turns
+from remora.trace.search.turn_filter import StreamMatch, StreamQuery, TurnFilter
+from remora.trace.search.turn_rows import AgentTurns, job_of, read_turns
 from remora.trace.stream.line_builder import Clock, utc_now
 from remora.trace.trace_folder import TraceFolder, stream_id
 
@@ -49,14 +49,11 @@ class StreamSearch:
         if not query.of_turns():
             return [StreamMatch(stream=info) for info in infos]
         condition = TurnFilter.at(query, self._clock())
-        search = None if query.text is None else TextSearch(query.text, self._folder.blobs)
         found = []
         for info in infos:
             path = self._folder.agent_stream(info.agent_id) if is_id(info.agent_id) else None
             agent = read_turns(path) if path else None
             rows = [row for row in agent.rows if condition.matches(row.match)] if agent else []
-            if search is not None and agent is not None:
-                rows = _with_text(search, agent, rows)
             if rows:
                 found.append(StreamMatch(stream=info, turns=tuple(row.match for row in rows)))
         return found
@@ -120,14 +117,6 @@ def _recorded_line(agent: AgentTurns, seq: int) -> bytes:
         f"{agent.path.name} was rewritten while it was being read",
         hint="run `remora trace verify`",
     )
-
-
-def _with_text(search: TextSearch, agent: AgentTurns, rows: list[TurnRow]) -> list[TurnRow]:
-    having: list[TurnRow] = []
-    with suppress(RemoraError), open_stream(agent.path) as source:
-        # in a damaged stream, only the readable part is searched
-        having.extend(search.within(source, rows))
-    return having
 
 
 def _matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:

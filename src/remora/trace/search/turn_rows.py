@@ -44,14 +44,9 @@ class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnRow(NamedTuple):
-    """A call in a turn. A turn without a result has one row, whose `seq` is None.
-
-    The turn's lines are the stream's bytes from `begin` to `end`. `end` is None for the last turn.
-    """
+    """A call in a turn. A turn without a result has one row, whose `seq` is None."""
 
     match: TurnMatch
-    begin: int
-    end: int | None
     seq: int | None
 
 
@@ -100,14 +95,14 @@ def read_turns(path: Path) -> AgentTurns | None:
             if named != (found.agent_id, line.number - 1, found.job):
                 break
             if turn is None or event.turn > turn.number:
-                found.rows += turn.rows(found, line.offset) if turn else []
-                turn = _Turn(event, line.offset)
+                found.rows += turn.rows(found) if turn else []
+                turn = _Turn(event)
             turn.take(event)
             if event.type == AgentStart.type:
                 found.attempt = _number(_data(event).attempt) or found.attempt
     if found is None or turn is None:
         return None
-    found.rows += turn.rows(found, None)
+    found.rows += turn.rows(found)
     return found
 
 
@@ -125,8 +120,8 @@ class _Data(msgspec.Struct):
 class _Turn:
     """The current turn of a stream."""
 
-    def __init__(self, event: Event, begin: int) -> None:
-        self.number, self._begin = event.turn, begin
+    def __init__(self, event: Event) -> None:
+        self.number = event.turn
         self._began = self._ended = event.timestamp
         self._facts: dict[str, Any] = {"tool": "", "outcome": "", "decided_by": ""}
         self._facts |= {"prompt_tokens": None, "ms": None}
@@ -150,7 +145,7 @@ class _Turn:
             case AgentError.type:
                 self._facts["outcome"] = "error"
 
-    def rows(self, agent: AgentTurns, end: int | None) -> list[TurnRow]:
+    def rows(self, agent: AgentTurns) -> list[TurnRow]:
         """Return a row for each result, or a single row if the turn has no result."""
         found = []
         for call, (seq, facts) in enumerate(self._results or [(None, self._facts)], 1):
@@ -159,7 +154,7 @@ class _Turn:
             )
             if seq is not None:
                 match = msgspec.structs.replace(match, key=str(agent.key(match)))
-            found.append(TurnRow(match, self._begin, end, seq))
+            found.append(TurnRow(match, seq))
         return found
 
 
