@@ -47,7 +47,7 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import Candidate, packet_json
-from remora.operations.submission import Files, Result, Submission
+from remora.operations.submission import Files, Submission
 from remora.text import REPORT, bug_report_line
 from remora.threads import run_in_thread
 from remora.tools.tool import Tool
@@ -146,16 +146,14 @@ class AgentRunner:
         status, stop_reason, detail = ending
         error = detail and self._redact.text(detail)
         change_set = self._changes.change_set()
-        self._emit(
-            AgentEnd(
-                status=status,
-                stop_reason=stop_reason,
-                change_set=change_set,
-                change_set_sha256=canonical_sha256(change_set),
-                error=error,
-            ),
-            self.context.packet.turn,
+        end = AgentEnd(
+            status=status,
+            stop_reason=stop_reason,
+            change_set=change_set,
+            change_set_sha256=canonical_sha256(change_set),
+            error=error,
         )
+        self._emit(end, self.context.packet.turn)
         await run_in_thread(self.dependencies.emitter.end_turn)
         return AgentResult(
             status=status,
@@ -203,30 +201,21 @@ class AgentRunner:
     async def _decision(self, turn: int) -> Decision:
         """Decide the turn. If rules have nothing left to do, the model's turns begin."""
         decision = await self._decide()
-        if isinstance(decision, AgentError):
-            return decision
-        if not (self._state.is_opening and decision.tool == SUBMIT):
-            return decision
-        self._emit(ContextUpdate(source="opening", value=decision.args), turn)
-        await self._updates.prepare_turn(turn)
-        return await self._decide()
+        if self._state.is_opening and isinstance(decision, ToolCalled) and decision.tool == SUBMIT:
+            self._emit(ContextUpdate(source="opening", value=decision.args), turn)
+            await self._updates.prepare_turn(turn)
+            decision = await self._decide()
+        return decision
 
     async def _decide(self) -> Decision:
         """Decide by rule, or by asking models."""
-        decider = Decider(
-            self._state, self.dependencies, self._state.tools, self._emit, self._try_candidate
-        )
-        return await decider.decide()
+        own = self._state, self.dependencies, self._state.tools
+        return await Decider(*own, self._emit, self._try_candidate).decide()
 
     async def _try_candidate(self, candidate: Candidate | None) -> Trial:
+        own = self._state, self.job, self.dependencies
         try:
-            return await try_candidate(
-                candidate,
-                self._state,
-                self.job,
-                self.dependencies,
-                lambda job, dependencies: AgentRunner(job, dependencies).run(),
-            )
+            return await try_candidate(candidate, *own, lambda *job: AgentRunner(*job).run())
         finally:
             await run_in_thread(self._undo_trial)
 
@@ -236,10 +225,10 @@ class AgentRunner:
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
+        delta = None
         if isinstance(decision, AgentError):
-            self._emit(decision, turn, PacketDelta(set_error=error_text(decision.message)))
-        else:
-            self._emit(decision, turn)
+            delta = PacketDelta(set_error=error_text(decision.message))
+        self._emit(decision, turn, delta)
 
     # --- acting ----------------------------------------------------------------------------
 
@@ -284,9 +273,8 @@ class AgentRunner:
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
         if call.tool == UNDO and execution.record["outcome"] == "success":
             delta = self._state.with_view_before(call.args["turn"], delta)
-        summarized = summarizer_record(
-            self.dependencies.agent.summarizers.get(call.tool), execution.result
-        )
+        summarizer = self.dependencies.agent.summarizers.get(call.tool)
+        summarized = summarizer_record(summarizer, execution.result)
         permitted = self._updates.permitted(delta)
         self._emit(tool_result(call, execution, changes, summarized), turn, permitted)
 
@@ -321,7 +309,7 @@ class AgentRunner:
             findings_after=cache(ruff.check_file),  # no check changes a file
             names=ruff.check_names,
             target=self._locate(self.dependencies.workspace.read(self.job.path)),
-            in_tree=self._in_workspace,
+            in_tree=lambda work: work(self._place()),
             results=self.dependencies.check_results.setdefault(
                 canonical_sha256(changes.change_set()), {}
             ),
@@ -338,9 +326,8 @@ class AgentRunner:
 
     def _checks(self, submission: Submission) -> list[CheckResult]:
         agent, checks = self.dependencies.agent, self.dependencies.checks
-        return self._redact.clean(
-            verify(agent.definition.verify, submission, checks, agent.scripts)
-        )
+        found = verify(agent.definition.verify, submission, checks, agent.scripts)
+        return self._redact.clean(found)
 
     def _judge(self) -> list[str]:
         """Return what the checks say against the files as a tool has just changed them."""
@@ -348,9 +335,6 @@ class AgentRunner:
         changes.restore(())
         found = self._checks(self._submission(changes)) if changes else []
         return [check.detail for check in found if not check.ok]
-
-    def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
-        return work(self._place())
 
     def _place(self) -> ToolTree:
         own = self.dependencies
