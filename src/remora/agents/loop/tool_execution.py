@@ -65,7 +65,7 @@ def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExec
 
 
 def refused_result(why: str) -> ToolExecution:
-    result = {"result": None, "error": why, "outcome": "error"}
+    result = {"result": None, "summary": why, "error": why, "outcome": "error"}
     return builtin_result(result, error_kind="denied")
 
 
