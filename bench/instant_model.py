@@ -68,7 +68,10 @@ def _completed(
     return args
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Answers by `choose`, which returns the tool and the arguments for a request."""
+
+    choose = staticmethod(called)
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -79,7 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         known = self.path == "/v1/chat/completions"
-        self._send(_answer(json.loads(raw)) if known else None)
+        body = json.loads(raw)
+        self._send(_answer(*self.choose(body), body) if known else None)
 
     def _send(self, body: dict[str, Any] | None) -> None:
         text = json.dumps(body or {"error": {"message": "no"}}).encode()
@@ -93,8 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing on stderr."""
 
 
-def _answer(body: dict[str, Any]) -> dict[str, Any]:
-    tool, args = called(body)
+def _answer(tool: str, args: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     call = {"name": tool, "arguments": json.dumps(args)}
     message = {
         "role": "assistant",
@@ -115,7 +118,7 @@ def _serve() -> None:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
-    with Server(("127.0.0.1", 0), _Handler) as http:
+    with Server(("127.0.0.1", 0), Handler) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
         print(http.server_port, flush=True)
         sys.stdin.buffer.read()

@@ -20,6 +20,7 @@ BENCHMARKS = (
     "questions",
     "analysis",
     "lint",
+    "model_tools",
     "pym",
     "planning",
     "hub_index",
