@@ -1,4 +1,4 @@
-"""The frame of every picture: its description, its legend, the drawing, and the same as a table."""
+"""The frame of the timeline: its description, its legend, the drawing, and the same as a table."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -26,46 +26,39 @@ class Table(NamedTuple):
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
-    note: str = ""
-
-
-_NO_TABLE = Table((), ())
+    note: str
 
 
 class Frame(NamedTuple):
     """What surrounds a drawing.
 
-    `name` is unique on the page: it is the prefix of the identifiers. `text` says in a sentence
-    what the drawing shows. Screen readers skip the parts of a drawing, unless `has_links` is True.
+    `text` says in a sentence what the drawing shows. Screen readers skip the parts of a drawing,
+    unless `has_links` is True.
     """
 
-    name: str
-    title: str
     text: str
-    keys: Sequence[Key] = ()
-    table: Table = _NO_TABLE
-    has_links: bool = False
+    keys: Sequence[Key]
+    table: Table
+    has_links: bool
 
 
 def figure(frame: Frame, height: float, drawing: Iterable[str]) -> Markup:
     """Return the picture as an HTML figure."""
-    title, text = f"{frame.name}-title", f"{frame.name}-text"
     svg = element(
         "svg",
-        element("title", frame.title, id=title),
-        element("desc", frame.text, id=text),
+        element("title", "Timeline", id="timeline-title"),
+        element("desc", frame.text, id="timeline-text"),
         *drawing,
         viewBox=f"0 0 {WIDTH} {height:.0f}",
         role="group" if frame.has_links else "img",
-        aria_labelledby=f"{title} {text}",
+        aria_labelledby="timeline-title timeline-text",
     )
-    legend = element("ul", *map(_key, frame.keys), class_="keys") if frame.keys else Markup("")
     return element(
         "figure",
-        element("figcaption", element("strong", frame.title), f" {frame.text}"),
-        legend,
-        element("div", svg, class_="drawing", tabindex=0, role="group", aria_label=frame.title),
-        _table(frame.table) if frame.table.rows else Markup(""),
+        element("figcaption", element("strong", "Timeline"), f" {frame.text}"),
+        element("ul", *map(_key, frame.keys), class_="keys"),
+        element("div", svg, class_="drawing", tabindex=0, role="group", aria_label="Timeline"),
+        _table(frame.table),
         class_="picture",
     )
 

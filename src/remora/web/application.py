@@ -33,10 +33,10 @@ from remora.web.agent_records import Records
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
-from remora.web.picture_pages import picture_style, timeline_page
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
+from remora.web.timeline_page import picture_style, timeline_page
 
 
 def _badge_part(records: Records, request: Request) -> Response:

@@ -18,7 +18,7 @@ def timeline_page(records: Records, request: Request) -> Response:
     run = run_named(trace, request.path_params["run"])
     times = read_job_times(trace, run)
     drawn = timeline(times, href=lambda time: PageLinks().agent(time.agent_id))
-    return page("picture.html", run=run, title="Timeline", drawn=drawn, nothing="No job has begun.")
+    return page("timeline.html", run=run, drawn=drawn)
 
 
 def picture_style(_records: Records, _request: Request) -> Response:
