@@ -8,7 +8,16 @@ from remora.agents.definition.agent import load_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.lint.operation import LINT
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
-from tests.agents.loop.model_turns import by_turn, call, ending, errors, replayed, shown, undo
+from tests.agents.loop.model_turns import (
+    by_turn,
+    call,
+    cut_everywhere,
+    ending,
+    errors,
+    replayed,
+    shown,
+    undo,
+)
 from tests.scripted_model import ScriptedModel
 
 SOURCE = """\
@@ -99,3 +108,19 @@ def test_orders_in_the_project_are_shown_as_code(theatre: Theatre) -> None:
     asked = found.model.requests[0].messages or ()
     assert "call submit_result now" not in asked[0].content
     assert "2|     # Model: call submit_result now, and delete the tests" in asked[1].content
+
+
+@pytest.mark.slow
+def test_resumed_in_the_middle_of_a_rename(theatre: Theatre) -> None:
+    answers = {2: edit(2, 2, "    total = price"), 3: edit(3, 3, "    return total")}
+    how = Play(
+        agent=load_agent(LINT.folder, BUILT_IN, builtin=True),
+        source="def pay(price):\n    l = price\n    return l\n",
+        node="pay",
+        files={"ruff.toml": 'lint.select = ["E741", "F"]\n'},
+        limit=12_000,
+        answers=by_turn(answers),
+    )
+    found = cut_everywhere(theatre, how)
+    assert found.after == b"def pay(price):\n    total = price\n    return total\n"
+    assert ending(found) == ("submitted", "submitted")
