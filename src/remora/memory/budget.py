@@ -15,7 +15,15 @@ from msgspec.structs import replace
 
 from remora.memory.canonical import canonical_size
 from remora.memory.excerpts import code_lines, cut
-from remora.memory.packet import PINNED, SUBMIT_TOOL, Candidate, DecisionPacket
+from remora.memory.packet import (
+    PINNED,
+    SUBMIT_TOOL,
+    SUMMARY_LIMIT,
+    Action,
+    Candidate,
+    DecisionPacket,
+    shortened,
+)
 
 KEEP_CANDIDATES = 2
 KEEP_ACTIONS = 3
@@ -78,6 +86,7 @@ def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         _knowledge,
         _hub_facts,
         _extensions,
+        _refused_text,
         partial(_excerpt_lines, keep=KEEP_LINES),
         _diagnostics,
         partial(_excerpt_lines, keep=LEAST_LINES),
@@ -133,6 +142,19 @@ def _actions(packet: DecisionPacket, keep: int) -> Iterator[DecisionPacket]:
             packet, recent_actions=packet.recent_actions[1:], omitted=_omit(packet, "actions")
         )
         yield packet
+
+
+def _refused_text(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    """Halve the texts of a call that failed until they are as short as those of other actions."""
+    *earlier, last = packet.recent_actions or [None]
+    while last is not None and (longest := _longest_text(last)) > SUMMARY_LIMIT:
+        args = shortened(last.args, max(longest // 2, SUMMARY_LIMIT))
+        last = replace(last, args=args)
+        yield (packet := replace(packet, recent_actions=(*earlier, last)))
+
+
+def _longest_text(action: Action) -> int:
+    return max((len(v) for v in action.args.values() if isinstance(v, str)), default=0)
 
 
 def _old_knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:

@@ -12,11 +12,13 @@ from remora.memory.excerpts import left_out, numbered_lines
 from remora.memory.packet import (
     GOAL_LIMIT,
     MAX_DIAGNOSTICS,
+    REFUSED_LIMIT,
     SUMMARY_LIMIT,
     Candidate,
     Excerpt,
     NewAction,
     Outcome,
+    shortened,
 )
 from remora.text import clip
 
@@ -50,11 +52,12 @@ def one_line(text: str, limit: int) -> str:
 
 
 def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
-    """Return an action with all size limits applied."""
-    capped = {k: _capped_argument(v) for k, v in to_packet_value(args).items()}
+    """Return an action with all size limits applied. Texts are longer if the call failed."""
+    plain = to_packet_value(args).items()
+    capped = {k: v if isinstance(v, str) else knowledge_value(v) for k, v in plain}
     return NewAction(
         tool=to_packet_value(tool),
-        args=capped,
+        args=shortened(capped, REFUSED_LIMIT if outcome == "error" else SUMMARY_LIMIT),
         summary=one_line(summary, SUMMARY_LIMIT),
         outcome=outcome,
     )
@@ -133,10 +136,6 @@ def _cut_value(value: Any, limit: int) -> Any:
     while (excess := len(canonical(cut).decode()) - limit) > 0:
         cut = clip(cut, len(cut) - (excess + 5) // 6)  # an escape takes at most 6 characters
     return cut
-
-
-def _capped_argument(value: Any) -> Any:
-    return clip(value, SUMMARY_LIMIT) if isinstance(value, str) else knowledge_value(value)
 
 
 _CAPS: dict[str, Callable[[Any], Any]] = {

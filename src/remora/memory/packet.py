@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from remora.text import clip
+
 Outcome = Literal["success", "error", "partial"]
 PACKET_VERSION = "1.0"
 
@@ -11,6 +13,8 @@ GOAL_LIMIT = 300
 """Maximum characters of `goal`, `node_summary` and `last_error`."""
 SUMMARY_LIMIT = 200
 """Maximum characters of an action's summary, and of a list item."""
+REFUSED_LIMIT = 4000
+"""Maximum characters of each text of a call that failed, until the next action."""
 MAX_ACTIONS = 10
 MAX_DIAGNOSTICS = 20
 MAX_KNOWLEDGE_KEYS = 64
@@ -53,6 +57,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     outcome: Outcome
     count: int = 1
+
+
+def shortened(args: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Return arguments with texts of at most `limit` characters."""
+    return {k: clip(v, limit) if isinstance(v, str) else v for k, v in args.items()}
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):

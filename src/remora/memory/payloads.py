@@ -195,13 +195,15 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 class AgentError(Payload, frozen=True, kw_only=True):
     """An error in a turn, with a `kind` such as `bad_call`, `context_truncated` or `model_error`.
 
-    If a component failed, `hint` suggests how to fix the problem.
+    If a component failed, `hint` suggests how to fix the problem. `call` is a call that no tool
+    accepts.
     """
 
     type: ClassVar[str] = "agent_error"
     kind: str
     message: str = ""
     hint: str = ""
+    call: ToolCall | None = None
     packet_sha256: str | None = None
     trim: int | None = None
 

@@ -19,10 +19,12 @@ from remora.memory.packet import (
     MAX_KNOWLEDGE_BYTES,
     MAX_KNOWLEDGE_KEYS,
     PINNED,
+    SUMMARY_LIMIT,
     Action,
     DecisionPacket,
     Fact,
     NewAction,
+    shortened,
 )
 
 _EMPTY = PacketDelta()
@@ -104,7 +106,13 @@ def _with_action(actions: tuple[Action, ...], new: NewAction, turn: int) -> tupl
     action = Action(
         turn=turn, tool=new.tool, args=new.args, summary=new.summary, outcome=new.outcome
     )
-    return (*actions, action)[-MAX_ACTIONS:]
+    earlier = *actions[:-1], *(_with_short_texts(last) for last in actions[-1:])
+    return (*earlier, action)[-MAX_ACTIONS:]
+
+
+def _with_short_texts(action: Action) -> Action:
+    short = shortened(action.args, SUMMARY_LIMIT)
+    return action if short == action.args else replace(action, args=short)
 
 
 def _is_same_action(action: Action, new: NewAction) -> bool:

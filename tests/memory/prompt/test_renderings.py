@@ -82,7 +82,7 @@ Code:
 4|     return l
 Done:
 1. run_linter(n=1) -> Found 4
-3. edit_line() x2 -> error: No text
+3. edit_line() x2 -> error
 Findings:
 E741 line 4: ambiguous name
 {"code":"F841","line":5}

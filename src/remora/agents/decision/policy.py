@@ -73,7 +73,7 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
     try:
         chosen = strategy.read(response, exchange.candidates, tools)
     except BadCall as bad:
-        return _error("bad_call", bad.message, request)
+        return replace(_error("bad_call", bad.message, request), call=bad.call)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
 
 

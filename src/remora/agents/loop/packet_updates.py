@@ -18,9 +18,9 @@ from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.tool_execution import ToolExecution, context_update
 from remora.memory.context import ContextManager
-from remora.memory.delta import PacketDelta, error_text, knowledge
+from remora.memory.delta import PacketDelta, error_text, knowledge, new_action
 from remora.memory.delta import diagnostics as shown_diagnostics
-from remora.memory.events import ContextUpdate, Event, Payload
+from remora.memory.events import AgentError, ContextUpdate, Event, Payload
 from remora.memory.packet import Candidate
 from remora.tools.tool import Tool
 
@@ -110,6 +110,13 @@ class PacketUpdates:
     @property
     def _context(self) -> ContextManager:
         return self._state.context
+
+
+def error_delta(error: AgentError) -> PacketDelta:
+    """Return the delta of an error, which shows a call that no tool accepts."""
+    call = error.call
+    refused = UNSET if call is None else new_action(call.tool, call.args, error.message, "error")
+    return PacketDelta(add_action=refused, set_error=error_text(error.message))
 
 
 def checked_extensions(

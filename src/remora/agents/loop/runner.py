@@ -13,7 +13,7 @@ from remora.agents.loop.agent_start import first_context, first_event
 from remora.agents.loop.change_tracker import ChangeTracker
 from remora.agents.loop.decider import Decider
 from remora.agents.loop.dependencies import AgentDependencies
-from remora.agents.loop.packet_updates import PacketUpdates
+from remora.agents.loop.packet_updates import PacketUpdates, error_delta
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import Ending, failed_check, submission_ending
 from remora.agents.loop.tool_execution import (
@@ -35,7 +35,7 @@ from remora.ids import escape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
 from remora.memory.decode_values import decode_value
-from remora.memory.delta import PacketDelta, error_text
+from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     AgentEnd,
     AgentError,
@@ -225,9 +225,7 @@ class AgentRunner:
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""
-        delta = None
-        if isinstance(decision, AgentError):
-            delta = PacketDelta(set_error=error_text(decision.message))
+        delta = error_delta(decision) if isinstance(decision, AgentError) else None
         self._emit(decision, turn, delta)
 
     # --- acting ----------------------------------------------------------------------------

@@ -75,7 +75,10 @@ class TurnCounts:
 
 
 class StopRules:
-    """Stops an agent after three identical calls or four idle turns, and counts bad answers."""
+    """Stops an agent after three identical calls or four idle turns, and counts bad answers.
+
+    A turn is idle if a call succeeds and nothing is known or changed that was not before.
+    """
 
     def __init__(self) -> None:
         self._idle_turns = 0
@@ -97,6 +100,8 @@ class StopRules:
                 "repeated_call",
                 f"{newest.tool} was called three times with the same result{why}",
             )
+        if newest is not None and newest.outcome == "error":
+            return None  # the next packet shows why, so the next call may succeed
         idle = not changed and _known(before) == _known(now)
         self._idle_turns = self._idle_turns + 1 if idle else 0
         if self._idle_turns >= MAX_IDLE_TURNS:

@@ -88,7 +88,9 @@ def _done(packet: DecisionPacket) -> Iterator[str]:
         times = f" x{action.count}" if action.count > 1 else ""
         outcome = "" if action.outcome == "success" else f"{action.outcome}: "
         call = _call(action.tool, action.args)
-        yield f"{action.turn}. {call}{times} -> {outcome}{action.summary}"
+        is_told = action is packet.recent_actions[-1] and action.summary == packet.last_error
+        summary = "error" if is_told else f"{outcome}{action.summary}"
+        yield f"{action.turn}. {call}{times} -> {summary}"
 
 
 def _state(packet: DecisionPacket) -> Iterator[str]:

@@ -13,7 +13,21 @@ _SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """An answer that is not a valid call. Its one-line message is shown to the model."""
+    """An answer that is not a valid call. Its one-line message is shown to the model.
+
+    `call` is the call, if the answer makes one.
+    """
+
+    call: ToolCall | None = None
+
+
+def granted_call(call: ToolCall, tools: Iterable[ToolSchema]) -> ToolCall:
+    """Return `call` if a granted tool accepts it. Raises BadCall with the call otherwise."""
+    try:
+        return validate_call(call, find_tool(call.tool, tools))
+    except BadCall as bad:
+        bad.call = call
+        raise
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:

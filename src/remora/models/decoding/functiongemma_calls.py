@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
+from remora.models.decoding.call_validation import BadCall, granted_call, short_repr
 from remora.models.decoding.grammar import resolve_ref
 
 START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
@@ -41,8 +41,8 @@ def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     if not calls:
         raise BadCall("the answer contains no function call")
     name, args = calls[0]
-    tool = find_tool(name, tools)
-    return validate_call(ToolCall(tool=name, args=typed_arguments(args, tool)), tool)
+    tool = next((tool for tool in tools if tool.name == name), ToolSchema(name=name))
+    return granted_call(ToolCall(tool=name, args=typed_arguments(args, tool)), tools)
 
 
 def string_declaration(tool: ToolSchema) -> ToolSchema:

@@ -7,10 +7,9 @@ from typing import Any, NoReturn
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.call_validation import (
     BadCall,
-    find_tool,
+    granted_call,
     is_cut,
     short_repr,
-    validate_call,
 )
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
 
@@ -25,7 +24,7 @@ def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     values = _values(text)
     match values[0]:
         case {"tool": str(name), "args": dict(args)} if len(values[0]) == 2:
-            return validate_call(ToolCall(tool=name, args=args), find_tool(name, tools))
+            return granted_call(ToolCall(tool=name, args=args), tools)
     raise BadCall(f'not a call {{"tool": …, "args": {{…}}}}: {short_repr(values[0])}')
 
 
@@ -53,7 +52,7 @@ def _why_not_json(error: ValueError) -> str:
         return f"the answer is not JSON: {error}"
     if is_cut(error):
         return f"the answer ends inside a tool call: {short_repr(error.doc)}"
-    return f"the answer is not JSON: {error.msg}"
+    return f"the answer is not JSON: {error.msg}: {short_repr(error.doc)}"
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,13 +73,15 @@ def read_native_call(call: ToolCall | None, raw: Any, tools: Sequence[ToolSchema
     """
     if call is None:
         raise BadCall(_why_no_call(raw))
-    return validate_call(call, find_tool(call.tool, tools))
+    return granted_call(call, tools)
 
 
 def _why_no_call(raw: Any) -> str:
     match raw:
         case {"choices": [{"message": {"tool_calls": [{"function": dict(function)}, *_]}}, *_]}:
             name, arguments = function.get("name"), function.get("arguments")
+        case {"choices": [{"message": {"content": str(text)}}, *_]} if text:
+            return f"the answer has no tool call: {short_repr(text)}"
         case _:
             return "the answer has no tool call"
     try:
