@@ -65,7 +65,7 @@ class Decider:
     async def decide(self) -> Decision:
         """Return the turn's call, or the error that prevents one."""
         if self._state.lost_model is not None:
-            return self._submit_rest()
+            return self._submit_floor()
         if not self._state.asks_model(self._rungs[0].settings):
             return self._first()
         is_last = len(self._rungs) == 1 or self._state.is_escalated
@@ -88,12 +88,10 @@ class Decider:
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
         return self._error(INVALID_CALLS, message)
 
-    def _submit_rest(self) -> ToolCalled:
-        """Submit what the model wrote before it failed, or else restore and submit the floor."""
+    def _submit_floor(self) -> ToolCalled:
+        """Submit what the opening did. If files differ from that, restore them first."""
         tool, args = SUBMIT, self._state.submission
-        if self._state.keeps_edits:
-            args = {"summary": "what the model wrote before its part failed"}
-        elif self._state.is_past_floor:
+        if self._state.is_past_floor:
             args = {"turn": self._state.turn_after_floor, "because": "the model's part failed"}
             tool = UNDO
         return ToolCalled(

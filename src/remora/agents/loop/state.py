@@ -90,8 +90,8 @@ class AgentState:
     If the model drives, rules make the decisions of the opening. `floor` contains the changes of the
     opening that the model did not take back, which are restored by undoing `turn_after_floor`.
     `submission` contains the arguments with which rules would have submitted them. `lost_model` is
-    set when the model's part has failed, so that rules complete the job: it is the ending if they
-    cannot. They submit the files as they are if `keeps_edits` is true, and otherwise the floor.
+    set when the model's part has failed, so that rules submit the floor: it is the ending if there
+    is nothing to submit.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -108,7 +108,6 @@ class AgentState:
         self.turn_after_floor = 0
         self.submission: dict[str, Any] = {}
         self.lost_model: Ending | None = None
-        self.keeps_edits = False
         self.refused: list[str] = []
         self.is_escalated = False
         self.history: History | None = None
@@ -169,16 +168,13 @@ class AgentState:
         return settings.decisions == "model" and not (self.is_opening or self.lost_model or is_over)
 
     def can_fall_back(self, ending: Ending) -> bool:
-        """Return True if rules can submit what the model wrote before, or what the opening did."""
-        if self.is_opening or not self._is_driven or ending[0] not in ("failed", "error"):
-            return False
-        if self.lost_model is not None:
-            return self.keeps_edits and bool(self.floor)
-        return bool(self.floor) or self._has_edits(ending)
-
-    def _has_edits(self, ending: Ending) -> bool:
-        """Return True if the model has changed files, and no check has refused them at the end."""
-        return ending[1] != "verification" and self.is_past_floor
+        """Return True if what the opening did can be submitted instead of the model's part."""
+        return (
+            bool(self.floor)
+            and self.lost_model is None
+            and not self.is_opening
+            and ending[0] in ("failed", "error")
+        )
 
     @property
     def invalid_calls(self) -> int:
@@ -254,7 +250,7 @@ class AgentState:
         shows_history = reads_history(start.renderer) or start.larger
         self.history = History(self.context.packet) if shows_history else None
         self.messages, self.refused = [], []
-        self.failure, self.lost_model, self.keeps_edits = None, None, False
+        self.failure = self.lost_model = None
         is_fork = bool(start.first_turn)  # which continues where its ancestors were
         has_opening = start.model.get("opening") and start.definition.get("candidates")
         self.is_opening = (self.is_opening or not is_fork) and self._is_driven and bool(has_opening)
@@ -292,9 +288,7 @@ class AgentState:
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
             self.submission = self._whole(event, ContextUpdate).value
         elif source == "floor":
-            lost = msgspec.convert(self._whole(event, ContextUpdate).value, Ending)
-            self.keeps_edits = self.lost_model is None and self._has_edits(lost)
-            self.lost_model = lost
+            self.lost_model = msgspec.convert(self._whole(event, ContextUpdate).value, Ending)
             self.ending, self.turn.is_over = None, True
             self._stop_rules = StopRules()
 

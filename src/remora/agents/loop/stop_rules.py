@@ -134,13 +134,13 @@ def submission_ending(
     """Return the agent's ending after a submission.
 
     `changed` is true if the agent has changed a file. If not, `failure` may be the reason: it is
-    the error of the turn before. `lost_model` is the ending that the model's failure is unless rules
-    complete the job.
+    the error of the turn before. `lost_model` is the ending that the model's failure would have been
+    if rules had not completed the job.
     """
     if not changed:
         return lost_model or ("no_change", "no_change", failure)
     if not submitted.verified:
-        return lost_model or ("failed", "verification", failed_check(submitted))
+        return "failed", "verification", failed_check(submitted)
     if lost_model is not None:
         return "submitted", *lost_model[1:]
     return "submitted", "submitted", None
