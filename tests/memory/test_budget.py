@@ -172,8 +172,8 @@ def test_the_definition_and_the_lines_around_the_focus_stay() -> None:
     excerpt = Excerpt(ref="", path="", lines=(10, 29), text=text, focus=20)
     shown = trim(DecisionPacket(excerpt=excerpt), 99).excerpt
     assert shown is not None
-    assert list(code_lines(shown)) == [(10, "a"), (11, "b"), (19, "j"), (20, "k"), (21, "l")]
-    assert shown.text == "a\nb\n... 7 lines ...\nj\nk\nl\n... 8 lines ..."
+    assert list(code_lines(shown)) == [(10, "a"), (18, "i"), (19, "j"), (20, "k"), (21, "l")]
+    assert shown.text == "a\n... 7 lines ...\ni\nj\nk\nl\n... 8 lines ..."
 
 
 def test_much_knowledge_goes_before_actions_and_the_rest_after_them() -> None:

@@ -30,13 +30,14 @@ def code_lines(excerpt: Excerpt) -> list[tuple[int, str]]:
 
 
 def cut(excerpt: Excerpt, count: int) -> Excerpt:
-    """Leave out all lines but the `count` nearest to the first line or the focus.
+    """Leave out all lines but `count`: the first one, and those nearest to the focus.
 
     Without a focus, the lines in the middle go first.
     """
-    lines = code_lines(excerpt)
-    anchors = lines[0][0], excerpt.focus or lines[-1][0]
+    head, *lines = code_lines(excerpt)
+    anchors = [excerpt.focus] if excerpt.focus else [head[0], lines[-1][0] if lines else 0]
     nearest = sorted(lines, key=lambda line: min(abs(line[0] - anchor) for anchor in anchors))
+    nearest.insert(0, head)
     first, last = excerpt.lines
     text: list[str] = []
     for number, line in [*sorted(nearest[:count]), (last + 1, "")]:

@@ -16,6 +16,7 @@ from remora.tools.host.text_files import (
     parse_python,
     read_text,
     replace_lines,
+    show_lines,
     write_new_file,
 )
 from remora.tools.ruff_fixes import apply_ruff_fixes, ruff_check
@@ -57,6 +58,7 @@ GENERIC = (
     HostFunction(function=list_files),
     HostFunction(function=parse_python),
     HostFunction(function=read_text),
+    HostFunction(function=show_lines),
     HostFunction(function=ruff_check, seconds=60.0),
     HostFunction(function=write_new_file),
 )

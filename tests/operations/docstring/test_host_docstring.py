@@ -235,11 +235,26 @@ def test_what_helps_to_write_a_docstring(tree: Path, call: Call) -> None:
     }
 
 
+def test_code_that_the_meaning_of_a_method_depends_on(tree: Path, call: Call) -> None:
+    body = "".join(f"    x = {number}\n" for number in range(20))
+    source = (
+        "def long(x):\n"
+        + body
+        + "class Cart:\n    limit = 3\n\n    def __init__(self):\n        self.names = []\n"
+        "\n    def add(self, name):\n        self.names.append(long(name))\n        self.check()\n"
+        "\n    def check(self):\n        pass\n"
+    )
+    (tree / "cart.py").write_text(source)
+    assert call("related_lines", "cart.py", "Cart.add") == [[22, 33], [25, 26], [1, 12], [32, 33]]
+    assert call("related_lines", "cart.py", "long") == []
+
+
 def test_some_calls_by_name(tree: Path, call: Call) -> None:
     (tree / "a.py").write_text("import b\n\nx = 1\ny = b.send(\n    x,\n)\nprint(y)\n")
     (tree / "c.py").write_text("send(1)\n" * 9)
     (tree / "d.py").write_text("send(\n")
     (first, *others) = call("calls_of", "Shop.send#2", [])
-    assert first == {"path": "a.py", "line": 4, "code": "x = 1\ny = b.send(\n    x,\n)\nprint(y)"}
+    code = "\nx = 1\ny = b.send(\n    x,\n)\nprint(y)"
+    assert first == {"path": "a.py", "line": 4, "caller": "", "code": code}
     assert [each["path"] for each in others] == ["c.py"] * 4
     assert {each["path"] for each in call("calls_of", "send", ["c.py:__module__?"])} == {"c.py"}

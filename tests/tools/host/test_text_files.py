@@ -34,6 +34,24 @@ def test_a_file_beyond_the_limit_is_refused(tree: Path, refusal: Callable[..., s
     assert "larger" in refusal("write_new_file", "new.txt", "x" * (TEXT_LIMIT + 1))
 
 
+def test_places_of_a_file_are_shown_with_what_is_left_out(
+    tree: Path, call: Callable[..., Any], refusal: Callable[..., str]
+) -> None:
+    (tree / "a.py").write_bytes(b"".join(b"%d\r\n" % number for number in range(1, 21)))
+
+    assert call("show_lines", "a.py", [[9, 10], [-3, 2], [4, 5], [19, 99]], 9) == {
+        "ref": "code",
+        "path": "a.py",
+        "lines": [1, 20],
+        "text": "1\n2\n3\n4\n5\n... 3 lines ...\n9\n10\n... 8 lines ...\n19\n20",
+        "focus": 9,
+    }
+    assert "focus" not in call("show_lines", "a.py", [[1, 1]])
+    assert (
+        refusal("show_lines", "a.py", [[30, 40]]) == "a.py: there are no lines 30 to 40; it has 20"
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "edit", "after"),
     [

@@ -23,6 +23,7 @@ from remora.operations.docstring.layout import section_title
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat, DocstringTexts
 from remora.operations.docstring.related_code import (
     callee_docstrings,
+    lines_it_depends_on,
     neighbour_docstrings,
     some_calls,
 )
@@ -166,6 +167,11 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         "exceptions": known.raises,
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def related_lines(place: ToolTree, path: str, node: str) -> list[list[int]]:
+    """Return the first and last lines of code in the file that a node's meaning depends on."""
+    return lines_it_depends_on(documented(place, path, node))
 
 
 def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, Any]]:

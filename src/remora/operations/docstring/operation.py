@@ -35,6 +35,7 @@ def _load() -> Parts:
         docstring_plan,
         mend_docstring,
         related_facts,
+        related_lines,
         write_docstring,
     )
     from remora.tools.host_functions import HostFunction
@@ -51,6 +52,7 @@ def _load() -> Parts:
         host_functions=(
             HostFunction(function=docstring_plan),
             HostFunction(function=related_facts),
+            HostFunction(function=related_lines),
             HostFunction(function=calls_of, seconds=30.0),
             HostFunction(function=mend_docstring, seconds=60.0),
             HostFunction(function=write_docstring, seconds=60.0),

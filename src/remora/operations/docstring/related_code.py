@@ -20,6 +20,10 @@ _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5
 _SHORT = 300
 """Characters of a docstring that is shown whole. All facts fit into a fifth of a packet."""
 _LINE = 80
+_MOST_LINES = 12
+"""Lines of a call that are shown, with two before and after it."""
+_BEGINNING = 11
+"""Lines of a function or class that are shown after its first one."""
 _MAX_FILES = 2000
 
 
@@ -41,15 +45,38 @@ def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:
 
     They are defined in its file, or imported by name from a file of the project.
     """
-    calls = [each for each in own_nodes(found.node.body) if isinstance(each, ast.Call)]
-    in_order = sorted(calls, key=lambda each: (each.lineno, each.col_offset))
-    names = dict.fromkeys(unqualified_name(each.func) for each in in_order)
+    names = _names_called(found)
     known = {each.qualname.rpartition(".")[2]: each for each in reversed(_definitions(found))}
-    imported = _imported(place, found) if names.keys() - known.keys() else {}
+    imported = _imported(place, found) if {*names} - known.keys() else {}
     nodes = (known.get(name) or imported.get(name) for name in names)
     texts = ((each, docstring_text(each.node.body)) for each in nodes if each is not None)
     lines = ((each.qualname, text.strip().split("\n")[0][:_LINE]) for each, text in texts if text)
     return dict(islice(lines, _CALLEES))
+
+
+def lines_it_depends_on(found: DocumentedNode) -> list[list[int]]:
+    """Return the first and last lines of code that the meaning of a node depends on.
+
+    This is the header, the constructor and the fields of its class, and the beginnings of the
+    functions and classes of its file that it uses.
+    """
+    definitions = {each.qualname: each.node for each in _definitions(found)}
+    here = next((name for name, node in definitions.items() if node is found.node), "")
+    owner = definitions.get(here.rpartition(".")[0])
+    own = [owner, definitions.get(f"{here.rpartition('.')[0]}.__init__")] if owner else []
+    by_name = {name.rpartition(".")[2]: node for name, node in reversed(definitions.items())}
+    used = [by_name.get(name) for name in _names_called(found)][:_CALLEES]
+    nodes = [node for node in (*own, *used) if node is not None and node is not found.node]
+    return [
+        [node.lineno, min(node.end_lineno or node.lineno, node.lineno + _BEGINNING)]
+        for node in dict.fromkeys(nodes)
+    ]
+
+
+def _names_called(found: DocumentedNode) -> list[str]:
+    calls = [each for each in own_nodes(found.node.body) if isinstance(each, ast.Call)]
+    in_order = sorted(calls, key=lambda each: (each.lineno, each.col_offset))
+    return list(dict.fromkeys(unqualified_name(each.func) for each in in_order))
 
 
 def _definitions(found: DocumentedNode) -> list[Definition]:
@@ -89,11 +116,23 @@ def calls_of(place: ToolTree, name: str, callers: Sequence[str]) -> Iterator[dic
         text = place.text_or_empty(path)
         tree = _tree(place, path) if name in text else None
         lines = text.splitlines()
-        for each in ast.walk(tree) if tree else ():
-            if isinstance(each, ast.Call) and unqualified_name(each.func) == name:
-                first, last = max(1, each.lineno - 1), (each.end_lineno or each.lineno) + 1
-                code = "\n".join(lines[first - 1 : last])
-                yield {"path": path, "line": each.lineno, "code": code[:_SHORT]}
+        for caller, call in _calls(tree, path) if tree else ():
+            if unqualified_name(call.func) == name:
+                first, last = max(1, call.lineno - 2), (call.end_lineno or call.lineno) + 2
+                code = "\n".join(lines[first - 1 : min(last, first + _MOST_LINES)])
+                yield {"path": path, "line": call.lineno, "caller": caller, "code": code}
+
+
+def _calls(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield calls with the name of the innermost function or class that contains them, or none."""
+    inside = {
+        id(node): definition.qualname
+        for definition in find_definitions(tree, path)
+        for node in ast.walk(definition.node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield inside.get(id(node), ""), node
 
 
 def some_calls(place: ToolTree, name: str, callers: Sequence[str]) -> list[dict[str, Any]]:

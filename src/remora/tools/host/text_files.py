@@ -8,6 +8,7 @@ from remora.code.edit.text_lines import (
     decode,
     lines_of,
     newline_of,
+    split_lines,
     with_newline,
 )
 from remora.code.syntax.changed_behavior import changed_behavior
@@ -22,6 +23,8 @@ LIST_LIMIT = 10_000
 _PATTERN_LIMIT = 200
 _DEEP_LIMIT = 2  # each `**` multiplies the ways a path can match
 _SHOWN = 120
+_SHORT_GAP = 2
+"""Lines between two places that are shown, too."""
 _AROUND = 5
 """Lines shown before and after a change."""
 
@@ -32,6 +35,32 @@ def read_text(place: FileTree, path: str) -> str:
     The file must be UTF-8 and at most 1 MiB in size.
     """
     return decode(path, place.read(path)).body
+
+
+def show_lines(
+    place: FileTree, path: str, places: list[list[int]], focus: int | None = None
+) -> dict[str, Any]:
+    """Return lines of a file as an excerpt of a packet.
+
+    `places` are pairs of a first and a last line. They may overlap and go beyond the file. What is
+    left out between them is replaced with a line such as `... 20 lines ...`. `focus` is the line
+    that matters most. Raises HostError if the file has none of the lines.
+    """
+    lines = split_lines(decode(path, place.read(path)).body)
+    spans = sorted((max(first, 1), min(last, len(lines))) for first, last in places)
+    spans = [(first, last) for first, last in spans if first <= last]
+    if not spans:
+        asked = ", ".join(f"{first} to {last}" for first, last in places)
+        raise HostError(f"{path}: there are no lines {asked}; it has {len(lines)}")
+    text, done = list[str](), spans[0][0] - 1
+    for first, last in spans:
+        if first - done - 1 > _SHORT_GAP:
+            text.append(f"... {first - done - 1} lines ...")
+            done = first - 1
+        text += lines[done:last]
+        done = max(done, last)
+    found = {"ref": "code", "path": path, "lines": [spans[0][0], done], "text": "\n".join(text)}
+    return found if focus is None else {**found, "focus": focus}
 
 
 def list_files(place: FileTree, pattern: str) -> list[str]:
