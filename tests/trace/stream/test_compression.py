@@ -262,7 +262,7 @@ def test_a_reader_finds_a_stream_that_is_sealed_and_thawed_all_the_time(path: Pa
     child = subprocess.Popen([sys.executable, "-c", CHILD, path], stdout=subprocess.PIPE)
     assert child.stdout
     child.stdout.readline()
-    seen, reads = set(), 0
+    seen, reads = set[bool](), 0
     while reads < 300 or (len(seen) < 2 and reads < 30_000):
         seen.add(path.exists())
         assert list(read_events(path)) == events
