@@ -62,8 +62,16 @@ def fold_action(packet: Json, action: Json) -> None:
         actions[-1]["count"] += 1
         actions[-1]["turn"] = packet["turn"]
     else:
+        if actions:
+            actions[-1]["args"] = shorter(actions[-1]["args"], 200)
         actions.append({key: action[key] for key in same} | {"turn": packet["turn"], "count": 1})
     del actions[:-10]
+
+
+def shorter(args: Json, limit: int) -> Json:
+    """The arguments with their texts cut to `limit` characters, of which the last is `…`."""
+    long = [key for key, text in args.items() if isinstance(text, str) and len(text) > limit]
+    return {**args, **{key: args[key][: limit - 1] + "…" for key in long}}
 
 
 def fold_knowledge(packet: Json, delta: Json) -> None:
@@ -134,14 +142,16 @@ def single_steps(packet: Json) -> Iterator[tuple[str, int]]:
         packet["candidate_actions"].pop(going[-1] if going else -1)
         yield "candidates", 1
     yield from node_steps(packet, target)
+    much, actions = (2048, 3) if packet["excerpt"] else (6144, 1)
     steps = knowledge_steps(packet["knowledge"])
-    while len(canonical(packet["knowledge"])) > 2048 and (step := next(steps, None)):
+    while len(canonical(packet["knowledge"])) > much and (step := next(steps, None)):
         yield step
-    yield from shorten(packet, "recent_actions", "actions", keep=3, place=0)
+    yield from shorten(packet, "recent_actions", "actions", keep=actions, place=0)
     yield from knowledge_steps(packet["knowledge"])
     if drop_node(packet, target):
         yield "hub_facts", 1
     yield from drop_keys(packet, "extensions", sorted(packet["extensions"], reverse=True))
+    yield from refused_text_steps(packet["recent_actions"][-1:])
     yield from excerpt_steps(packet, keep=15)
     yield from shorten(packet, "diagnostics", "diagnostics", keep=1, place=-1)
     yield from excerpt_steps(packet, keep=5)
@@ -156,6 +166,17 @@ def shorten(
         yield what, 1
 
 
+def refused_text_steps(last: list[Json]) -> Iterator[tuple[str, int]]:
+    for action in last:
+        while longest := max(map(len, filter(is_long, action["args"].values())), default=0):
+            action["args"] = shorter(action["args"], max(longest // 2, 200))
+            yield "refused_text", 0
+
+
+def is_long(text: Any) -> bool:
+    return isinstance(text, str) and len(text) > 200
+
+
 def drop_keys(packet: Json, name: str, keys: list[str]) -> Iterator[tuple[str, int]]:
     for key in keys:
         del packet[name][key]
@@ -163,7 +184,6 @@ def drop_keys(packet: Json, name: str, keys: list[str]) -> Iterator[tuple[str, i
 
 
 def knowledge_steps(facts: Json) -> Iterator[tuple[str, int]]:
-    before: list[str] = []
     for key in [k for k in facts if k != "feedback"]:
         text = facts[key]["value"]
         if isinstance(text, str) and len(text) >= 200:
@@ -171,12 +191,7 @@ def knowledge_steps(facts: Json) -> Iterator[tuple[str, int]]:
             end = max(half.rfind(";"), half.rfind(","))
             facts[key] = {**facts[key], "value": (half[:end] if end > 0 else half) + "…"}
             yield "knowledge", 0
-        for gone in before:
-            del facts[gone]
-            yield "knowledge", 1
-        before = [key]
-    for gone in before:
-        del facts[gone]
+        del facts[key]
         yield "knowledge", 1
 
 
@@ -208,10 +223,11 @@ def code_lines(excerpt: Json) -> list[tuple[int, str]]:
 
 
 def cut_excerpt(excerpt: Json, lines: list[tuple[int, str]], count: int) -> None:
-    """Leave the `count` lines nearest to the first line and to the focus, or else the last line."""
+    """Leave the first line and those nearest to the focus, or else to the first and last line."""
     first, last = excerpt["lines"]
-    ends = lines[0][0], excerpt.get("focus") or lines[-1][0]
-    near = sorted(lines, key=lambda line: min(abs(line[0] - end) for end in ends))
+    ends = [excerpt["focus"]] if excerpt.get("focus") else [first, lines[-1][0]]
+    near = sorted(lines[1:], key=lambda line: min(abs(line[0] - end) for end in ends))
+    near.insert(0, lines[0])
     text = []
     for number, line in sorted(near[:count]):
         text += [f"... {number - first} lines ..."] if number > first else []

@@ -261,6 +261,14 @@ KEYS = st.sampled_from([*(f"k{n}" for n in range(70)), "feedback", "é", "\U0001
 NODES = st.sampled_from([NODE, *(f"node:{n}" for n in range(7))])
 FACTS = st.dictionaries(KEYS, VALUES | st.just("x" * 480), max_size=50)
 
+REFUSED = st.integers(190, 900).map(lambda n: {"x": "y" * n, "z": "w" * 250})
+
+
+def excerpt(count: int, focus: int) -> Excerpt:
+    """An excerpt of `count` different lines."""
+    text = "\n".join(f"l{n}" for n in range(count))
+    return Excerpt(ref="r", path="p", lines=(3, count + 2), text=text, focus=focus)
+
 
 @st.composite
 def deltas(draw: st.DrawFn) -> PacketDelta:
@@ -274,18 +282,13 @@ def deltas(draw: st.DrawFn) -> PacketDelta:
                 "add_action": st.builds(
                     new_action,
                     st.sampled_from(["a", "b"]),
-                    st.sampled_from([{}, {"x": 1}, {"x": True}]),
+                    st.sampled_from([{}, {"x": 1}, {"x": True}]) | REFUSED,
                     st.just("done"),
                     st.sampled_from(["success", "error"]),
                 ),
                 "set_error": st.none() | st.just("bad"),
                 "state_summary": st.just("so"),
-                "excerpt": st.none()
-                | st.integers(0, 12).map(
-                    lambda n: Excerpt(
-                        ref="r", path="p", lines=(1, n + 1), text="\n".join("l" * (n + 1))
-                    )
-                ),
+                "excerpt": st.none() | st.builds(excerpt, st.integers(1, 40), st.integers(0, 44)),
                 "candidate_actions": st.lists(
                     st.builds(candidate, st.just("t"), st.just({}), st.just("why")), max_size=5
                 ).map(tuple),

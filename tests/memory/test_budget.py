@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket, PacketDelta, apply
 from remora.memory import delta as make
-from remora.memory.budget import KEEP_ACTIONS, MUCH_KNOWLEDGE, fit, trim, trim_steps
+from remora.memory.budget import WITH_CODE, WITHOUT_CODE, Balance, fit, trim, trim_steps
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.excerpts import code_lines
 from remora.memory.packet import Action, Candidate, Excerpt, Fact, packet_json
@@ -119,13 +119,13 @@ LONG = ";".join(f"path{n}=value{n},other{n}" for n in range(12))
 HALF = ";".join(f"path{n}=value{n},other{n}" for n in range(6)) + "…"
 
 
-def test_a_long_text_is_halved_before_the_text_in_front_of_it_goes() -> None:
+def test_a_long_text_is_halved_before_it_goes() -> None:
     packet = knowing(old=LONG, feedback=LONG, short="s", new=LONG)
     steps = [remembered(step) for step in trim_steps(packet)]
     assert steps == [
         {"old": HALF, "feedback": LONG, "short": "s", "new": LONG},
         {"feedback": LONG, "short": "s", "new": LONG},
-        {"feedback": LONG, "short": "s", "new": HALF},
+        {"feedback": LONG, "new": LONG},
         {"feedback": LONG, "new": HALF},
         {"feedback": LONG},
     ]
@@ -176,16 +176,21 @@ def test_the_definition_and_the_lines_around_the_focus_stay() -> None:
     assert shown.text == "a\n... 7 lines ...\ni\nj\nk\nl\n... 8 lines ..."
 
 
-def test_much_knowledge_goes_before_actions_and_the_rest_after_them() -> None:
+@pytest.mark.parametrize(("excerpt", "balance"), [(RICH.excerpt, WITH_CODE), (None, WITHOUT_CODE)])
+def test_much_knowledge_goes_before_actions_and_the_rest_after_them(
+    excerpt: Excerpt | None, balance: Balance
+) -> None:
     packet = replace(
         knowing(**{f"k{n:02}": f"{n}" * 80 for n in range(60)}),
+        excerpt=excerpt,
         recent_actions=tuple(action(n) for n in range(10)),
     )
     stages = [(len(s.recent_actions), canonical_size(s.knowledge)) for s in trim_steps(packet)]
     first = next(n for n, (actions, _) in enumerate(stages) if actions < 10)
-    assert MUCH_KNOWLEDGE - 200 < stages[first - 1][1] <= MUCH_KNOWLEDGE
-    assert stages[first + 7][0] == KEEP_ACTIONS
-    assert stages[first + 7][1] < stages[first][1]
+    assert balance.much_knowledge - 200 < stages[first - 1][1] <= balance.much_knowledge
+    after = first + 10 - balance.actions
+    assert stages[after][0] == balance.actions
+    assert stages[after][1] < stages[first][1]
 
 
 def test_trimming_is_pure() -> None:
