@@ -66,3 +66,18 @@ def test_a_cause_of_many_failures_is_told_once(poor: Remora, tmp_path: Path) -> 
     assert done.err.count("for the same reason") == 3
     assert done.out.count("out of memory") == 2, "at the first job, and under why"
     assert "and 3 other jobs: " in done.out
+
+
+def test_what_rules_changed_is_shown(poor: Remora, tmp_path: Path) -> None:
+    def chat(handler: Handler, _request: dict[str, Any], _number: int) -> None:
+        send_json(handler, answer(("submit_result", {})))
+
+    fixed = {"shop.py": "import os\n\n\ndef pay():\n    return 1\n", "unused.py": "import os\n"}
+    root = write(tmp_path / "shop", fixed)
+    with openai_server(chat) as server:
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
+        done = user("analyze", "-o", "lint", "--decisions", "model", "--concurrency", "1", cwd=root)
+        shown, of_an_empty_file = (each["messages"][-1]["content"] for each in server.requests)
+    assert done.code == 0, done.err
+    assert "Code:\n1| def pay():\n2|     return 1\nDone:\n1. fix_findings() -> Fixed F401" in shown
+    assert "Code:" not in of_an_empty_file

@@ -37,6 +37,7 @@ from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
 from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
+from remora.workspaces.apply.line_diff import diff_hunks
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
@@ -53,8 +54,8 @@ def fix_findings(
     no fix for. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
     left out. A file that was formatted before is formatted again. Generated files stay as they are.
 
-    Returns the counts of the fixed findings by code in `fixed`, and the result of `file_findings`
-    for the new content in `left`.
+    Returns the counts of the fixed findings by code in `fixed`, the first and the last line of each
+    changed place in `changed`, and the result of `file_findings` for the new content in `left`.
     """
     with place.ruff.one_process():
         return _fix(place, path, _Fixer(place, path, place.read(path), nodes, unsafe=unsafe))
@@ -74,8 +75,18 @@ def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
     gone.subtract(finding["code"] for finding in left)
     return {
         "fixed": {code: number for code, number in sorted(gone.items()) if number > 0},
+        "changed": _changed_places(path, content, fixed),
         "left": describe_findings(decode(path, fixed).body, left),
     }
+
+
+def _changed_places(path: str, before: bytes, after: bytes) -> list[list[int]]:
+    added, count, places = 0, len(split_lines(decode(path, after).body)), list[list[int]]()
+    for hunk in diff_hunks(before, after) if count else ():
+        first = hunk.start + 1 + added
+        added += len(hunk.lines) - (hunk.end - hunk.start)
+        places.append([min(first, count), min(max(first, hunk.end + added), count)])
+    return places
 
 
 class _Fixer:
