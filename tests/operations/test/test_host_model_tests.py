@@ -147,6 +147,24 @@ class TestWritten:
         """
         assert written(run, code)["tests"] == ["test_parse"]
 
+    def test_subtests_of_unittest_are_measured_and_watched_as_other_tests(self, run: Run) -> None:
+        code = """
+            import unittest
+
+            class TestParse(unittest.TestCase):
+                def test_parse(self):
+                    for text, day in (("2024-01-02", 20240102), ("24-01-02", 240102)):
+                        with self.subTest(text):
+                            CALL
+                            self.assertEqual(parse(text), day)
+        """
+        done = written(run, code.replace("CALL", ""))
+        assert (done["lines"], done["all_lines"]) == (4, 5)
+        assert "line 6: it returns None" in done["found"]
+        code = code.replace("CALL", "open('a.txt', 'w').close()")
+        again = written(run, code, replaced=done["functions"])
+        assert "side effects: open" in again["problem"]
+
     def test_a_test_is_removed_with_its_imports(self, tree: Path, run: Run) -> None:
         done = written(run, HELPED)
         kept, gone = done["tests"]
@@ -187,8 +205,9 @@ class TestShown:
     def test_a_function_comes_with_what_a_test_of_it_needs(self, tree: Path, run: Run) -> None:
         (tree / "shop.py").write_text(CART)
         found = run("show_function", "shop.py", "Cart.add", True)["view"]
-        assert found["excerpt"]["lines"] == [7, 9]
-        assert found["excerpt"]["text"].startswith("    def add(self, name, count=1):\n")
+        assert found["excerpt"]["lines"] == [1, 9]
+        assert found["excerpt"]["text"].startswith("class Cart:\n    def __init__(self, owner")
+        assert found["excerpt"]["focus"] == 7
         assert found["knowledge_delta"] == {
             "made by": "Cart(owner, limit=3)",
             "import in tests": "from shop import Cart",
@@ -215,14 +234,15 @@ class TestShown:
         found = run("show_function", "dates.py", "missing", True)
         assert found == {"problem": "dates.py has no missing; it has parse"}
 
-    def test_a_long_function_is_cut_in_the_middle(self, tree: Path, run: Run) -> None:
+    def test_the_code_that_a_function_uses_is_shown(self, tree: Path, run: Run) -> None:
         body = "".join(f"    x = {number}\n" for number in range(99))
-        (tree / "long.py").write_text(f"def f(x):\n{body}")
-        found = run("show_function", "long.py", "f", False)["view"]["excerpt"]
-        assert found["lines"] == [1, 100]
-        lines = found["text"].split("\n")
-        assert (len(lines), lines[0], lines[30]) == (60, "def f(x):", "... 41 lines ...")
-        assert lines[-1] == "    x = 98"
+        source = f"LIMIT = 3\n\n\ndef f(x):\n{body}\n\ndef g(x):\n    return f(x) < LIMIT\n"
+        (tree / "used.py").write_text(source)
+        found = run("show_function", "used.py", "g", False)["view"]["excerpt"]
+        assert (found["ref"], found["lines"], found["focus"]) == ("g", [1, 107], 106)
+        beginning = "LIMIT = 3\n\n\ndef f(x):\n    x = 0\n"
+        assert found["text"].startswith(beginning)
+        assert found["text"].endswith("... 90 lines ...\ndef g(x):\n    return f(x) < LIMIT")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from referencing.exceptions import Unresolvable
 
+from remora.agents.builtin_tools import RECALL
 from remora.agents.decision.candidates import as_candidates, valid_candidates
 from remora.agents.inputs.hub_pull import PullHook
 from remora.agents.inputs.node_versions import NodeVersions
@@ -85,7 +86,8 @@ class PacketUpdates:
         actions, problem = self._valid(found)
         problem = execution.record["error"] or problem or refusal
         delta = PacketDelta(candidate_actions=actions)
-        if (excerpt := execution.result.get("excerpt")) is not None:
+        excerpt = execution.result.get("excerpt")
+        if excerpt is not None and not self._shows_what_was_recalled():
             delta = msgspec.structs.replace(delta, excerpt=self._context.excerpt(excerpt))
         if (diagnostics := execution.result.get("diagnostics")) is not None:
             delta = msgspec.structs.replace(delta, diagnostics=shown_diagnostics(diagnostics))
@@ -94,6 +96,10 @@ class PacketUpdates:
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
         self._emit(context_update("candidates", execution), turn, delta)
+
+    def _shows_what_was_recalled(self) -> bool:
+        last = self._context.packet.recent_actions[-1:]
+        return any(action.tool == RECALL and action.outcome == "success" for action in last)
 
     def permitted(self, delta: PacketDelta) -> PacketDelta:
         """Remove disallowed candidates and extensions from a script's delta."""

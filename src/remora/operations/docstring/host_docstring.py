@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import Unreadable, read_source
+from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import is_writable, mended, written
@@ -23,7 +24,6 @@ from remora.operations.docstring.layout import section_title
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat, DocstringTexts
 from remora.operations.docstring.related_code import (
     callee_docstrings,
-    lines_it_depends_on,
     neighbour_docstrings,
     some_calls,
 )
@@ -171,7 +171,8 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 def related_lines(place: ToolTree, path: str, node: str) -> list[list[int]]:
     """Return the first and last lines of code in the file that a node's meaning depends on."""
-    return lines_it_depends_on(documented(place, path, node))
+    found = documented(place, path, node)
+    return lines_used_by(found.source.tree, found.node)
 
 
 def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, Any]]:

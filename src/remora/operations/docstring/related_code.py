@@ -22,8 +22,6 @@ _SHORT = 300
 _LINE = 80
 _MOST_LINES = 12
 """Lines of a call that are shown, with two before and after it."""
-_BEGINNING = 11
-"""Lines of a function or class that are shown after its first one."""
 _MAX_FILES = 2000
 
 
@@ -52,25 +50,6 @@ def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:
     texts = ((each, docstring_text(each.node.body)) for each in nodes if each is not None)
     lines = ((each.qualname, text.strip().split("\n")[0][:_LINE]) for each, text in texts if text)
     return dict(islice(lines, _CALLEES))
-
-
-def lines_it_depends_on(found: DocumentedNode) -> list[list[int]]:
-    """Return the first and last lines of code that the meaning of a node depends on.
-
-    This is the header, the constructor and the fields of its class, and the beginnings of the
-    functions and classes of its file that it uses.
-    """
-    definitions = {each.qualname: each.node for each in _definitions(found)}
-    here = next((name for name, node in definitions.items() if node is found.node), "")
-    owner = definitions.get(here.rpartition(".")[0])
-    own = [owner, definitions.get(f"{here.rpartition('.')[0]}.__init__")] if owner else []
-    by_name = {name.rpartition(".")[2]: node for name, node in reversed(definitions.items())}
-    used = [by_name.get(name) for name in _names_called(found)][:_CALLEES]
-    nodes = [node for node in (*own, *used) if node is not None and node is not found.node]
-    return [
-        [node.lineno, min(node.end_lineno or node.lineno, node.lineno + _BEGINNING)]
-        for node in dict.fromkeys(nodes)
-    ]
 
 
 def _names_called(found: DocumentedNode) -> list[str]:

@@ -82,7 +82,8 @@ def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
 
 def _changed_places(path: str, before: bytes, after: bytes) -> list[list[int]]:
     added, count, places = 0, len(split_lines(decode(path, after).body)), list[list[int]]()
-    for hunk in diff_hunks(before, after) if count else ():
+    hunks = diff_hunks(before.splitlines(), after.splitlines()) if count else []
+    for hunk in hunks:
         first = hunk.start + 1 + added
         added += len(hunk.lines) - (hunk.end - hunk.start)
         places.append([min(first, count), min(max(first, hunk.end + added), count)])

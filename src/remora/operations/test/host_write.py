@@ -30,6 +30,10 @@ from remora.tools.tree import ToolTree
 
 MOST_IDS = 50
 _USUAL_INDENT = 4
+_MOST_SHOWN = 5
+"""Findings that a refusal names."""
+_SHOWN = 60
+"""Characters of a line with a finding."""
 _UNFORMATTED = b"a  =  1\n"
 
 
@@ -185,7 +189,12 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if {str(each["code"]) for each in extra} == {NO_PACKAGE}:
         package = make_package(place, home.path)
     if extra and not package:
-        raise HostError(f"{home.path}: it would add {extra[0]['code']}: {extra[0]['message']}")
+        lines = split_lines(decode(home.path, content).body)
+        texts = dict.fromkeys(
+            f"{each['code']}: {each['message']} (`{lines[each['line'] - 1].strip()[:_SHOWN]}`)"
+            for each in extra[:_MOST_SHOWN]
+        )
+        raise HostError(f"{home.path}: it would add {'; '.join(texts)}")
     if home.form == "unittest" and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content

@@ -8,6 +8,7 @@ from remora.code.edit.import_edits import Imported
 from remora.code.edit.text_lines import decode, split_lines
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Source, read_source
+from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.host_model_tests import surviving_faults, tests_reaching
@@ -18,9 +19,9 @@ from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.mutants import mutants
 from remora.operations.test.source_blocks import first_line, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, class_named
+from remora.tools.host.text_files import show_lines
 from remora.tools.tree import ToolTree
 
-_MOST_LINES = 60
 _MOST_CALLS = 3
 _MOST_FAULTS = 12
 _MOST_FIXTURES = 12
@@ -31,15 +32,14 @@ _LONGEST_TEST = 480
 def show_function(place: ToolTree, path: str, node: str, is_target: bool) -> dict[str, Any]:
     """Return what a packet shows of a function or class of a file, as `view`, and a `summary`.
 
-    The excerpt in `view` is cut in the middle if it has more than 60 lines. If `is_target` is true,
-    `view` also has the planted faults that no test detects, and facts: how the function is called,
+    The excerpt in `view` also has the beginnings of what the function uses in its file. If
+    `is_target` is true, `view` also has the planted faults that no test detects, and facts: how the function is called,
     how objects of its class and of its arguments are made, and an existing test, the fixtures and
     the imports of the project. If there is no such function, or it cannot be examined, the result
     contains only the reason, in `problem`.
     """
     try:
-        excerpt = _excerpt(place, path, node)
-        summary = "{}, lines {}-{}".format(node, *excerpt["lines"])
+        excerpt, summary = _excerpt(place, path, node)
         if not is_target:
             return {
                 "summary": summary,
@@ -60,7 +60,8 @@ def show_function(place: ToolTree, path: str, node: str, is_target: bool) -> dic
     }
 
 
-def _excerpt(place: ToolTree, path: str, name: str) -> dict[str, Any]:
+def _excerpt(place: ToolTree, path: str, name: str) -> tuple[dict[str, Any], str]:
+    """Return an excerpt of the function and of what it uses, and the function's lines in words."""
     source = read_source(path, place.read(path))
     if not isinstance(source, Source):
         raise HostError(f"{path}: {source.detail}")
@@ -68,12 +69,9 @@ def _excerpt(place: ToolTree, path: str, name: str) -> dict[str, Any]:
     if name not in found:
         raise HostError(f"{path} has no {name}; it has {', '.join(found)}")
     first, last = first_line(found[name]), found[name].end_lineno or 0
-    lines = split_lines(source.utf8.decode())[first - 1 : last]
-    cut = len(lines) - _MOST_LINES
-    if cut > 0:
-        half = _MOST_LINES // 2
-        lines[half : half + cut + 1] = [f"... {cut + 1} lines ..."]
-    return {"ref": name, "path": path, "lines": [first, last], "text": "\n".join(lines)}
+    places = [[first, last], *lines_used_by(source.tree, found[name])]
+    excerpt = show_lines(place, path, places, first) | {"ref": name}
+    return excerpt, f"{name}, lines {first}-{last}"
 
 
 def _needed(place: ToolTree, path: str, node: str) -> tuple[list[str], dict[str, str]]:

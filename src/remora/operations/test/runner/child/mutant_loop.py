@@ -31,6 +31,7 @@ class MutantLoop:
         self.asked, self.name, self.order = asked, name, order
         self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0}
+        self.subtest_failed = False
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
@@ -45,7 +46,7 @@ class MutantLoop:
             if monotonic() > self.until:
                 break
             self.found["tried"] = number + 1
-            if self.prepare(functions, text) and self.passes(f"m{number}", alive, limit):
+            if self.prepare(functions, text) and self.all_pass(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
         return True
 
@@ -58,13 +59,14 @@ class MutantLoop:
             if monotonic() - start >= _BASELINE_S:
                 self.found["problem"] = "its tests take too long to run them with each fault"
                 return {}
-            if recorder.reached(item):
+            recorder.entered = False
+            if self.passes(item) and recorder.entered:
                 found.append(item)
         limit = _LEAST_S + 2 * (monotonic() - start)
         took: Dict[Any, float] = {}
         for item in found:
             start = monotonic()
-            if not self.passes("again", [item], limit):
+            if not self.all_pass("again", [item], limit):
                 self.found["problem"] = "a test passes once, but not when it is repeated"
                 return {}
             took[item] = monotonic() - start
@@ -73,7 +75,7 @@ class MutantLoop:
     def prepare(self, functions: List[FunctionType], text: str) -> bool:
         return swap(functions, mutated_code(text, self.order["path"], self.order["qualname"]))
 
-    def passes(self, name: str, items: List[Any], limit: float) -> bool:
+    def all_pass(self, name: str, items: List[Any], limit: float) -> bool:
         """Return True if all tests pass in a forked process, within `limit` seconds of CPU time."""
         place = f"{self.name}-{name}"
         path = os.path.join(self.asked["out"], place + ".json")
@@ -81,30 +83,30 @@ class MutantLoop:
             os.remove(path)
 
         def work() -> None:
-            if all(passes(item) for item in items):
+            if all(self.passes(item) for item in items):
                 write(self.asked["out"], place, {"how": "passed"})
 
         in_child(work, limit * _WAITING, limit)
         return os.path.exists(path)
 
+    def passes(self, item: Any) -> bool:
+        from _pytest.runner import runtestprotocol
 
-def passes(item: Any) -> bool:
-    from _pytest.runner import runtestprotocol
+        self.subtest_failed = False
+        reports = runtestprotocol(item, nextitem=None, log=False)
+        return all(report.passed for report in reports) and not self.subtest_failed
 
-    return all(report.passed for report in runtestprotocol(item, nextitem=None, log=False))
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note a subtest that fails: without `log`, only subtests are reported here."""
+        self.subtest_failed = self.subtest_failed or report.failed
 
 
 class Recorder:
-    """Records which tests call a function."""
+    """Records that a test calls a function."""
 
     def __init__(self) -> None:
         self.entered = False
         setattr(builtins, PROBE, self.note)
-
-    def reached(self, item: Any) -> bool:
-        """Run a test. Return True if it passes and enters the function."""
-        self.entered = False
-        return passes(item) and self.entered
 
     def note(self) -> None:
         self.entered = True

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import sys
+import unittest
 from typing import Any, Iterator
 
 from .fork import Order, line_of, write
@@ -28,19 +29,31 @@ class Reports:
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
         self.looks = order.get("text") is None and not order.get("all")
-        # trace only the test itself, not pytest's work around it
 
         @hookwrapper  # type: ignore[untyped-decorator]
-        def around(pyfuncitem: Any) -> Iterator[None]:
-            if not self.looks:
+        def function_call(pyfuncitem: Any) -> Iterator[None]:
+            with self.watched(pyfuncitem, not is_unittest(pyfuncitem)):
                 yield
-                return
-            self.lines.entered, self.lines.calls = {}, {}
-            with self.effects, self.lines:
-                yield
-            self.seen[pyfuncitem.nodeid] = self.lines.results()
 
-        self.pytest_pyfunc_call = around
+        @hookwrapper  # type: ignore[untyped-decorator]
+        def test_call(item: Any) -> Iterator[None]:
+            with self.watched(item, is_unittest(item)):
+                yield
+
+        # as near to the test as can be: unittest calls its own tests
+        self.pytest_pyfunc_call = function_call
+        self.pytest_runtest_call = test_call
+
+    @contextlib.contextmanager
+    def watched(self, item: Any, is_nearest: bool) -> Iterator[None]:
+        """Trace a test if its lines and effects are wanted, and this is the nearest place to it."""
+        if not (self.looks and is_nearest):
+            yield
+            return
+        self.lines.entered, self.lines.calls = {}, {}
+        with self.effects, self.lines:
+            yield
+        self.seen[item.nodeid] = self.lines.results()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
@@ -56,6 +69,10 @@ class Reports:
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.failed.append(worst(str(excrepr)))
+
+
+def is_unittest(item: Any) -> bool:
+    return issubclass(getattr(item, "cls", None) or object, unittest.TestCase)
 
 
 def worst(text: str) -> str:
