@@ -3,10 +3,12 @@
 import asyncio
 import json
 import threading
+from textwrap import dedent
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.loop.runner import AgentRunner, FunctionGemmaRunner
@@ -173,9 +175,7 @@ class TestCandidates:
     RESULT = '\n{"result": None, "summary": "", "outcome": "success", "candidate_actions": found}'
 
     def own(self, theatre: Theatre, pick: str) -> Agent:
-        import textwrap
-
-        return theatre.agent(self.YAML, act=self.ACT, pick=textwrap.dedent(pick) + self.RESULT)
+        return theatre.agent(self.YAML, act=self.ACT, pick=dedent(pick) + self.RESULT)
 
     def test_one_candidate_is_a_rules_decision(self, theatre: Theatre) -> None:
         pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]'
@@ -217,6 +217,23 @@ class TestCandidates:
         assert (played.result.status, played.result.stop_reason) == ("failed", "no_progress")
         assert says in (played.result.error or "")
         assert played.payloads(ToolCalled) == []
+
+    def test_what_was_recalled_stays_for_a_turn(self, theatre: Theatre) -> None:
+        pick = """
+            from remora.pym import Input
+            packet: dict = Input("packet")
+            past = [action["tool"] for action in packet["recent_actions"]]
+            recall = {"tool": "recall", "args": {"ref": "turn:1", "lines": [1, 1]}, "reason": ""}
+            act = {"tool": "act", "args": {"n": len(past)}, "reason": ""}
+            submit = {"tool": "submit_result", "args": {}, "reason": ""}
+            found = [[act, recall, act, submit][len(past)]]
+            """
+        shown = self.RESULT.replace("}", ', "excerpt": {"path": "", "lines": [1, 1], "text": ""}}')
+        agent = theatre.agent(self.YAML, act=self.ACT, pick=dedent(pick) + shown)
+        played = theatre.play(Play(agent=agent, decisions="rules"))
+        updates = [each for each in played.events if each.type == "context_update"]
+        shows = [getattr(each.packet_delta, "excerpt", UNSET) is not UNSET for each in updates]
+        assert shows == [True, True, False, True]
 
     def test_an_old_error_is_not_the_reason_that_none_is_left(self, theatre: Theatre) -> None:
         pick = """
