@@ -228,7 +228,9 @@ class TestCandidates:
             submit = {"tool": "submit_result", "args": {}, "reason": ""}
             found = [[act, recall, act, submit][len(past)]]
             """
-        shown = self.RESULT.replace("}", ', "excerpt": {"path": "", "lines": [1, 1], "text": ""}}')
+        shown = self.RESULT.replace(
+            "}", ', "excerpt": {"ref": "code", "path": "", "lines": [1, 1], "text": ""}}'
+        )
         agent = theatre.agent(self.YAML, act=self.ACT, pick=dedent(pick) + shown)
         played = theatre.play(Play(agent=agent, decisions="rules"))
         updates = [each for each in played.events if each.type == "context_update"]
