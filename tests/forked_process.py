@@ -7,6 +7,7 @@ that is started with nothing in its input.
 """
 
 import atexit
+import contextlib
 import functools
 import gc
 import io
@@ -23,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 LIMIT_S = 50
+FOR_FEW = ("remora.mcp", "remora.hub.observe.pytest_plugin", "remora.engines.queue_engine")
+"""Modules that load large packages."""
 
 
 class ForkedProcess:
@@ -119,13 +122,14 @@ def warm() -> Warm:
 
 
 def _load() -> None:
+    """Load what most commands use: what few use makes each fork dearer."""
     import importlib
     import pkgutil
 
     import remora
 
     for module in pkgutil.walk_packages(remora.__path__, "remora."):
-        if not module.name.endswith("__main__"):
+        if not module.name.startswith(FOR_FEW) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     _look_at_machine()
     _read_agents()
@@ -159,38 +163,53 @@ def _read_agents() -> None:
 def _next_wish() -> list[str] | None:
     """In a fork: what it is to run, with everything set up for it. In the server: None."""
     wishes = socket.socket(fileno=0)
+    ends, end = socket.socketpair()  # written to at the end of each fork
+    ends.setblocking(False)
+    end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(end.fileno())
+    answers: dict[int, socket.socket] = {}
     while True:
+        ready, _, _ = select.select([wishes, ends], [], [])
+        if ends in ready:
+            ends.recv(4096)
+            _report_ends(answers)
+        if wishes not in ready:
+            continue
         data, descriptors, _, _ = socket.recv_fds(wishes, 1, 4)
         if not data:
             return None
-        if os.fork() == 0:
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for other in (ends, end, *answers.values()):
+                other.close()
             wishes.detach()
-            return _fork_once_more(*descriptors)
-        for descriptor in descriptors:
+            return _read_wish(*descriptors)
+        answers[pid] = socket.socket(fileno=descriptors[0])
+        _answer(answers[pid], pid)
+        for descriptor in descriptors[1:]:
             os.close(descriptor)
-        while _has_ended_child():
-            pass
 
 
-def _has_ended_child() -> bool:
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return False
+def _report_ends(answers: dict[int, socket.socket]) -> None:
+    """Tell who asked for a fork how it ended."""
+    for pid in list(answers):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            with answers.pop(pid) as to:
+                _answer(to, os.waitstatus_to_exitcode(status))
 
 
-def _fork_once_more(answers_to: int, *streams: int) -> list[str]:
-    """In the second fork: what it is to run. The first one waits for it and reports its end."""
+def _answer(to: socket.socket, number: int) -> None:
+    with contextlib.suppress(OSError):  # who asked has ended
+        to.sendall(b"%d\n" % number)
+
+
+def _read_wish(answers_to: int, *streams: int) -> list[str]:
     with socket.socket(fileno=answers_to) as answers, answers.makefile("rb") as wish:
         argv, cwd, environ = json.loads(wish.readline())
-        pid = os.fork()
-        if pid:
-            for stream in streams:
-                os.close(stream)
-            answers.sendall(b"%d\n" % pid)
-            _, status = os.waitpid(pid, 0)
-            answers.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
-            os._exit(0)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
