@@ -1,5 +1,6 @@
 """What holds for every test: how hard Hypothesis tries, and that the machine is not switched off."""
 
+import gc
 import os
 import secrets
 import signal
@@ -86,6 +87,16 @@ def _each_text_is_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         parse_each_text_once(patch.setattr)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Ten thousand tests stay to the end: no collection looks for garbage among them."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 @pytest.hookimpl(wrapper=True)
