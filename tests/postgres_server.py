@@ -38,7 +38,7 @@ class PostgresServer:
             "wal_level": "minimal",
             "max_wal_senders": "0",
             "autovacuum": "off",
-            "shared_buffers": "64MB",
+            "shared_buffers": "8MB",
             "log_min_messages": "fatal",
             **(settings or {}),
         }
@@ -108,7 +108,10 @@ class PostgresServer:
         """Create a database, an empty one unless it copies another, and return its connection
         string.
         """
-        self.execute(f'CREATE DATABASE "{name}" TEMPLATE {template} TABLESPACE {tablespace}')
+        self.execute(
+            f'CREATE DATABASE "{name}" TEMPLATE {template} TABLESPACE {tablespace}'
+            " STRATEGY file_copy"  # half the work of writing it to the log
+        )
         return self.dsn(name)
 
     @contextmanager
