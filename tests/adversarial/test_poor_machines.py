@@ -93,7 +93,14 @@ def test_an_ordinary_user_gets_namespaces_too(folder: Path) -> None:
     assert done.stdout == "['']\n"
 
 
-@pytest.mark.parametrize("machine", [NO_USERS, NO_PROC, (*NO_USERS, *NO_LANDLOCK)])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        NO_USERS,
+        pytest.param(NO_PROC, marks=pytest.mark.slow),
+        pytest.param((*NO_USERS, *NO_LANDLOCK), marks=pytest.mark.slow),
+    ],
+)
 def test_below_level_two_nothing_of_the_project_runs_without_consent(
     folder: Path, machine: Sequence[str]
 ) -> None:
@@ -122,7 +129,11 @@ def test_with_consent_it_runs_as_isolated_as_can_be(
 
 
 @pytest.mark.parametrize(
-    "words", [("analyze", "--dry-run"), ("hub", "observe", "--allow-unsandboxed", "--", "pytest")]
+    "words",
+    [
+        pytest.param(("analyze", "--dry-run"), marks=pytest.mark.slow),
+        ("hub", "observe", "--allow-unsandboxed", "--", "pytest"),
+    ],
 )
 def test_a_missing_required_level_stops_everything(folder: Path, words: tuple[str, ...]) -> None:
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}

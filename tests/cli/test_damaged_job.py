@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Done, Ran, step_agent, tree, user, write
+from tests.cli.conftest import SETTINGS, Done, Ran, step_agent, tree, user_without_weights, write
 
 UNUSED = 'def {0}():\n    """Read."""\n    import re\n\n    return 1\n'
 FILES = {f"{name}.py": UNUSED.format(name) for name in ("one", "two")}
 
 
 @pytest.fixture(scope="module")
-def analyzed(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Ran:
+def analyzed(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """A project after a run of two jobs, whose change sets wait; rules decided all."""
     folder = tmp_path_factory.mktemp("analyzed")
     root = write(folder / "project", {**FILES, **step_agent(), "pyproject.toml": SETTINGS})
-    remora = user(folder / "home", models)
+    remora = user_without_weights(folder / "home")
     before = tree(root)
     return Ran(remora, root, before, remora("analyze", "-o", "steps", "--json", cwd=root))
 

@@ -194,7 +194,7 @@ FAULTS = [
     ("model: !!set {a}", "remora.yaml:1:8: the tag tag:yaml.org,2002:set is not supported"),
     ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is not a valid value"),
     ("python: a\n---\npython: b", "remora.yaml:2:1: but found another document"),
-    ("[" * 5000, "remora.yaml: nested too deeply"),
+    ("[" * 1000, "remora.yaml: nested too deeply"),
     ("python: é\npython: \x07", "remora.yaml:2:9: character not allowed in YAML"),
     ("#" * 1_100_000, "remora.yaml: larger than 1 MiB"),
     (b"\xef\xbb\xbfpython: \xc3\xa9\nx: \xff", "remora.yaml:2:4: not UTF-8 text"),

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, git, models, user, write
-
-__all__ = ["models"]  # the fixture
+from tests.cli.conftest import Remora, git, user_without_weights, write
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/run-in-ci.md"
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    return 1\n'
@@ -37,8 +35,8 @@ def carried_out(
 
 
 @pytest.fixture
-def remora(tmp_path: Path, models: Path) -> Remora:
-    return user(tmp_path / "home", models)
+def remora(tmp_path: Path) -> Remora:
+    return user_without_weights(tmp_path / "home")
 
 
 @pytest.fixture
@@ -78,7 +76,7 @@ def test_the_hook_takes_no_file_for_an_option(remora: Remora, root: Path) -> Non
     assert "import os" not in (root / "new.py").read_text()
 
 
-@pytest.mark.parametrize("detached", [False, True])
+@pytest.mark.parametrize("detached", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_ci_job_puts_the_changes_on_a_branch_beside_the_reports(
     remora: Remora, root: Path, tmp_path: Path, detached: bool
 ) -> None:

@@ -59,6 +59,9 @@ LONG = frozenset(
         "loop_that_catches_everything",
         "recursion_that_is_caught",
         "common_multiple_without_end",
+        "text_of_an_exploding_list",
+        "join_of_millions",
+        "encoded_to_four_times_its_size",
     ]
 )
 """Scripts that take a third of a second and more; `loop` and others end at the same limits."""
