@@ -19,12 +19,14 @@ class Server:
     """A running server.
 
     `models` are the names that it lists, `requests` what it was asked, and `keys` the headers
-    `Authorization` of everything that was sent to it.
+    `Authorization` of everything that was sent to it. With a `context`, it says how many tokens
+    that is, and counts tokens as vLLM does: one for four bytes.
     """
 
-    def __init__(self, address: str, model: str) -> None:
+    def __init__(self, address: str, model: str, context: int | None = None) -> None:
         self.address = address
         self.models = [model]
+        self.context = context
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
 
@@ -61,13 +63,18 @@ def answer(*calls: tuple[str, Any], text: str | None = None, model: str = "m") -
     return {"object": "chat.completion", "model": model, "choices": [choice]}
 
 
+def tokens_of(*parts: Any) -> int:
+    """Return how many tokens values have as JSON, at four bytes a token."""
+    return sum(len(json.dumps(part)) for part in parts) // 4
+
+
 @contextmanager
 def openai_server(
-    chat: Chat, *, model: str = "m", complete: Chat | None = None
+    chat: Chat, *, model: str = "m", complete: Chat | None = None, context: int | None = None
 ) -> Iterator[Server]:
     """Serve at a free port of this machine. `complete` answers requests for plain completions."""
     http = _Quiet(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    server = Server(f"http://127.0.0.1:{http.server_port}/v1", model)
+    server = Server(f"http://127.0.0.1:{http.server_port}/v1", model, context)
     http.RequestHandlerClass = _handler(server, chat, complete)
     thread = threading.Thread(target=http.serve_forever, args=(0.02,))
     thread.start()
@@ -91,7 +98,8 @@ def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]
         def do_GET(self) -> None:
             server.keys.append(self.headers["Authorization"])
             if self.path == "/v1/models":
-                listed = [{"id": name, "object": "model"} for name in server.models]
+                size = {"max_model_len": server.context} if server.context else {}
+                listed = [{"id": name, "object": "model", **size} for name in server.models]
                 send_json(self, {"object": "list", "data": listed})
             else:
                 send_json(self, {}, 404)
@@ -105,6 +113,8 @@ def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]
             elif self.path == "/v1/completions" and complete is not None:
                 server.requests.append(request)
                 complete(self, request, len(server.requests))
+            elif self.path == "/tokenize" and server.context:
+                send_json(self, {"count": tokens_of(request)})
             else:
                 send_json(self, {}, 404)
 

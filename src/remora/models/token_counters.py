@@ -182,13 +182,20 @@ def _field(body: dict[str, Any], key: str, kind: type[_Kind]) -> _Kind:
 
 
 def tool_declaration(tool: ToolSchema) -> dict[str, Any]:
-    """Return a tool in the format of the `tools` parameter of OpenAI-compatible servers."""
+    """Return a tool in the format of the `tools` parameter of OpenAI-compatible servers.
+
+    That a tool has no other arguments is left out: it takes 7 tokens, and calls with others are
+    invalid anyway.
+    """
+    closed = tool.parameters.get("additionalProperties") is False
+    left_out = {"additionalProperties"} if closed else set()
+    parameters = {key: value for key, value in tool.parameters.items() if key not in left_out}
     return {
         "type": "function",
         "function": {
             "name": tool.name,
             "description": tool.description,
-            "parameters": tool.parameters,
+            "parameters": parameters,
         },
     }
 
