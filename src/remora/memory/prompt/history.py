@@ -25,6 +25,7 @@ from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.lines import (
     candidate_lines,
     error_line,
+    marked_lines,
     memory_lines,
     target_lines,
     turn_line,
@@ -70,7 +71,7 @@ class History:
             data: dict[str, Any] = msgspec.json.decode(event.data)
             line = packet.recent_actions[-1].summary if packet.recent_actions else ""
             text = "\n".join(filter(None, self._result(_whole(data), line, packet))) or line
-            self._add("result", event.turn, text=_clipped(text), line=line)
+            self._add("result", event.turn, text=_clipped(text), line=marked_lines(line))
         elif event.type == AgentError.type and self._answer:
             call = self._answer.get("call")
             made = ToolCall(tool=call["tool"], args=call["args"]) if call else None
@@ -92,7 +93,7 @@ class History:
         raw, result = data["raw_output"], data["parsed_output"]
         text = result if isinstance(result, str) else "" if result is None else json_text(result)
         told = [line, text] if raw != result else [text]
-        yield from told
+        yield from map(marked_lines, told)
         if raw != result:
             yield from _news(self._packet, self._without(packet, result))
         if data["outcome"] == "error" and packet.last_error not in told:
@@ -224,9 +225,13 @@ def _extended(message: Message, text: str) -> Message:
 
 
 def history_lines(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the calls and results as lines."""
+    """Yield the calls and results as lines. Further lines of a text are indented."""
     for step in steps:
         if step.kind == "call":
-            yield f"call: {step.text if step.call is None else json_text(step.call)}"
+            yield f"call: {_indented(step.text) if step.call is None else json_text(step.call)}"
         elif step.kind == "result":
-            yield f"result: {step.text}"
+            yield f"result: {_indented(step.text)}"
+
+
+def _indented(text: str) -> str:
+    return "\n  ".join(text.splitlines())

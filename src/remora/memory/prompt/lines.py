@@ -1,14 +1,24 @@
-"""A packet as short lines of text, which use fewer tokens than JSON."""
+"""A packet as short lines of text, which use fewer tokens than JSON.
 
+Texts of the project cannot begin a line that looks like one of the packet's own: code has numbers,
+other texts have one line, and one that begins a line is in quotes if it looks like `Suggestions:`.
+"""
+
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from remora.memory.canonical import json_text
 from remora.memory.excerpts import left_out, numbered_lines
 from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.base import json_line
+from remora.text import escape_line
 
 _RECALLABLE = ("actions", "knowledge", "diagnostics")
 """Omitted parts that the model can see again."""
+_OWN_LINE = re.compile(
+    r"\s*(?:(?:Goal|Target|Facts|Hub|Extensions|Code|Done|Findings|Not shown|Now|Error|Suggestions"
+    r"|History):|Turn \d+ of )"
+)
 
 
 def packet_lines(packet: DecisionPacket) -> str:
@@ -35,13 +45,13 @@ def _given(packet: DecisionPacket) -> Iterator[str]:
     yield from _section("Facts", _facts(packet))
     yield from _section("Hub", _hub(packet))
     yield from _section(
-        "Extensions", (f"{_text(k)}: {_text(v)}" for k, v in packet.extensions.items())
+        "Extensions", (f"{_first_on_line(k)}: {_text(v)}" for k, v in packet.extensions.items())
     )
     yield from _section("Code", _code(packet))
 
 
 def _findings(packet: DecisionPacket) -> Iterator[str]:
-    yield from _section("Findings", map(_text, packet.diagnostics))
+    yield from _section("Findings", map(_first_on_line, packet.diagnostics))
 
 
 def _section(title: str, lines: Any) -> Iterator[str]:
@@ -54,23 +64,23 @@ def _section(title: str, lines: Any) -> Iterator[str]:
 def target_lines(packet: DecisionPacket) -> Iterator[str]:
     """Yield the goal, the target and the target's summary."""
     if packet.goal:
-        yield f"Goal: {packet.goal}"
+        yield f"Goal: {escape_line(packet.goal)}"
     node = " ".join(filter(None, (packet.operation, packet.node_type, packet.node_id)))
     if node:
-        yield f"Target: {node}"
+        yield f"Target: {escape_line(node)}"
     if packet.node_summary:
-        yield packet.node_summary
+        yield _first_on_line(packet.node_summary)
 
 
 def _facts(packet: DecisionPacket) -> Iterator[str]:
     for key, fact in packet.knowledge.items():
-        yield f"{_text(key)}: {_text(fact.value)}"
+        yield f"{_first_on_line(key)}: {_text(fact.value)}"
 
 
 def _hub(packet: DecisionPacket) -> Iterator[str]:
     for node, facts in packet.hub_context.items():
         if facts:
-            yield f"{'target' if node == packet.node_id else _text(node)}: {_text(facts)}"
+            yield f"{'target' if node == packet.node_id else _first_on_line(node)}: {_text(facts)}"
 
 
 def _code(packet: DecisionPacket) -> Iterator[str]:
@@ -78,9 +88,9 @@ def _code(packet: DecisionPacket) -> Iterator[str]:
         return
     path, (first, last) = packet.excerpt.path, packet.excerpt.lines
     if f":{path}:" not in packet.node_id:
-        yield f"{path} {first}-{last}"
+        yield f"{_first_on_line(path)} {first}-{last}"
     for number, line in numbered_lines(first, packet.excerpt.text):
-        yield line if left_out(line) else f"{number}| {line}"
+        yield line if left_out(line) else f"{number}| {escape_line(line)}"
 
 
 def _done(packet: DecisionPacket) -> Iterator[str]:
@@ -89,7 +99,7 @@ def _done(packet: DecisionPacket) -> Iterator[str]:
         outcome = "" if action.outcome == "success" else f"{action.outcome}: "
         call = _call(action.tool, action.args)
         is_told = action is packet.recent_actions[-1] and action.summary == packet.last_error
-        summary = "error" if is_told else f"{outcome}{action.summary}"
+        summary = "error" if is_told else f"{outcome}{escape_line(action.summary)}"
         yield f"{action.turn}. {call}{times} -> {summary}"
 
 
@@ -98,7 +108,7 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
     if omitted:
         yield "Not shown: " + ", ".join(omitted)
     if packet.state_summary:
-        yield f"Now: {packet.state_summary}"
+        yield f"Now: {escape_line(packet.state_summary)}"
     yield from error_line(packet)
     yield from turn_line(packet)
 
@@ -106,7 +116,7 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
 def error_line(packet: DecisionPacket) -> Iterator[str]:
     """Yield the last error, if there is one."""
     if packet.last_error:
-        yield f"Error: {packet.last_error}"
+        yield f"Error: {escape_line(packet.last_error)}"
 
 
 def turn_line(packet: DecisionPacket) -> Iterator[str]:
@@ -122,14 +132,27 @@ def candidate_lines(packet: DecisionPacket) -> Iterator[str]:
 
 def _candidates(packet: DecisionPacket) -> Iterator[str]:
     for candidate in packet.candidate_actions:
-        reason = f" - {candidate.reason}" if candidate.reason else ""
+        reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
         yield f"- {_call(candidate.tool, candidate.args)}{reason}"
 
 
 def _call(tool: str, args: dict[str, Any]) -> str:
-    return f"{tool}({', '.join(f'{name}={json_text(value)}' for name, value in args.items())})"
+    given = (f"{escape_line(name)}={json_line(value)}" for name, value in args.items())
+    return f"{escape_line(tool)}({', '.join(given)})"
 
 
 def _text(value: Any) -> str:
     """Return a value on one line, so that data cannot start a new line."""
-    return value if isinstance(value, str) and value.isprintable() else json_text(value)
+    return value if isinstance(value, str) and value.isprintable() else json_line(value)
+
+
+def _first_on_line(value: Any) -> str:
+    """Return a value on one line, in quotes if it looks like a line of the packet's own."""
+    text = _text(value)
+    return json_line(text) if _OWN_LINE.match(text) else text
+
+
+def marked_lines(text: str) -> str:
+    """Return a text with `| ` before each line that looks like a line of the packet's own."""
+    lines = text.splitlines(keepends=True)
+    return "".join(f"| {line}" if _OWN_LINE.match(line) else line for line in lines)

@@ -17,12 +17,12 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.chat import ANSWER_FORMS, AnswerForm, Message, ToolSchema
-from remora.memory.canonical import json_text
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import (
     RenderedRequest,
     callable_tools,
     chat_request,
+    json_line,
     prompt_context,
     system_lines,
     without_empty_fields,
@@ -67,7 +67,7 @@ def _chat(text: _Text) -> Callable[..., RenderedRequest]:
 
 
 def _json_text(packet: DecisionPacket, _history: Sequence[Step]) -> str:
-    return json_text(without_empty_fields(prompt_context(packet)))
+    return json_line(without_empty_fields(prompt_context(packet)))
 
 
 def _long_track_text(packet: DecisionPacket, history: Sequence[Step]) -> str:
