@@ -113,8 +113,14 @@ def _replaced(handler: Handler, request: dict[str, Any], number: int) -> None:
     send_json(handler, good_answer(request, model="m" if number == 1 else "other"))
 
 
-def _truncates(handler: Handler, request: dict[str, Any], _number: int) -> None:
-    send_json(handler, {**good_answer(request), "usage": {"prompt_tokens": 12}})
+def _counts(tokens: Any) -> Chat:
+    """Make the call that is suggested, and say that the request has so many tokens."""
+    usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
+
+    def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        send_json(handler, {**good_answer(request), "usage": usage})
+
+    return chat
 
 
 FAULTS: Mapping[str, Chat] = {
@@ -129,6 +135,7 @@ FAULTS: Mapping[str, Chat] = {
     ),
     "wrong types": _sends(lambda call: answer((call.tool, {**call.args, call.name: 7}))),
     "1 MB": _sends(lambda call: answer((call.tool, {**call.args, call.name: "word " * 200_000}))),
+    "1 MB of prose": _sends(lambda _call: answer(text="Certainly! " * 100_000)),
     "nothing": _empty_body,
     "busy once": _busy_once,
     "busy": _status(429, "too many requests"),
@@ -137,5 +144,8 @@ FAULTS: Mapping[str, Chat] = {
     "dies": _dies,
     "wrong key": _status(401, "invalid key"),
     "replaced": _replaced,
-    "truncates": _truncates,
+    "truncates": _counts(12),
+    "counts too many tokens": _counts(10**9),
+    "counts less than none": _counts(-5),
+    "counts in words": _counts("many"),
 }

@@ -1,5 +1,6 @@
 """Whatever a model server answers, a run ends, is recorded, and leaves the user's files alone."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree, write
-from tests.misbehaving_server import FAULTS
-from tests.openai_server import openai_server
+from tests.misbehaving_server import FAULTS, good, good_answer
+from tests.openai_server import Handler, openai_server, send_json, tokens_of
 
 CART = '''\
 class Cart:
@@ -72,6 +73,7 @@ ENDS = {
     "another tool's arguments": End(0, "invalid", "is missing"),
     "wrong types": End(0, "invalid", "must be of type string, not 7"),
     "1 MB": End(1, "repeated", "was called three times with the same result: "),
+    "1 MB of prose": End(0, "invalid", "the answer has no tool call"),
     "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
     "busy": End(3, "failed", "returned status 429: too many requests; the server limits"),
@@ -81,8 +83,16 @@ ENDS = {
     "wrong key": End(3, "failed", "returned status 401: invalid key; no key was sent"),
     "replaced": End(3, "failed", "answers with the model 'other', and answered with 'm' before"),
     "truncates": End(3, "failed", "its context is smaller than it reports"),
+    "counts too many tokens": USED,
+    "counts less than none": USED,
+    "counts in words": USED,
 }
-FAST = {("docstring", "wrong key"), ("docstring", "truncates"), ("types", "prose")}
+FAST = {
+    ("docstring", "wrong key"),
+    ("docstring", "truncates"),
+    ("docstring", "counts too many tokens"),
+    ("types", "prose"),
+}
 CASES = [
     pytest.param(*case, marks=() if case in FAST else pytest.mark.slow)
     for case in ((operation, fault) for operation in ADDED for fault in FAULTS)
@@ -165,6 +175,56 @@ def test_a_model_is_replaced_between_two_turns(poor: Remora, cart: Path) -> None
         *ADDED["types"].by_rules,
         "    def remove(self, item, count: int = 1) -> None:",
     ]
+    check_records(poor, cart)
+
+
+@pytest.mark.parametrize("operation", ["docstring", pytest.param("types", marks=pytest.mark.slow)])
+def test_a_context_that_holds_no_packet_leaves_what_rules_did(
+    poor: Remora, cart: Path, operation: str
+) -> None:
+    environ = {"REMORA_RUNNER__DECISIONS": "model", **poor.environ}
+    with openai_server(good, context=512) as server:
+        user = replace(poor, environ=environ)
+        done = user("analyze", "-o", operation, "--model", server.address, "--json", cwd=cart)
+    assert server.requests == []
+    job, lines = job_of(done), ADDED[operation].by_rules
+    assert (done.code, job["status"]) == (1, "submitted" if lines else "error"), done.err
+    assert re.match(r"the smallest packet has \d+ tokens \(maximum \d+\); serve", job["error"])
+    assert list(added_lines(poor, cart)) == lines
+    check_records(poor, cart)
+
+
+def test_without_a_tokenizer_the_first_answer_says_what_a_token_is(
+    poor: Remora, cart: Path
+) -> None:
+    def counts(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        tokens = tokens_of(request["messages"], request["tools"])
+        send_json(handler, {**good_answer(request), "usage": {"prompt_tokens": tokens}})
+
+    with openai_server(counts) as server:
+        user = replace(poor, environ={**QUICK, **poor.environ})
+        user("analyze", "-o", "docstring", "--model", server.address, cwd=cart)
+    events = user("trace", "show", TARGET, "--json", cwd=cart).document["events"]
+    counted = [each["data"]["prompt_tokens"] for each in events if each["type"] == "model_request"]
+    first, second = (tokens_of(each["messages"], each["tools"]) for each in server.requests)
+    assert counted[0] > 3 * first, "bytes"
+    assert second <= counted[1] < 1.5 * second
+
+
+@pytest.mark.slow
+def test_a_server_that_lists_another_model_is_asked_for_it_in_the_next_run(
+    poor: Remora, cart: Path
+) -> None:
+    def replaces(handler: Handler, request: dict[str, Any], number: int) -> None:
+        server.models = ["other"]
+        good(handler, request, number)
+
+    user = replace(poor, environ={**QUICK, **poor.environ})
+    with openai_server(replaces) as server:
+        for _ in range(2):
+            done = user("analyze", "-o", "docstring", "--model", server.address, cwd=cart)
+            assert done.code == 0, done.err
+    assert [each["model"] for each in server.requests] == ["m", "m", "other", "other"]
     check_records(poor, cart)
 
 

@@ -83,6 +83,7 @@ async def query_model(
         return AgentError(
             kind="packet_too_large",
             message=f"the smallest packet has {fitted.tokens} tokens (maximum {most})",
+            hint="serve the model with a larger context, or raise runner.memory.packet_size_limit",
             packet_sha256=canonical_sha256(shown),
             trim=fitted.trim,
         )
