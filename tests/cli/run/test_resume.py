@@ -90,13 +90,9 @@ def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran) -> None:
 
 
 @pytest.mark.slow
-def test_the_model_decides_what_is_left_and_no_other(stopped_with_model: Ran) -> None:
+def test_no_other_model_goes_on(stopped_with_model: Ran) -> None:
     other = stopped_with_model("analyze", "--resume", "last", "--model", "other", "--json")
     assert (other.code, "SmolLM2" in other.error["message"]) == (2, True)
-    done = stopped_with_model("analyze", "--resume", "last", "--json")
-    assert done.code == 0
-    assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change"}
-    assert stopped_with_model("trace", "verify").code == 0
 
 
 def test_an_unknown_run_or_node_is_not_found(stopped: Ran) -> None:
@@ -148,17 +144,17 @@ class TestRetry:
         assert remora("trace", "verify", cwd=project).code == 0
 
     @pytest.mark.slow
-    def test_only_attempted_jobs_are_printed(self, remora: Remora, project: Path) -> None:
-        remora("analyze", "-o", "steps", "--json", cwd=project)
-        retried = remora("retry", "last", "read", cwd=project)
-        forked = remora("trace", "fork", "read", "--turn", "1", "--continue", cwd=project)
+    def test_only_attempted_jobs_are_printed(self, poor: Remora, project: Path) -> None:
+        poor("analyze", "-o", "steps", "--json", cwd=project)
+        retried = poor("retry", "last", "read", cwd=project)
+        forked = poor("trace", "fork", "read", "--turn", "1", "--continue", cwd=project)
         for done in (retried, forked):
             assert done.code == 0
             heading, job, *_ = done.out.splitlines()
             assert (heading, job.split()[:2]) == ("src/settings.py", ["verified", "read"])
             assert "__module__" not in done.out
             assert done.out.rstrip().splitlines()[-1].endswith("src/settings.py:read")
-        (line, *_) = remora("trace", "show", "read", cwd=project).out.splitlines()[1:]
+        (line, *_) = poor("trace", "show", "read", cwd=project).out.splitlines()[1:]
         assert ", from line " in line  # whose turns it goes on with
 
 
