@@ -363,7 +363,7 @@ class _JobFold:
             sound=self._sound,
             model=self._model,
             observed=self._observed,
-            reasons=tuple(self._reasons),
+            reasons=tuple(dict.fromkeys(self._reasons)),
         )
         if end is None:
             return view
