@@ -87,7 +87,7 @@ def written(run: Run, code: str, node: str = "parse", kept: Any = (), replaced: 
 
 
 class TestWritten:
-    def test_functions_with_their_helpers_and_imports_are_written_as_in_the_project(
+    def test_functions_are_written_with_helpers_and_imports_removed_and_replaced(
         self, tree: Path, run: Run
     ) -> None:
         done = written(run, HELPED)
@@ -104,26 +104,30 @@ class TestWritten:
             "import pytest\n\nfrom dates import parse\n\n\n" + HELPED.partition("\n\n\n")[2]
         )
 
-    def test_a_later_call_replaces_the_earlier_one(self, tree: Path, run: Run) -> None:
-        first = written(run, HELPED)
-        again = written(run, SHORT_YEAR, replaced=first["functions"])
+        kept, gone = done["tests"]
+        left = run("remove_test", "dates.py", "parse", [gone], [kept])
+        assert 0 < left["killed"] <= done["killed"]
+        assert "pytest" not in files(tree)[done["path"]]
+
+        again = written(run, SHORT_YEAR, replaced=["text", kept])
         assert again["tests"] == ["test_strict_refuses_a_short_year"]
         text = files(tree)[again["path"]]
         assert text.startswith("import pytest\n\nfrom dates import parse\n\n\ndef test_strict")
         assert text.count("def ") == 1
 
-    def test_faults_that_other_tests_detect_are_not_counted(self, tree: Path, run: Run) -> None:
-        (tree / "test_dates.py").write_text(WEAK)
-        done = written(run, SHORT_YEAR)
-        assert "line 1: the argument strict was ignored" in done["found"]
-        assert "line 6: it returns None" not in done["found"] + done["left"]
-        assert WEAK.partition("\n")[2] in files(tree)["test_dates.py"]
+        assert run("remove_test", "dates.py", "parse", again["functions"], []) == {}
+        assert files(tree) == {"dates.py": DATES}
 
-    def test_lines_keep_the_ends_that_the_file_has(self, tree: Path, run: Run) -> None:
+    def test_faults_that_other_tests_detect_are_not_counted_and_lines_keep_their_ends(
+        self, tree: Path, run: Run
+    ) -> None:
         old = WEAK.replace("\n", "\r\n").encode()
         (tree / "test_dates.py").write_bytes(old)
         done = written(run, SHORT_YEAR)
+        assert "line 1: the argument strict was ignored" in done["found"]
+        assert "line 6: it returns None" not in done["found"] + done["left"]
         now = (tree / "test_dates.py").read_bytes()
+        assert old.partition(b"\n")[2] in now
         assert now.count(b"\n") == now.count(b"\r\n") > old.count(b"\n")
         assert run("remove_test", "dates.py", "parse", done["functions"], []) == {}
         assert b"short_year" not in (tree / "test_dates.py").read_bytes()
@@ -164,15 +168,6 @@ class TestWritten:
         code = code.replace("CALL", "open('a.txt', 'w').close()")
         again = written(run, code, replaced=done["functions"])
         assert "side effects: open" in again["problem"]
-
-    def test_a_test_is_removed_with_its_imports(self, tree: Path, run: Run) -> None:
-        done = written(run, HELPED)
-        kept, gone = done["tests"]
-        left = run("remove_test", "dates.py", "parse", [gone], [kept])
-        assert 0 < left["killed"] <= done["killed"]
-        assert "pytest" not in files(tree)[done["path"]]
-        assert run("remove_test", "dates.py", "parse", [kept, "text"], []) == {}
-        assert files(tree) == {"dates.py": DATES}
 
 
 REFUSED = {
