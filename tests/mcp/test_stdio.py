@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -153,9 +153,18 @@ def test_a_folder_whose_name_is_not_utf8_is_escaped(tmp_path: Path, home: Path) 
     assert over_stdio(root, home, ask)["jobs"]
 
 
-def test_nonsense_is_refused_and_the_next_request_is_answered(project: Path, home: Path) -> None:
+@pytest.fixture(scope="module")
+def script(project: Path, home: Path) -> Iterator[Script]:
+    """One server that stays the same whatever it is sent."""
     script = Script(project, home)
     script.shake_hands()
+    yield script
+    rest, printed = script.close()
+    assert rest == []
+    assert "Traceback" not in printed
+
+
+def test_nonsense_is_refused_and_the_next_request_is_answered(script: Script) -> None:
     for line in ("", "no JSON", "[]", "[" * 5_000, '{"jsonrpc": "1.0"}', "x" * 1_000_000, "\x00"):
         script.send(line)
     script.begin("tools/nothing")
@@ -164,12 +173,9 @@ def test_nonsense_is_refused_and_the_next_request_is_answered(project: Path, hom
     while (answer := script.read()).get("id") != last:
         assert "error" in answer or "method" in answer
     assert not answer["result"].get("isError")
-    assert "Traceback" not in script.close()[1]
 
 
-def test_a_request_that_is_refused_is_answered_by_its_id(project: Path, home: Path) -> None:
-    script = Script(project, home)
-    script.shake_hands()
+def test_a_request_that_is_refused_is_answered_by_its_id(script: Script) -> None:
     for argument, its in (
         (r'"\udcff"', "me"),
         (r'{"name": "\ud800\u0041"}', "me"),
@@ -187,12 +193,9 @@ def test_a_request_that_is_refused_is_answered_by_its_id(project: Path, home: Pa
     script.send('{"jsonrpc": "2.0", "method": "notifications/nothing", "params": {"id": 1.5}}')
     last = script.call("runs")
     assert script.read()["id"] == last
-    assert script.close()[0] == []
 
 
-def test_a_cancelled_call_does_not_disturb_others(project: Path, home: Path) -> None:
-    script = Script(project, home)
-    script.shake_hands()
+def test_a_cancelled_call_does_not_disturb_others(script: Script) -> None:
     cancelled = script.call("hub_get", name="Cart")
     note = {"method": "notifications/cancelled", "params": {"requestId": cancelled}}
     script.send(json.dumps({"jsonrpc": "2.0", **note}))
@@ -200,7 +203,6 @@ def test_a_cancelled_call_does_not_disturb_others(project: Path, home: Path) -> 
     while (answer := script.read())["id"] != last:
         assert answer["id"] == cancelled
     assert "checkout" in answer["result"]["content"][0]["text"]
-    script.close()
 
 
 def test_only_the_protocol_reaches_the_wire(project: Path, home: Path) -> None:

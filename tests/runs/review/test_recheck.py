@@ -228,6 +228,7 @@ def tested(tmp_path_factory: pytest.TempPathFactory, plain_python: ProjectPython
     return Kept(desk)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 class TestOfTests:
     """Tests are run again, in a copy of what the user has now."""
@@ -252,7 +253,6 @@ class TestOfTests:
         desk.write({"mod.py": TESTED.replace("n + 1", "n + 2")})
         assert said(desk, run_id).startswith("after the merge, it fails test_passes: ")
 
-    @pytest.mark.slow
     def test_that_fails_in_another_environment_is_no_conflict(
         self, desk: Desk, run_id: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -261,12 +261,10 @@ class TestOfTests:
         with pytest.raises(OutsideError, match="is not the environment that `analyze` used"):
             accept(desk.project, run_id, ["mod.py:load"])
 
-    @pytest.mark.slow
     def test_that_notices_nothing_any_more(self, desk: Desk, run_id: str) -> None:
         desk.write({"mod.py": "def real(n):\n    return n + 1\n\n\nload = real\n"})
         assert said(desk, run_id).startswith("after the merge, it fails test_")
 
-    @pytest.mark.slow
     def test_that_met_others_in_the_same_lines(self, desk: Desk, run_id: str) -> None:
         """Both are kept side by side, which is a merge too."""
         other = "\n\ndef test_mine():\n    assert load(2) == 3\n"
