@@ -21,12 +21,7 @@ LOOK = '"""Looks."""\n\n1\n'
 @pytest.mark.parametrize(
     "content",
     [
-        b"- a\n",
         b"python: caf\xe9\n",
-        b"a: \x00\n",
-        b"exclude: *x\n",
-        b"a: 1\na: 2\n",
-        b"a: !!set {}\n",
         b"runner:\n  max_turns: [1\n",
     ],
 )
@@ -75,7 +70,6 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
     "args",
     [
         ("analyze", "nowhere"),
-        ("analyze", "src", "nowhere"),
         ("analyze", "src", ".."),
         ("analyze", "pyproject.toml"),
         ("analyze", "--node", "zzz*"),
@@ -84,8 +78,6 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "--max-nodes", "0"),
         ("analyze", "--max-turns", "1000001"),
         ("analyze", "--max-time", "nan"),
-        ("analyze", "--max-time", "inf"),
-        ("analyze", "--max-time", "1e300"),
         ("check", "--max-time", "inf"),
         ("analyze", "--seed", "-1"),
         ("analyze", "--seed", "4294967295"),
@@ -94,7 +86,6 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "--concurrency", "many"),
         ("analyze", "--no-such-option"),
         ("analyse",),
-        ("trace",),
         ("trace", "shw"),
         ("accept",),
         ("schema", "nodes"),

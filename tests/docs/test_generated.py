@@ -1,15 +1,12 @@
 """Generated reference pages are current, and every command on every page exists."""
 
-import os
 import re
 import runpy
-import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.forked_process import warm
-from tests.quality.test_readme import commands
+from tests.quality.test_readme import commands, what_is_not_understood
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = runpy.run_path(str(DOCS / "generate.py"))["PAGES"]
@@ -33,13 +30,10 @@ def test_a_generated_page_is_current(name: str) -> None:
     assert text == "".join(PAGES[name]()), "run `make docs`"
 
 
-@pytest.mark.parametrize("command", shown())
-def test_a_command_is_understood(command: str, tmp_path: Path) -> None:
-    line = shlex.split(command, comments=True)
-    words = line[: line.index("--")] if "--" in line else line
-    out, err = tmp_path / "out", tmp_path / "err"
-    code = warm().run([*words, "--help"], cwd=DOCS, environ=os.environ, out=out, err=err)
-    assert code == 0, err.read_text()
+def test_commands_are_understood(tmp_path: Path) -> None:
+    mine = [command.partition(" -- ")[0] for command in shown()]
+    assert len(mine) > 50
+    assert what_is_not_understood(mine, tmp_path) == ""
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -1,5 +1,6 @@
 """The README's commands exist as written."""
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,12 @@ import pytest
 from tests.forked_process import warm
 
 ROOT = Path(__file__).resolve().parents[2]
+ASKS = """
+import json, sys
+from remora.cli.app.entry import run
+
+sys.exit(max(map(run, json.loads(sys.argv[1]))))
+"""
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
 # programs that are not ours and that a shell has or pip brings
 FOREIGN = {"cd", "git", "source", "python3", "pip", "pipx", "uv"}
@@ -45,9 +52,19 @@ def test_a_command_is_a_make_target_or_a_known_program(command: str) -> None:
         assert program in FOREIGN
 
 
-@pytest.mark.parametrize("command", [c for c in README if c.startswith("remora")])
-def test_a_remora_command_is_understood(command: str, tmp_path: Path) -> None:
+def what_is_not_understood(commands: list[str], folder: Path) -> str:
+    """What Remora says of commands that it does not understand."""
     # `--help` parses the line and stops before doing it: unknown commands and flags exit 2
-    line = [*shlex.split(command, comments=True), "--help"]
-    out, err = tmp_path / "out", tmp_path / "err"
-    assert warm().run(line, cwd=ROOT, environ=os.environ, out=out, err=err) == 0, err.read_text()
+    lines = [[*shlex.split(command, comments=True)[1:], "--help"] for command in commands]
+    script, out, err = folder / "asks.py", folder / "out", folder / "err"
+    script.write_text(ASKS)
+    line = [str(script), json.dumps(lines)]
+    code = warm().run(line, cwd=ROOT, environ=os.environ, out=out, err=err)
+    assert out.read_text().count("Usage: ") == len(lines) or code
+    return err.read_text()
+
+
+def test_remora_commands_are_understood(tmp_path: Path) -> None:
+    mine = [command for command in README if command.startswith("remora")]
+    assert what_is_not_understood(mine, tmp_path) == ""
+    assert "no command 'shw'" in what_is_not_understood(["remora shw"], tmp_path)

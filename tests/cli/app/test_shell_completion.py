@@ -100,7 +100,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Remora, Path]:
     return remora, root
 
 
-@pytest.fixture(params=SHELLS)
+@pytest.fixture(params=["bash", pytest.param("zsh", marks=pytest.mark.slow), "fish"])
 def terminal(
     request: pytest.FixtureRequest, odd: tuple[Remora, Path], tmp_path: Path
 ) -> Iterator[Terminal]:

@@ -185,12 +185,15 @@ def test_hostile_functions_are_contained(tree: Path, place: ToolTree, what: str)
 @pytest.mark.parametrize(
     "forged",
     [
-        '"[" * 200_000',
-        '\'{"tests": {"a": 1}, "lines": 3, "how": []}\'',
-        '\'{"problem": {}, "tests": [], "failed": 7, "code": "0"}\'',
-        "'{\"lines\": [' + '9,' * 500_000 + '9]}'",
+        pytest.param('"[" * 200_000', id="deep"),
+        pytest.param('\'{"tests": {"a": 1}, "lines": 3, "how": []}\'', id="of other types"),
+        pytest.param(
+            '\'{"problem": {}, "tests": [], "failed": 7, "code": "0"}\'',
+            id="of other types too",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("'{\"lines\": [' + '9,' * 500_000 + '9]}'", id="long", marks=pytest.mark.slow),
     ],
-    ids=["deep", "of other types", "of other types too", "long"],
 )
 def test_forged_results_are_rejected(
     tree: Path, place: ToolTree, run: Callable[..., Any], forged: str

@@ -161,7 +161,7 @@ def half(kept_half: Kept) -> Desk:
 
 
 class TestItComesToTheSame:
-    @pytest.mark.parametrize("events", [4, 17])
+    @pytest.mark.parametrize("events", [4, pytest.param(17, marks=pytest.mark.slow)])
     def test_after_some_events(self, tmp_path: Path, whole: list[Any], events: int) -> None:
         desk = stopped(shop(tmp_path), after(events))
         desk.resume(choosing)
@@ -274,8 +274,10 @@ class TestWhatWasNotToldIsTold:
 
 
 class TestAgentsThatHardlyBegan:
-    @pytest.mark.parametrize("left", [b"", b'{"v":1,"seq":0', None])
-    def test_the_stream_is_empty_torn_or_gone(
+    @pytest.mark.parametrize(
+        "left", [b'{"v":1,"seq":0', pytest.param(None, marks=pytest.mark.slow)]
+    )
+    def test_the_stream_is_torn_or_gone(
         self, half: Desk, whole: list[Any], left: bytes | None
     ) -> None:
         (path,) = half.project.trace.agent_streams()
