@@ -178,7 +178,8 @@ class TestSubmissions:
         found = play(theatre, writer(theatre), answers)
         assert [one.verified for one in found.payloads(SubmitResult)] == [False, True]
         requests = found.model.requests  # type: ignore[attr-defined]
-        assert f"Error: parses: {self.BROKEN}" in shown(requests[2])
+        assert f"Now: the submission was refused: {self.BROKEN}" in shown(requests[2])
+        assert f"Error: {self.BROKEN}" in shown(requests[2])
         assert (found.after, ending(found)) == (b"x = 7\ny = 0\n", ("submitted", "submitted"))
 
     @pytest.mark.parametrize(("more", "most"), [("", 3), ("max_submissions: 1", 1)])
@@ -262,7 +263,7 @@ class TestSamples:
         assert found.after == b"x = 7\ny = 0\n"
         tried = [one for update in updates(found, "trials")[:1] for one in update["candidates"]]
         assert [(one["args"]["value"], one["kept"]) for one in tried] == [("(", False), ("7", True)]
-        assert tried[0]["detail"] == f"parses: {TestSubmissions.BROKEN}"
+        assert tried[0]["detail"] == TestSubmissions.BROKEN
         requests = found.payloads(ModelRequest)
         assert [one.decoding["temperature"] for one in requests[:3]] == [0.0, 0.8, 0.8]
         assert deciders(found) == ["model", "model"]

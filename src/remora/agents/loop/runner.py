@@ -15,7 +15,7 @@ from remora.agents.loop.decider import Decider
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.packet_updates import PacketUpdates, error_delta
 from remora.agents.loop.state import AgentState
-from remora.agents.loop.stop_rules import Ending, failed_check, submission_ending
+from remora.agents.loop.stop_rules import Ending, refusal, submission_ending
 from remora.agents.loop.tool_execution import (
     ScriptInputs,
     ToolExecution,
@@ -288,7 +288,7 @@ class AgentRunner:
         )
         delta = None
         if not submitted.verified:
-            why = failed_check(submitted)
+            why = refusal(submitted)
             delta = PacketDelta(set_error=why, state_summary=f"the submission was refused: {why}")
         self._emit(submitted, turn, delta)
         return submitted

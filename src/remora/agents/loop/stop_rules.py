@@ -148,8 +148,17 @@ def submission_ending(
 
 def failed_check(submitted: SubmitResult) -> str:
     """Return the name and the detail of the first check that failed."""
+    return ": ".join(_failure(submitted))
+
+
+def refusal(submitted: SubmitResult) -> str:
+    """Return the detail of the first check that failed, for a model: it knows no check by name."""
+    return _failure(submitted)[1]
+
+
+def _failure(submitted: SubmitResult) -> tuple[str, str]:
     failed = next((check for check in submitted.checks if not check.get("ok")), {})
-    return f"{failed.get('name')}: {failed.get('detail')}"
+    return str(failed.get("name")), str(failed.get("detail"))
 
 
 def _known(packet: DecisionPacket) -> bytes:
