@@ -54,7 +54,10 @@ def played(theatre: Theatre, answers: list[str], **more: Any) -> Played:
 
 
 REFUSED = {
-    "a tool that does not exist": (call("delete_tests"), "unknown tool 'delete_tests'"),
+    "a tool that does not exist": (
+        call("delete_tests"),
+        "unknown tool 'delete_tests'; the tools are read_code, edit_lines, check, recall, undo,",
+    ),
     "a tool of another agent": (call("write_test", code=""), "unknown tool 'write_test'"),
     "a wrong type": (edit("two", 3, ""), "edit_lines: first must be of type integer, not 'two'"),
     "lines outside its node": (edit(8, 8, ""), "Lines 8-8 are not all lines of the target"),

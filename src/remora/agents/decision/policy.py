@@ -11,16 +11,17 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
-from remora.memory.packet import Candidate, DecisionPacket
-from remora.models.decoding.call_validation import BadCall
+from remora.memory.packet import DecisionPacket
+from remora.memory.prompt.base import callable_tools
+from remora.models.decoding.call_validation import BadCall, unknown_tool
 
 
 class Exchange(NamedTuple):
-    """A request, its answer, and the candidates that the request showed."""
+    """A request, its answer, and the packet that the request showed."""
 
     request: ModelRequest
     response: ModelResponse
-    candidates: tuple[Candidate, ...]
+    shown: DecisionPacket
 
 
 class Tried(NamedTuple):
@@ -71,9 +72,13 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
         return _error("context_truncated", message, request)
     strategy = STRATEGIES[request.decoding["strategy"]]
     try:
-        chosen = strategy.read(response, exchange.candidates, tools)
+        chosen = strategy.read(response, exchange.shown.candidate_actions, tools)
     except BadCall as bad:
-        return replace(_error("bad_call", bad.message, request), call=bad.call)
+        message = bad.message
+        if bad.call is not None and all(tool.name != bad.call.tool for tool in tools):
+            declared = callable_tools(exchange.shown, tools)
+            message = unknown_tool(bad.call.tool, (tool.name for tool in declared))
+        return replace(_error("bad_call", message, request), call=bad.call)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
 
 

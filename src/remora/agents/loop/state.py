@@ -59,8 +59,9 @@ class TurnState(msgspec.Struct, kw_only=True):
     """The recorded state of a turn.
 
     `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
-    candidates are. `request` is a request that has no answer yet, and `steps` are the recorded steps
-    towards the decision, of the model that decides now. If `is_asked` is true, a model was asked.
+    candidates are. `request` is a request that has no answer yet, and `steps` are the recorded
+    steps towards the decision, of the model that decides now. If `is_asked` is true, a model was
+    asked.
     """
 
     number: int = 0
@@ -84,11 +85,11 @@ class AgentState:
     """The state of an agent, folded from its events.
 
     `ending` is set when an event ends the agent. `changes` contains the recorded file changes of
-    each turn. `outputs` contains the raw outputs so far, for `recall`. `failure` is the error of the
-    last turn before a submission, or None if it succeeded.
+    each turn. `outputs` contains the raw outputs so far, for `recall`. `failure` is the error of
+    the last turn before a submission, or None if it succeeded.
 
-    If the model drives, rules make the decisions of the opening. `floor` contains the changes of the
-    opening that the model did not take back, which are restored by undoing `turn_after_floor`.
+    If the model drives, rules make the decisions of the opening. `floor` contains the changes of
+    the opening that the model did not take back, which are restored by undoing `turn_after_floor`.
     `submission` contains the arguments with which rules would have submitted them. `lost_model` is
     set when the model's part has failed, so that rules submit the floor: it is the ending if there
     is nothing to submit.
@@ -154,7 +155,7 @@ class AgentState:
 
     @property
     def opened(self) -> Mapping[str, str | None] | None:
-        """The hashes of the files that the opening changed, by path. None if rules decide it all."""
+        """The hashes of the files that the opening changed, by path. None if rules decide all."""
         if not self._is_driven or self.is_opening:
             return None
         return {unescape_path(change.path): change.after for change in self.floor}
@@ -203,7 +204,8 @@ class AgentState:
     def with_view_before(self, turn: int, delta: PacketDelta) -> PacketDelta:
         """Return a delta that also restores what results of a turn and of later ones have set.
 
-        Only results with changed files count, because others, such as code that was read, stay true.
+        Only results with changed files count, because others, such as code that was read, stay
+        true.
         """
         undone = [packets for number, packets in self._edits.items() if number >= turn]
         earlier: dict[str, Fact | None] = {}
@@ -301,7 +303,7 @@ class AgentState:
         response = self._whole(event, ModelResponse)
         request, self.turn.request = self.turn.request, None
         if request is not None and self.start is not None:
-            shown = trim(self.context.packet, request.trim).candidate_actions
+            shown = trim(self.context.packet, request.trim)
             self.turn.steps.append(Exchange(request, response, shown))
         self.messages.append({"role": "assistant", "content": response.text})
 

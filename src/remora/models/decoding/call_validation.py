@@ -37,8 +37,13 @@ def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
     """
     granted = {tool.name: tool for tool in tools}
     if name not in granted:
-        raise BadCall(f"unknown tool {short_repr(name)}; the tools are {', '.join(granted)}")
+        raise BadCall(unknown_tool(name, granted))
     return granted[name]
+
+
+def unknown_tool(name: str, known: Iterable[str]) -> str:
+    """Return the message for a call of a tool that is not among `known`."""
+    return f"unknown tool {short_repr(name)}; the tools are {', '.join(known)}"
 
 
 def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
