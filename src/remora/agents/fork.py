@@ -213,8 +213,8 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
 def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> AgentStart:
     """Return the start event with a different model.
 
-    If the one who decides or the way to ask changes, the turn's candidates are computed again, because
-    different candidates may be valid.
+    If the one who decides or the way to ask changes, the turn's candidates are computed again,
+    because different candidates may be valid.
     """
     before = start.model.get("strategy"), start.model.get("decisions")
     same = before == (settings.strategy, settings.decisions)

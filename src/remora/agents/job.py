@@ -46,10 +46,10 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
 
     - `decided_by` contains the number of tool calls by each decider. All that were not made by rule
       are decisions of a model, because it could have called something else.
-    - `invalid` is the number of answers that were no valid call, and `refused` the number of calls of
-      a model that a tool or a check refused.
+    - `invalid` is the number of answers that were no valid call, and `refused` the number of calls
+      of a model that a tool or a check refused.
     - `raw_bytes` is the total size of all raw outputs.
-    - `requests` is the number of requests that models answered, and `sent_tokens` is their total size.
+    - `requests` is the number of requests that models answered, and `sent_tokens` their total size.
     - `max_packet_tokens` is the size of the largest request.
     """
 

@@ -18,8 +18,8 @@ from remora.text import escape_surrogates
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check.
 
-    `detail` is the problem, or the note of a check that passed. `script` contains the script's hash and inputs, for
-    replays.
+    `detail` is the problem, or the note of a check that passed. `script` contains the script's hash
+    and inputs, for replays.
     """
 
     name: str

@@ -189,8 +189,8 @@ class ModelConfig(Section):
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
     """Maximum number of concurrent requests of a process to the server."""
     samples: Annotated[int, Field(ge=1, le=16)] = 1
-    """Number of answers to ask for in each turn. Each call is tried, and the first one that leads to
-    changes that pass all checks is made."""
+    """Number of answers to ask for in each turn. Each call is tried, and the first one that leads
+    to changes that pass all checks is made."""
     max_requests: Positive = 100
     """Maximum number of requests per job. After that, rules decide. A project's file can only lower
     it."""
@@ -200,8 +200,8 @@ class ModelConfig(Section):
 
 
 class EscalationConfig(Section):
-    """A larger model, which decides after three invalid calls of `model`, a refused submission, or an
-    error."""
+    """A larger model, which decides after three invalid calls of `model`, a refused submission, or
+    an error."""
 
     enabled: bool = False
     """Use the larger model. A project's file can enable this only for an address on this machine,

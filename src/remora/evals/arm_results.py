@@ -47,10 +47,10 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `jobs` counts jobs by status, `job_errors` the errors of jobs that failed or whose model did,
     and `decisions` calls by what chose them. `conflicts` is the number of verified change sets that
-    did not fit together. `invalid` and `refused` count calls of the model. `requests` and `tokens` count what
-    models were sent. `seconds` is the time of the run in this process, or since it was resumed.
-    `error` is the reason why the arm could not run. `exit_code` is not 0 if the arm could not run,
-    or if the model of a job failed.
+    did not fit together. `invalid` and `refused` count calls of the model. `requests` and `tokens`
+    count what models were sent. `seconds` is the time of the run in this process, or since it was
+    resumed. `error` is the reason why the arm could not run. `exit_code` is not 0 if the arm could
+    not run, or if the model of a job failed.
     """
 
     name: str

@@ -136,7 +136,7 @@ class Measurement:
         return result
 
     def _key(self, name: str, arm: Arm, targets: Targets) -> str:
-        """Return a name for the results, which depend on all files, the settings and the targets."""
+        """Return a name for the results, which depend on all files, settings and targets."""
         config = self._project.config.model_dump(mode="json")
         files = [(path, file.sha256) for path, file in self._base.files.items()]
         facts = [_versions(), name, arm.name, arm.settings, config, files, targets.targets]

@@ -75,8 +75,9 @@ def _widened(found: Estimate, number: int) -> Estimate:
 def wilson_interval(share: float, number: int) -> tuple[float, float]:
     """Return the 95 % interval of a share of so many independent parts.
 
-    It stays wide for few parts, also if they all agree: E. B. Wilson, "Probable inference, the law of
-    succession, and statistical inference", Journal of the American Statistical Association 22, 1927.
+    It stays wide for few parts, also if they all agree: E. B. Wilson, "Probable inference, the law
+    of succession, and statistical inference", Journal of the American Statistical Association 22,
+    1927.
     """
     center = (share + _Z_SQUARED / (2 * number)) / (1 + _Z_SQUARED / number)
     spread = share * (1 - share) / number + _Z_SQUARED / (4 * number**2)

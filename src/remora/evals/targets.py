@@ -47,7 +47,7 @@ class Targets(Protocol):
 
 
 class PythonFiles(NamedTuple):
-    """The Python files of a project that parse, those that are excluded, and notes on the others."""
+    """Python files of a project that parse, those that are excluded, and notes on the others."""
 
     texts: Mapping[str, Text]
     excluded: Set[str]
@@ -134,7 +134,7 @@ def _target(slot: Slot) -> Target:
 
 
 class CheckedJobs:
-    """Jobs of an agent, whose checks decide. An agent that works on files has a job for each file."""
+    """Jobs of an agent, whose checks decide. If it works on files, each file has one job."""
 
     basis: Basis = "checks"
     contents: Mapping[str, bytes] = {}

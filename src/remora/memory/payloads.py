@@ -177,9 +177,9 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
 class SubmitResult(Payload, frozen=True, kw_only=True):
     """The agent's submission: its summary and the results of the `verify` checks.
 
-    Each check has the form `{name, ok, detail}`; `detail` is the problem, or what a check that passed
-    has to say. If the check was a script, it also has a `script` field with the data needed to run
-    the script again: `{script_sha256, inputs}`, with hashes instead of file contents.
+    Each check has the form `{name, ok, detail}`; `detail` is the problem, or what a check that
+    passed has to say. If the check was a script, it also has a `script` field with the data needed
+    to run the script again: `{script_sha256, inputs}`, with hashes instead of file contents.
 
     `observed` records what the tests executed, as `{files: {path: sha256}, tests: {id: [key]},
     calls: [[caller, callee, line]]}`. It is empty if no tests ran.

@@ -105,7 +105,8 @@ class DefaultSummarizer(Summarizer):
         """Return the grouped facts as entries `X`, `X.2`, …, where `X` is the call.
 
         The first entry comes last, because the front of the knowledge is forgotten first. Of a text
-        with several words, only the identifiers are facts, and of a long one what `text_facts` says.
+        with several words, only the identifiers are facts, and of a long one what `text_facts`
+        says.
         """
         if not isinstance(raw_result, (Mapping, list, tuple, str, int, float)):
             return {}

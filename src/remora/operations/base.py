@@ -184,9 +184,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `analyze` without `-o` runs all operations for which `by_default` is true. `load` is called on
     first use, so that read-only commands do not import agent code. `settings` returns the schema of
     the operation's settings. Without it, the only setting is `max_turns`. `checks_run_code`
-    contains the names of the checks that start the project's interpreter, `checks_try_code` of those
-    that start it only if there is one that may be started, and `checks_read_packages` of those that
-    read its packages without starting it.
+    contains the names of the checks that start the project's interpreter, `checks_try_code` of
+    those that start it only if there is one that may be started, and `checks_read_packages` of
+    those that read its packages without starting it.
 
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
     cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much

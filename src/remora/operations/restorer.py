@@ -70,7 +70,8 @@ def without_slots(
 ) -> dict[str, str]:
     """Return the texts without some slots.
 
-    `edits` takes a path, a text, and the places of its slots, and returns the edits that remove them.
+    `edits` takes a path, a text, and the places of its slots, and returns the edits that remove
+    them.
     """
     places: dict[str, set[Place]] = defaultdict(set)
     for slot in slots:

@@ -92,7 +92,7 @@ def _targets(
 
 
 def _planned_nodes(invocation: Invocation, agent: Agent, arms: Iterable[Arm]) -> set[str]:
-    """Return the nodes on which any arm would work. Raises the error of the last if none can run."""
+    """Return the nodes on which any arm would work. Raises the last error if none can run."""
     wanted = RunRequest(operations=(agent.definition.name,))
     found, errors = list[frozenset[str]](), list[RemoraError]()
     for arm in arms:

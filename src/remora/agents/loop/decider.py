@@ -128,7 +128,7 @@ class Decider:
         return replace(decision, decided_by="escalation")
 
     async def _by_model(self, rung: Rung) -> Decision:
-        """Ask one model. Of several answers, take the first that is kept, or else the first call."""
+        """Ask one model. Of several answers, take the first that is kept, or else the first."""
         decisions: list[Decision] = []
         for sample in range(rung.settings.samples):
             answer = await self._ask(rung, sample)

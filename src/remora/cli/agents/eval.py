@@ -56,8 +56,8 @@ def eval_(
     For lint, docstring and types, parts that people wrote are hidden in a private copy, and
     compared with what the operation writes there. For other operations and your own agents, the
     checks of their results decide. Your files are not changed. Each --arm works on the same
-    targets. It may end with options such as ",renderer=json": decoding, renderer, memory
-    (packets, masked or raw), limit and samples. It is safe to press Ctrl-C: the same command continues.
+    targets. It may end with options such as ",renderer=json": decoding, renderer, memory (packets,
+    masked or raw), limit and samples. It is safe to press Ctrl-C: the same command continues.
     """
     from remora.cli.views.progress import run_progress
     from remora.evals.arms import parse_arm

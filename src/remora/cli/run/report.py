@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 def report(options: Options, run: str, form: str | None, *, changed: str | None, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
-    The HTML page is self-contained, and draws when jobs worked. SARIF 2.1.0 contains each proposed change with its fix, and
-    each remaining finding. `github` prints the changes as annotations of GitHub Actions, at most
-    ten, whose lines are those of the files at the start of the run. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
-    prefix of an ID, or `last` (default). The exit code is 1 if a record cannot be read.
+    The HTML page is self-contained, and draws when jobs worked. SARIF 2.1.0 contains each proposed
+    change with its fix, and each remaining finding. `github` prints the changes as annotations of
+    GitHub Actions, at most ten, whose lines are those of the files at the start of the run. Secrets
+    are redacted unless --raw is given. RUN is a run ID, a unique prefix of an ID, or `last`
+    (default). The exit code is 1 if a record cannot be read.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run

@@ -77,8 +77,8 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
 ) -> int:
     """List the streams of agents, sorted by run and node, with the newest run last.
 
-    With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since or --until, list the
-    matching turns instead.
+    With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since or --until, list
+    the matching turns instead.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.trace.search.stream_search import StreamSearch

@@ -51,9 +51,9 @@ class _Part(NamedTuple):
 def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[str]]:
     """Return the changes of each function, class and module whose code differs, by qualname.
 
-    Those that `after` lacks are included, and those that only `after` has are not. The list is empty
-    if no clause, default or branch is affected. A text names a line of `after`, or says that the
-    line is one of `before`.
+    Those that `after` lacks are included, and those that only `after` has are not. The list is
+    empty if no clause, default or branch is affected. A text names a line of `after`, or says that
+    the line is one of `before`.
     """
     old, new = _scopes(before), _scopes(after)
     found: dict[str, list[str]] = {}

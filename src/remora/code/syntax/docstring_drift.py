@@ -72,7 +72,7 @@ def is_docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
 
 
 def find_parameter_drift(node: DefinitionNode, docstring: str) -> tuple[frozenset[str], bool]:
-    """Return documented parameters that do not exist, and True if the docstring leaves others out."""
+    """Return documented parameters that do not exist, and True if the docstring omits others."""
     found = _documented_items(docstring)
     return (frozenset(), False) if found is None else _parameter_drift(node, found.parameters)
 

@@ -8,7 +8,7 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 _MOST = 8
 """Definitions and constants that a node uses."""
 _BEGINNING = 11
-"""Lines of each of them that are shown after its first part."""
+"""Lines of each of them that are shown after its first."""
 
 
 def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:

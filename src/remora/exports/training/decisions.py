@@ -111,7 +111,8 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
     """Yield the decisions of a stream in order, each when its turn has ended.
 
     If a turn was interrupted and repeated, or asks for several samples, a decision is yielded for
-    each request. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be read.
+    each request. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be
+    read.
     """
     packet, turn = DecisionPacket(), _Turn()
     for event in events:

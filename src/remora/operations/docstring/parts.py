@@ -66,7 +66,7 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Descriptions of parts, by name. Those of parts that a docstring leaves out are added to it."""
+    """Descriptions of parts, by name. Those of parts that a docstring omits are added to it."""
 
     parameters: dict[str, str] = {}
     raises: dict[str, str] = {}

@@ -152,7 +152,7 @@ def _plan_of(
 
 
 def line_counts(subject: TargetFunction, run: Collection[int]) -> dict[str, int]:
-    """Return how many of the function's lines are among those that were run, and how many it has."""
+    """Return how many of the function's lines were run, and how many it has."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     first = subject.function.body[0]

@@ -33,10 +33,10 @@ def show_function(place: ToolTree, path: str, node: str, is_target: bool) -> dic
     """Return what a packet shows of a function or class of a file, as `view`, and a `summary`.
 
     The excerpt in `view` also has the beginnings of what the function uses in its file. If
-    `is_target` is true, `view` also has the planted faults that no test detects, and facts: how the function is called,
-    how objects of its class and of its arguments are made, and an existing test, the fixtures and
-    the imports of the project. If there is no such function, or it cannot be examined, the result
-    contains only the reason, in `problem`.
+    `is_target` is true, `view` also has the planted faults that no test detects, and facts: how the
+    function is called, how objects of its class and of its arguments are made, and an existing
+    test, the fixtures and the imports of the project. If there is no such function, or it cannot be
+    examined, the result contains only the reason, in `problem`.
     """
     try:
         excerpt, summary = _excerpt(place, path, node)

@@ -51,7 +51,7 @@ class MissingAnnotations:
 
 
 class FileAnnotations:
-    """A file `before` the job and `now`, and the functions whose annotations were missing before."""
+    """A file `before` the job and `now`, and the functions that lacked annotations before."""
 
     def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
         self._place, self._path = place, path

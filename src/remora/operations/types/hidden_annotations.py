@@ -105,7 +105,7 @@ RESTORER = Restorer(find=find_annotations, read=read_annotations, hide=hide_anno
 
 
 def _aliases_in(texts: Iterable[str]) -> dict[str, str]:
-    """Return the type aliases that files define, by name. Those with several meanings are left out."""
+    """Return the type aliases that files define, by name, without those with several meanings."""
     found: dict[str, str] = {}
     for text in texts:
         for node in ParsedText(text).tree.body:

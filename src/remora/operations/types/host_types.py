@@ -36,8 +36,8 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
 def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
     """Write the annotations of a file that the project's code makes likely enough.
 
-    Those that would be scattered, add a diagnostic of the type checker anywhere in the project, or a
-    finding of ruff in the file, are left out. Those that `annotate` wrote stay.
+    Those that would be scattered, add a diagnostic of the type checker anywhere in the project, or
+    a finding of ruff in the file, are left out. Those that `annotate` wrote stay.
 
     Returns the number of annotations in `written`, the type checkers that accepted them in
     `judges`, each one's place, source and probability in `chosen`, and the result of
@@ -73,8 +73,9 @@ def annotate(
     """Write those types of a function's signature that all checkers accept.
 
     The types replace earlier ones of the job, and never those that people wrote. Overriding methods
-    get the types of the parameters, too. A type is refused if it adds a diagnostic of a type checker
-    anywhere in the project, an error of the file's import, or a finding of ruff in the file.
+    get the types of the parameters, too. A type is refused if it adds a diagnostic of a type
+    checker anywhere in the project, an error of the file's import, or a finding of ruff in the
+    file.
 
     Returns the types that were written as a signature in `written`, what is refused and accepted,
     by what and why, as sentences in `said`, the function's first line as it is now in `header`, and
@@ -123,9 +124,9 @@ def open_functions(
     Functions come before those that they call. What the project mostly leaves out is not missing.
     Each of `functions` has its qualname in `function`, its missing `names`, where `return` is the
     result, and in `likely` the likeliest types of each. Of the first one, `shown` has the first and
-    last line in `lines`, the `text`, which is cut in the middle if it is long, some calls of its name
-    in `calls`, and the first lines of the class around it and of `__init__` in `owner`. `known`
-    contains the imports and classes of the file.
+    last line in `lines`, the `text`, which is cut in the middle if it is long, some calls of its
+    name in `calls`, and the first lines of the class around it and of `__init__` in `owner`.
+    `known` contains the imports and classes of the file.
     """
     work = FileAnnotations(place, path, nodes)
     left = work.left(skipped)

@@ -43,7 +43,7 @@ _KEPT = 2
 _WAIT = 1.0
 _MAX_TOGETHER = 4000
 _REMEMBERED = 8
-"""Answers of a judge that are kept: those about a file as it is now, and about its next versions."""
+"""Answers of a judge that are kept: about a file as it is now, and about its next versions."""
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
 _lock = threading.Lock()
 

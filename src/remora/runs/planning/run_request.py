@@ -12,9 +12,9 @@ class RunRequest:
     also selected. `since` is a commit with the same meaning, on which an earlier run has worked,
     and `also` contains keys of nodes that are selected although they have not changed. `keys`
     limits the nodes to some keys. `proved` contains operations, each with a model that was measured
-    to be better than rules for it, and decides there. If `strengthen` is true, tests are also proposed for functions
-    that have tests which miss faults; use `strengthens`, because `changed` implies it. `watched` is
-    true for the runs of `remora watch`.
+    to be better than rules for it, and decides there. If `strengthen` is true, tests are also
+    proposed for functions that have tests which miss faults; use `strengthens`, because `changed`
+    implies it. `watched` is true for the runs of `remora watch`.
     """
 
     paths: tuple[Path, ...] = ()

@@ -52,9 +52,9 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     """A job's result, changes and remaining findings.
 
     `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
-    the change set fixes, as far as tools listed them. `reasons` has what the model left or took back,
-    and how far what it edited is tested. `written` describes what was accepted if it
-    is not the whole change set, such as `2 of 3 hunks`.
+    the change set fixes, as far as tools listed them. `reasons` has what the model left or took
+    back, and how far what it edited is tested. `written` describes what was accepted if it is not
+    the whole change set, such as `2 of 3 hunks`.
     """
 
     agent_id: str

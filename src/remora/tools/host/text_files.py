@@ -125,9 +125,10 @@ def replace_lines(place: FileTree, path: str, first: int, last: int, text: str) 
 
     Lines are counted from 1, and `last` is replaced too. The file keeps its line endings. If a
     Python file would no longer parse, or would get a comment that silences findings, it stays as it
-    is, and `error` in the result is the reason; otherwise it is empty. `count` is the number of new lines, `lines` the first and the last line of
-    the code around the change, and `text` that code as it is now. `changed` names the clauses,
-    defaults and branches of Python code that are different now.
+    is, and `error` in the result is the reason; otherwise it is empty. `count` is the number of new
+    lines, `lines` the first and the last line of the code around the change, and `text` that code
+    as it is now. `changed` names the clauses, defaults and branches of Python code that are
+    different now.
     """
     old = decode(path, place.read(path))
     lines = lines_of(old.body)

@@ -43,8 +43,8 @@ class DecisionState(NamedTuple):
 class ShownPackets:
     """Selects the event of a turn before which its packet was shown.
 
-    That is the last request to a model. Without a request, it is the decision. If a resumed turn was
-    prepared twice, only the second time counts.
+    That is the last request to a model. Without a request, it is the decision. If a resumed turn
+    was prepared twice, only the second time counts.
     """
 
     def __init__(self) -> None:
@@ -77,8 +77,8 @@ class _Turn:
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
     """Return the packet that the model saw in a turn, untrimmed if `shown` is False.
 
-    `ShownPackets` defines it. If the turn has no decision, return the packet at the end of the turn.
-    For turn 0, return the packet at the start of the first turn.
+    `ShownPackets` defines it. If the turn has no decision, return the packet at the end of the
+    turn. For turn 0, return the packet at the start of the first turn.
 
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.

@@ -11,7 +11,7 @@ _Result = TypeVar("_Result")
 async def as_completed(
     work: Callable[[_Item], Awaitable[_Result]], items: Iterable[_Item], at_once: int
 ) -> AsyncGenerator[_Result, None]:
-    """Yield each result as soon as it is known. If the iterator is closed, the rest is cancelled."""
+    """Yield each result once it is known. If the iterator is closed, the rest is cancelled."""
     free = asyncio.Semaphore(at_once)
 
     async def run(item: _Item) -> _Result:

@@ -57,8 +57,8 @@ def with_tests(
 ) -> UpdatedTestFile:
     """Return the test file with the drafts added under unused names.
 
-    `known` maps the names that the tests use to their imports. Raises HostError if the file does not
-    parse, or uses one of the names for something else.
+    `known` maps the names that the tests use to their imports. Raises HostError if the file does
+    not parse, or uses one of the names for something else.
     """
     tree = _parsed(before, home)
     bound, names, blocks = top_level_names(tree), [], []

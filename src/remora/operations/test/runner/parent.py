@@ -137,8 +137,9 @@ class Results:
         return self._files.get(name)
 
     def of_mutant(self, mutant: int) -> list[int] | None:
-        """Return the indexes of the calls of the first order that a mutant changes, or None if it did
-        not run.
+        """Return the indexes of the calls of the first order that a mutant changes.
+
+        Returns None if it did not run.
         """
         found = self._files.get(f"0-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None

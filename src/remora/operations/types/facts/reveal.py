@@ -15,8 +15,9 @@ _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 def with_question(text: str, expression: str, line: int) -> tuple[str, int, int]:
     """Return a text that reveals the type of an expression, and the line and column of it there.
 
-    If the line contains the expression, it is asked about in its place. Otherwise, it is asked about
-    after the line's statement, or at the begin of its block. Raises HostError if neither is possible.
+    If the line contains the expression, it is asked about in its place. Otherwise, it is asked
+    about after the line's statement, or at the begin of its block. Raises HostError if neither is
+    possible.
     """
     source = SourceText(text)
     try:

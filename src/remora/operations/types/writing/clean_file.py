@@ -29,8 +29,8 @@ def without_findings(
 ) -> tuple[str, list[Finding]]:
     """Return the file with those annotations of `chosen` that add no finding of ruff.
 
-    The findings are those because of which others are left out. `write` returns the text of the file
-    with annotations. If ruff fails, all are written.
+    The findings are those because of which others are left out. `write` returns the text of the
+    file with annotations. If ruff fails, all are written.
     """
     known = None
     with suppress(HostError):
