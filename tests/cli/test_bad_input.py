@@ -225,7 +225,7 @@ def test_nothing_to_do_names_the_options_that_do_more(poor: Remora, tmp_path: Pa
     more = {
         ("-o", "lint"): "`--unsafe-fixes` fixes 2 findings",
         ("-o", "lint", "--unsafe-fixes", "--node", "zero"): "`--select RULES` checks other rules",
-        ("-o", "docstring"): "`--model URL` lets a model server write 1 docstring",
+        ("-o", "docstring"): "`--model URL --decisions model` lets a model write 1 docstring",
         ("-o", "test"): "`--strengthen` looks for faults that existing tests miss",
         ("--node", "zero"): "`-o test` or `-o types` runs another operation",
     }
@@ -248,7 +248,7 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
     assert "2 nodes checked, 3 findings left: 2 need --unsafe-fixes, 1 has no fix" in shown
-    assert "`--model URL` lets a model server try 1 finding without a fix" in shown
+    assert "`--model URL --decisions model` lets a model try 1 finding without a fix" in shown
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document

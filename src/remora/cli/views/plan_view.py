@@ -21,6 +21,7 @@ _PLURALS = {
     KEPT: "are left as they are",
 }  # fmt: skip
 """Reasons after a number that is not one, such as `5 symbols need a writer`."""
+_BY_MODEL = "`--model URL --decisions model`"
 
 
 def plan_lines(
@@ -162,10 +163,10 @@ def _next_step(prepared: PreparedRun) -> str:
     for operation in operations:
         if written := plan.left.get(operation.name, {}).get(NEEDS_WRITER, 0):
             what = count(written, operation.unit or operation.name)
-            steps.append(f"`--model URL` lets a model server write {what}")
+            steps.append(f"{_BY_MODEL} lets a model write {what}")
     if without_fix := plan.findings_left.get(NO_FIX, 0):
         findings = count(without_fix, "finding")
-        steps.append(f"`--model URL` lets a model server try {findings} without a fix")
+        steps.append(f"{_BY_MODEL} lets a model try {findings} without a fix")
     if not request.strengthen:
         more = (operation.strengthened for operation in operations if operation.strengthened)
         steps += [f"`--strengthen` {does}" for does in more]

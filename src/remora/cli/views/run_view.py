@@ -181,7 +181,8 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
     if left and document["model"] == _NO_MODEL:
         needed = "job needs" if len(left) == 1 else "jobs need"
         text = (
-            f"{len(left):,} {needed} a writer: a person, or a model that can write (`--model URL`)"
+            f"{len(left):,} {needed} a writer: a person, or a model "
+            "(`--model URL --decisions model`)"
         )
         yield from wrap_text(text, width)
 
