@@ -10,8 +10,6 @@ from remora.code.edit.edits import Edit, apply_edits
 
 Outcome = Literal["exact", "equivalent", "different", "left"]
 """The same text up to its layout, the same meaning, another meaning, or nothing written."""
-Source = Literal["rule", "ranker", "checker", "model"]
-"""What chose a text: a rule, a ranker, the type that a type checker infers, or a model."""
 Texts = Mapping[str, str]
 """The texts of a project's Python files, by path. All of them parse."""
 Place = tuple[int, str]

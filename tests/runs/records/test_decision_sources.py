@@ -51,18 +51,18 @@ def test_a_stream_with_decisions_of_all_kinds() -> None:
     found = counted(
         "openai",
         call("rule"), ToolResulted(tool="t", parsed_output={"findings": []}),
-        call("rule"), annotated("rule", "rule", "ranker", "checker", "ranker", "rule", "model"),
+        call("rule"), annotated("rule", "rule", "ranker", "checker", "ranker", "rule"),
         ModelRequest(), call("model"),
         ModelRequest(), call("fallback"),
         ModelRequest(), ModelRequest(model="large"), call("escalation"),
     )  # fmt: skip
     assert found == {
-        "rule": 4, "ranker": 2, "checker": 1, "server": 2, "escalation": 1,
+        "rule": 4, "ranker": 2, "checker": 1, "server": 1, "escalation": 1,
         "fallback": 1,
     }  # fmt: skip
     assert set(found) == set(SOURCES) - {"embedded"}
     assert sources_text(found) == (
-        "11 decisions: 4 by rules, 2 by the ranker of types, 1 by the type checker, 2 by the "
+        "10 decisions: 4 by rules, 2 by the ranker of types, 1 by the type checker, 1 by the "
         "model server, 1 by the larger model, 1 by fallback, because a "
         "model failed"
     )

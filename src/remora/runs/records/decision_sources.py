@@ -1,7 +1,7 @@
 """Counts of decisions by what made them, from an agent's events.
 
 A call counts once, by who decided it. If a tool reports what chose each of its texts (`chosen`, as
-`annotate` does for types), these count instead of the call.
+`write_annotations` does for types), these count instead of the call.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from remora.trace.read.reader import decode_part
 
 SOURCES = ("rule", "ranker", "checker", "embedded", "server", "escalation", "fallback")
 """A rule, the ranker of types, the type checker, the embedded model, a server, the larger model, or
-the first candidate because a model was not sure or failed."""
+the first suggestion after invalid calls of a model."""
 _NAMES = {
     "rule": "rules",
     "ranker": "the ranker of types",
@@ -57,7 +57,7 @@ class DecisionSources:
         if chosen:
             self._count(self._last, -1)
         for each in chosen:
-            self._count(self._own if each.source == "model" else each.source, 1)
+            self._count(each.source, 1)
 
     def _count(self, source: str, number: int) -> None:
         self.counts[source] = self.counts.get(source, 0) + number

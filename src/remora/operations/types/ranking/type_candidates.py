@@ -4,11 +4,10 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from remora.operations.restorer import Source
 from remora.operations.types.facts.body_facts import is_none
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.refusals import Refusals
@@ -188,6 +187,10 @@ class Weights(msgspec.Struct, frozen=True):
 
     def threshold(self, density: float) -> float:
         return self.thresholds["dense" if density > 0.5 else "sparse"]
+
+
+Source = Literal["rule", "ranker", "checker"]
+"""What chose a type: a rule, the ranker, or the type checker that infers it."""
 
 
 class Ranked(NamedTuple):
