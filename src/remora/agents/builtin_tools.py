@@ -39,7 +39,7 @@ _INTEGER = {"type": "integer"}
 BUILTIN_SCHEMAS = (
     _builtin(
         RECALL,
-        'Show lines of output "turn:N".',
+        'Show output "turn:N".',
         ref=_TEXT,
         lines={"type": "array", "items": _INTEGER},
     ),
