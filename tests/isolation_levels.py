@@ -10,7 +10,8 @@ from remora.sandbox.isolation import level_problem
 from remora.sandbox.supervisor_client import bubblewrap_path
 
 ALL = (0, 1, 2, 3)
-SAFE = (2, 3)
+COMMON = (0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow))
+"""None at all, and what most machines have; the others are for `make test-all`."""
 MARK = "REMORA_TEST_MARK"
 """A variable that every process of a run inherits: its number means nothing outside."""
 

@@ -189,7 +189,7 @@ def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) 
         ("runs --json", ">/dev/full", 3),
         ("runs --json", ">&- 2>&-", 0),
         ("review last", "<&-", 2),
-        ("mcp", "<&-", 0),
+        pytest.param("mcp", "<&-", 0, marks=pytest.mark.slow),
     ],
 )
 def test_output_that_goes_nowhere_is_reported_and_no_traceback(

@@ -23,12 +23,12 @@ from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command, bubblewrap_path
 from remora.threads import Cancelled, run_cancellable
-from tests.isolation_levels import ALL, MARK, need, survivors, wait_until_gone
+from tests.isolation_levels import ALL, COMMON, MARK, need, survivors, wait_until_gone
 
 READ = interpreter_paths(Path(sys.executable), trusted=True)
 
 
-@pytest.fixture(params=ALL, ids="L{}".format)
+@pytest.fixture(params=COMMON, ids="L{}".format)
 def level(request: pytest.FixtureRequest) -> int:
     return need(request.param)
 

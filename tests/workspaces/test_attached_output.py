@@ -16,7 +16,7 @@ from remora.errors import DiskError, HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import Command
-from tests.isolation_levels import ALL, MARK, need, survivors, wait_until_gone
+from tests.isolation_levels import COMMON, MARK, need, survivors, wait_until_gone
 
 DRIVER = """
 import sys
@@ -35,7 +35,7 @@ print(ended.returncode, ended.timed_out, ended.isolation)
 """
 
 
-@pytest.fixture(params=ALL, ids="L{}".format)
+@pytest.fixture(params=COMMON, ids="L{}".format)
 def level(request: pytest.FixtureRequest) -> int:
     return need(request.param)
 

@@ -68,7 +68,9 @@ def submits(handler: Handler, _request: dict[str, Any], _number: int) -> None:
     send_json(handler, answer(("submit_result", {"summary": "done"})))
 
 
-@pytest.mark.parametrize("limit", ["--max-requests=2", "--max-tokens=10000"])
+@pytest.mark.parametrize(
+    "limit", ["--max-requests=2", pytest.param("--max-tokens=10000", marks=pytest.mark.slow)]
+)
 def test_a_run_stops_at_its_budget_and_can_be_resumed(
     poor: Remora, tmp_path: Path, limit: str
 ) -> None:
