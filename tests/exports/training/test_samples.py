@@ -40,7 +40,7 @@ def test_only_the_answer_that_was_used_has_an_outcome(theatre: Theatre) -> None:
     broken, used, prose, *_ = sft(sampled(theatre, put("("), put("7"), PROSE))
     assert [row["sample"] for row in (broken, used, prose)] == [0, 1, 2]
     assert columns(broken, "kept", "outcome", "decided_by") == (False, None, None)
-    assert broken["error"].startswith("parses: mod.py")
+    assert broken["error"].startswith("mod.py: line 1: ")
     assert columns(used, "kept", "outcome", "decided_by", "error") == (
         True, "success", "model", None,
     )  # fmt: skip
