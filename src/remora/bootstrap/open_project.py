@@ -191,8 +191,8 @@ def measured_uses(
         return {}
     writes = status.document["provider"] == "openai"
     operations = invocation.operations.all if writes else ()
-    asking = [operation.name for operation in operations if operation.asks_writers]
-    found = measured_operations(invocation, root, config, str(model), asking)
+    names = [operation.name for operation in operations]
+    found = measured_operations(invocation, root, config, str(model), names)
     return {
         name: None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}
         for name, one in found.items()

@@ -191,8 +191,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     A job takes about `job_seconds`, and `unit_seconds` more for each unit of its need, on two idle
     cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much
     longer, and does the work on the units of all jobs. `unit` is what a dry run counts, such as
-    `finding`. `asks_writers` is true if jobs ask models that can write, and `decides_by_rules` is
-    true if no embedded model is started to choose between candidates.
+    `finding`.
 
     `more_rules` and `strengthened` say what the options `--select` and `--strengthen` do for the
     operation. They are shown where a plan has little work.
@@ -211,8 +210,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     unit_seconds: float = 0.0
     shared_seconds: float = 0.0
     unit: str = ""
-    asks_writers: bool = False
-    decides_by_rules: bool = False
     more_rules: str = ""
     strengthened: str = ""
 

@@ -30,7 +30,7 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model, NoModel
-from remora.runs.execution.agent_settings import deciding
+from remora.runs.execution.agent_settings import driven_operations
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.source_files import is_notebook
@@ -159,7 +159,13 @@ def _announce(
     left = left_lines(prepared.plan, verbose=options.verbose)
     for line in (*left, *standard_lines(prepared.plan)):
         note(options, line)
-    driven = _driven(prepared, model)
+    driven = driven_operations(
+        prepared.planned_agents,
+        prepared.project.config,
+        str(model.describe().get("provider")),
+        prepared.request.proved,
+        model.name,
+    )
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     if not (driven or isinstance(model, NoModel)):
         used += " is not asked: rules decide; --decisions model lets it choose the tool calls"
@@ -170,20 +176,6 @@ def _announce(
         used = f": using {root} as the project, with records in .agentfs/"
         note(options, "no git repository found" + (used if Path.cwd().is_relative_to(root) else ""))
     print_isolation(options)
-
-
-def _driven(prepared: PreparedRun, model: Model) -> set[str]:
-    """Return the planned operations in which the model chooses the tool calls."""
-    provider, config = str(model.describe().get("provider")), prepared.project.config
-    proved = prepared.request.proved
-    planned = {job.operation for job in prepared.plan.jobs}
-    return {
-        name
-        for name, agent in prepared.agents.items()
-        if name in planned
-        and deciding(config, agent, provider, proved, agent.definition.model or model.name)
-        == "model"
-    }
 
 
 def _note_measurements(
@@ -198,10 +190,9 @@ def _note_measurements(
     if isinstance(model, NoModel):
         return
     address = project.config.model.base_url or "embedded"
-    writing = [
-        each.name for each in invocation.operations.all if each.asks_writers and each.name in driven
-    ]
-    found = measured_operations(invocation, project.root, project.config, model.name, writing)
+    operations = invocation.operations.all
+    known = [operation.name for operation in operations if operation.name in driven]
+    found = measured_operations(invocation, project.root, project.config, model.name, known)
     for name, measured in found.items():
         command = f"`remora eval -o {name} --arm rules --arm {address}`"
         if measured is None:

@@ -169,11 +169,10 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
     how many have no fix.
     """
     counting = {each.name for each in operations.all if each.totals and each.totals.counts_findings}
-    by_rules = {each.name for each in operations.all if not each.asks_writers} | counting
     left = [
         job
         for job in document["jobs"]
-        if job["operation"] not in by_rules
+        if job["operation"] not in counting
         and job["status"] == NO_CHANGE
         and job["findings"]
         and job["findings"]["after"]

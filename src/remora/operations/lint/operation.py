@@ -69,8 +69,6 @@ LINT = Operation(
     unit_seconds=0.004,
     unit="finding",
     by_default=True,
-    asks_writers=True,
-    decides_by_rules=True,
     load=_load,
     settings=_settings,
     totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),

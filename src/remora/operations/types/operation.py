@@ -65,8 +65,6 @@ TYPES = Operation(
     unit_seconds=0.1,
     shared_seconds=8.0,
     unit="annotation",
-    asks_writers=True,
-    decides_by_rules=True,
     checks_read_packages=frozenset({"no_new_diagnostics"}),
     load=_load,
     totals=Totals(key="annotations", measure=_measure, phrase=_phrase),

@@ -1,6 +1,6 @@
 """Agent settings taken from the run's configuration."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from remora.agents.decision.query_settings import (
@@ -82,6 +82,24 @@ def deciding(
     operation = agent.definition.operation
     is_proved = any(name == operation and model in (None, used) for name, used in proved)
     return "model" if is_proved or agent.candidates is None else config.runner.decisions
+
+
+def driven_operations(
+    agents: Iterable[Agent],
+    config: Config,
+    provider: str,
+    proved: Set[tuple[str, str]],
+    model: str | None,
+) -> frozenset[str]:
+    """Return the operations of the agents in which a model chooses the tool calls.
+
+    `model` is the name of the model of agents without their own, or None before it is known.
+    """
+    return frozenset(
+        agent.definition.operation
+        for agent in agents
+        if deciding(config, agent, provider, proved, agent.definition.model or model) == "model"
+    )
 
 
 def _renderer_and_decoding(config: Config) -> tuple[str, str]:

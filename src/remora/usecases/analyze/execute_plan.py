@@ -19,13 +19,14 @@ from remora.workspaces.copy.slot import SlotDriver
 
 
 def model_for(invocation: Invocation, run: PreparedRun) -> Model:
-    """Return the configured model, or NoModel in place of the embedded one if no job can ask it."""
+    """Return the configured model, or NoModel in place of the embedded one if no job can ask it.
+
+    Registered operations ask the embedded model only if the settings name it.
+    """
     config = run.project.config
-    known = {each.name: each for each in run.project.operations.all}
+    known = {operation.name for operation in run.project.operations.all}
     if model_is_optional(config.model) and all(
-        agent.definition.operation in known
-        and known[agent.definition.operation].decides_by_rules
-        and agent.definition.model is None
+        agent.definition.operation in known and agent.definition.model is None
         for agent in run.planned_agents
     ):
         return NoModel()

@@ -22,7 +22,7 @@ from remora.hub.process.hub_paths import hub_paths
 from remora.models.provider import used_provider
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import (
-    deciding,
+    driven_operations,
     options_for,
     selected_rules_of,
 )
@@ -91,24 +91,16 @@ def prepare(
         source, selection = _select_copied(invocation, request, project, base, files)
         observed = observed_values(invocation, project, agents)
         provider = used_provider(config.model, cache=invocation.folders.cache)
-        shared = {
-            "reached_by_tests": _nodes_reached_by_tests(invocation, project),
-            "python": python,
-        }
+        driven = driven_operations(agents, config, provider, request.proved, config.model.name)
+        reached_by_tests = _nodes_reached_by_tests(invocation, project)
         work = [
             AgentWithOptions(
                 agent,
                 {
                     **options_for(config, agent.definition.operation, request),
-                    **shared,
-                    "open": deciding(
-                        config,
-                        agent,
-                        provider,
-                        request.proved,
-                        agent.definition.model or config.model.name,
-                    )
-                    == "model",
+                    "reached_by_tests": reached_by_tests,
+                    "python": python,
+                    "open": agent.definition.operation in driven,
                 },
             )
             for agent in agents
@@ -116,8 +108,10 @@ def prepare(
         place = ToolTree(base.folder, observed=observed, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, NO_ENVIRONMENT)
-        asked = provider if any(each.options["open"] for each in work) else NO_MODEL
-        plan = replace(plan, seconds=expected_seconds(plan, project.operations, asked))
+        plan = replace(
+            plan,
+            seconds=expected_seconds(plan, project.operations, provider if driven else NO_MODEL),
+        )
     except BaseException:
         ruff.close()
         try_remove_tree(base.folder)

@@ -24,10 +24,10 @@ from remora.files.git import git_output
 from remora.files.git_clone import is_bare, update_clone
 from remora.memory.events import RunEnd
 from remora.models.protocol import NoModel
-from remora.models.provider import used_provider
+from remora.models.provider import model_is_optional, used_provider
+from remora.runs.execution.agent_settings import driven_operations
 from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.planning.duration import jobs_with_model
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_stream import open_run
@@ -193,7 +193,7 @@ def _result(
     prepared: PreparedRun | None = None,
 ) -> RepositoryPlan:
     plan = Plan() if prepared is None else prepared.plan
-    provider = used_provider(project.config.model, cache=project.cache.parents[1])
+    driven = frozenset[str]() if prepared is None else _driven_operations(project, prepared)
     return RepositoryPlan(
         name=task.repository.name,
         root=str(project.root),
@@ -204,10 +204,21 @@ def _result(
         findings=plan.findings,
         left_out=_left_out(plan),
         unreadable=len(plan.unreadable),
-        with_model=jobs_with_model(plan, project.operations, provider),
+        with_model=sum(job.operation in driven for job in plan.jobs),
         seconds=plan.seconds,
         since="" if earlier is None else earlier.run_id,
     )
+
+
+def _driven_operations(project: Project, prepared: PreparedRun) -> frozenset[str]:
+    """Return the operations in which a model chooses the tool calls, as `model_for` connects it."""
+    config, proved = project.config, prepared.request.proved
+    provider = used_provider(config.model, cache=project.cache.parents[1])
+    agents = prepared.agents.values()
+    driven = driven_operations(agents, config, provider, proved, config.model.name)
+    if provider == "embedded" and model_is_optional(config.model):
+        driven -= {operation.name for operation in project.operations.all}
+    return driven
 
 
 def main() -> None:
