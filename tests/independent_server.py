@@ -18,10 +18,10 @@ SLOTS = 2
 
 
 @contextmanager
-def independent_server(weights: Path) -> Iterator[str]:
+def independent_server(weights: Path, context: int = CONTEXT) -> Iterator[str]:
     """Serve the weights in another process. Yields the address of its API."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "tests.independent_server", str(weights)],
+        [sys.executable, "-m", "tests.independent_server", str(weights), str(context)],
         cwd=Path(__file__).parents[1],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -49,7 +49,7 @@ def main() -> None:
     params.model.path = sys.argv[1]
     params.model_alias = {"independent"}
     params.port = 0
-    params.n_ctx = CONTEXT * SLOTS
+    params.n_ctx = int(sys.argv[2]) * SLOTS
     params.n_parallel = SLOTS
     params.fit_params = False
     params.ui = False
