@@ -52,9 +52,8 @@ ADDED = {
 class End(NamedTuple):
     """How a run with a fault ends.
 
-    After invalid calls, the first suggestion is taken if it needs no text. A failure of the model
-    is an error of the job. In both cases, the job ends with what rules did, and also if a refused
-    call is repeated.
+    After invalid calls, the first suggestion is taken. A failure of the model is an error of the
+    job. In both cases, the job ends with what rules did, and also if a refused call is repeated.
     """
 
     code: int
@@ -67,14 +66,14 @@ UNREACHABLE = "cannot reach the model server at "
 ENDS = {
     "slow": End(3, "failed", "did not respond within 0.5 s; raise model.timeout_s"),
     "stops in the middle": End(3, "failed", UNREACHABLE),
-    "prose": End(3, "invalid", "the answer has no tool call"),
-    "half a call": End(3, "invalid", "the answer ends inside a tool call: "),
+    "prose": End(0, "invalid", "the answer has no tool call"),
+    "half a call": End(0, "invalid", "the answer ends inside a tool call: "),
     "two calls": USED,
-    "an unknown tool": End(3, "invalid", "unknown tool 'delete_files'"),
-    "another tool's arguments": End(3, "invalid", "is missing"),
-    "wrong types": End(3, "invalid", "must be of type string, not 7"),
+    "an unknown tool": End(0, "invalid", "unknown tool 'delete_files'"),
+    "another tool's arguments": End(0, "invalid", "is missing"),
+    "wrong types": End(0, "invalid", "must be of type string, not 7"),
     "1 MB": End(1, "repeated", "was called three times with the same result: "),
-    "1 MB of prose": End(3, "invalid", "the answer has no tool call"),
+    "1 MB of prose": End(0, "invalid", "the answer has no tool call"),
     "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
     "busy": End(3, "failed", "returned status 429: too many requests; the server limits"),
@@ -150,13 +149,14 @@ def test_a_run_with_a_faulty_server_is_recorded(
     before = tree(cart)
     done = analyze(poor, cart, operation, fault)
     end, added = ENDS[fault], ADDED[operation]
+    is_failure = end.answers in ("failed", "repeated")
     lines = added.answered if end.answers == "used" else added.by_rules
-    status = "submitted" if lines else "error" if end.answers == "failed" else "failed"
+    endings = {"failed": "error", "repeated": "failed"}
+    status = "submitted" if lines else endings.get(end.answers, "no_change")
     job = job_of(done)
-    code = 0 if end.answers in ("repeated", "invalid") and lines else end.code
+    code = 0 if end.answers == "repeated" and lines else end.code
     assert (done.code, job["status"]) == (code, status), done.err
-    says_why = end.answers in ("failed", "repeated") or not lines
-    assert not says_why or end.message in job["error"]
+    assert not is_failure or end.message in job["error"]
     assert "Traceback" not in done.err
     assert list(added_lines(poor, cart)) == lines
     assert end.answers == "repeated" or end.message in recorded_errors(poor, cart)
