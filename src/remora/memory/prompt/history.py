@@ -190,7 +190,7 @@ def chat_messages(
         elif step.kind == "call":
             made.append(_called(step, form))
         elif made[-1].role == "assistant":  # else its call is left out
-            text = step.line if any(step is one for one in short) else step.text
+            text = step.line if any(step is result for result in short) else step.text
             made.append(_answered(made[-1], text))
     now = "\n".join([*turn_line(packet), *candidate_lines(packet)])
     return [*made[:-1], _extended(made[-1], now)]

@@ -69,7 +69,7 @@ def docstring_plan(
         plan = UpdatePlan(texts=known_texts(usual, found.related))
         state = "inherited" if found.related.inherits_docstring(found.node.name) else "missing"
         problems = ["the docstring is missing"] if state == "missing" else []
-        sections = [section_title(each, formatting.style) for each in possible_sections(usual)]
+        sections = [section_title(part, formatting.style) for part in possible_sections(usual)]
     else:
         plan = update_plan(found)
         problems = list(_problems(found, plan))
@@ -87,8 +87,8 @@ def docstring_plan(
 
 def _problems(found: DocumentedNode, plan: UpdatePlan) -> Iterator[str]:
     """Yield the contradictions in words, and the exceptions that most docstrings would list."""
-    yield from (each.message for each in found.contradictions)
-    known = {name for each in found.contradictions for name in (each.name, each.new)}
+    yield from (contradiction.message for contradiction in found.contradictions)
+    known = {name for wrong in found.contradictions for name in (wrong.name, wrong.new)}
     for kind, _, name in (part.partition(".") for part in plan.left):
         if name not in known:
             yield f"{'exception' if kind == 'raises' else 'parameter'} {name} is not described"

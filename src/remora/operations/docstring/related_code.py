@@ -28,12 +28,12 @@ _MAX_FILES = 2000
 def neighbour_docstrings(found: DocumentedNode) -> dict[str, str]:
     """Return the docstrings of the nearest functions, or classes, of the file, by qualname."""
     here = found.node.lineno
-    near = sorted(_definitions(found), key=lambda each: abs(each.node.lineno - here))
+    near = sorted(_definitions(found), key=lambda other: abs(other.node.lineno - here))
     texts = (
-        (each.qualname, cleandoc(docstring_text(each.node.body) or ""))
-        for each in near
-        if each.key != found.key
-        and isinstance(each.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
+        (other.qualname, cleandoc(docstring_text(other.node.body) or ""))
+        for other in near
+        if other.key != found.key
+        and isinstance(other.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
     )
     return dict(islice((pair for pair in texts if 0 < len(pair[1]) <= _SHORT), _NEIGHBOURS))
 
@@ -44,18 +44,19 @@ def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:
     They are defined in its file, or imported by name from a file of the project.
     """
     names = _names_called(found)
-    known = {each.qualname.rpartition(".")[2]: each for each in reversed(_definitions(found))}
+    own = reversed(_definitions(found))
+    known = {definition.qualname.rpartition(".")[2]: definition for definition in own}
     imported = _imported(place, found) if {*names} - known.keys() else {}
-    nodes = (known.get(name) or imported.get(name) for name in names)
-    texts = ((each, docstring_text(each.node.body)) for each in nodes if each is not None)
-    lines = ((each.qualname, text.strip().split("\n")[0][:_LINE]) for each, text in texts if text)
+    used = (known.get(name) or imported.get(name) for name in names)
+    texts = ((callee.qualname, docstring_text(callee.node.body)) for callee in used if callee)
+    lines = ((name, text.strip().split("\n")[0][:_LINE]) for name, text in texts if text)
     return dict(islice(lines, _CALLEES))
 
 
 def _names_called(found: DocumentedNode) -> list[str]:
-    calls = [each for each in own_nodes(found.node.body) if isinstance(each, ast.Call)]
-    in_order = sorted(calls, key=lambda each: (each.lineno, each.col_offset))
-    return list(dict.fromkeys(unqualified_name(each.func) for each in in_order))
+    calls = [node for node in own_nodes(found.node.body) if isinstance(node, ast.Call)]
+    in_order = sorted(calls, key=lambda call: (call.lineno, call.col_offset))
+    return list(dict.fromkeys(unqualified_name(call.func) for call in in_order))
 
 
 def _definitions(found: DocumentedNode) -> list[Definition]:
@@ -64,19 +65,20 @@ def _definitions(found: DocumentedNode) -> list[Definition]:
 
 def _imported(place: ToolTree, found: DocumentedNode) -> dict[str, Definition]:
     """Return the definitions that a file imports by name, by the names under which it uses them."""
-    imports = [each for each in found.source.tree.body if isinstance(each, ast.ImportFrom)]
+    imports = [node for node in found.source.tree.body if isinstance(node, ast.ImportFrom)]
     modules = ModuleLookup(list(place.files.glob("**/*.py"))) if imports else ModuleLookup(())
     known: dict[str, Definition] = {}
-    for each in imports:
-        dotted = each.module or ""
-        if each.level:
-            module = modules.relative(found.path, each.level, dotted)
+    for node in imports:
+        dotted = node.module or ""
+        if node.level:
+            module = modules.relative(found.path, node.level, dotted)
         else:
             module = modules.absolute(found.path, dotted)
         path = str(module[1]) if module is not None else ""
         tree = _tree(place, path) if path.endswith(".py") else None
-        made = {one.qualname: one for one in find_definitions(tree, path)} if tree else {}
-        for alias in each.names:
+        definitions = find_definitions(tree, path) if tree else []
+        made = {definition.qualname: definition for definition in definitions}
+        for alias in node.names:
             if alias.name in made:
                 known[alias.asname or alias.name] = made[alias.name]
     return known
@@ -88,7 +90,7 @@ def calls_of(place: ToolTree, name: str, callers: Sequence[str]) -> Iterator[dic
     `callers` are links of the Hub to nodes that make such calls. Without any, all files are read.
     """
     paths: dict[str, None] = dict.fromkeys(
-        unescape_path(each.removesuffix("?").rpartition(":")[0]) for each in callers
+        unescape_path(caller.removesuffix("?").rpartition(":")[0]) for caller in callers
     )
     for path in islice(paths or place.files.glob("**/*.py"), _MAX_FILES):
         place.left()

@@ -192,11 +192,13 @@ def _insert(
         **importable_names(subject.source.tree, subject.module, is_package=is_package),
         **own_imports(subject, home),
     }
-    own = {one.bound.partition(".")[0] for one in written.imports} | {*written.names}
+    own = {name.bound.partition(".")[0] for name in written.imports} | {*written.names}
     needed = [known[name] for name in sorted(free_names([written.tree]) - own) if name in known]
     blocks = [
-        replace(each, text=formatted_lines(place, home, each.text, levels=bool(each.owner)) + "\n")
-        for each in written.blocks
+        replace(
+            block, text=formatted_lines(place, home, block.text, levels=bool(block.owner)) + "\n"
+        )
+        for block in written.blocks
     ]
     width = width_of(place, home.path)
     body = with_blocks(before.body, home, blocks, [*written.imports, *needed], width)
@@ -212,13 +214,13 @@ def _measured(
     if proof.problem:
         raise HostError(proof.problem)
     faults = mutants(place.read(subject.path), subject.qualname)
-    others = [each for each in tests_reaching(place, subject) if each not in ids]
+    others = [test for test in tests_reaching(place, subject) if test not in ids]
     with ThreadPoolExecutor(2) as pool:
         alive = pool.submit(_surviving, place, subject, ids, faults)
         missed = pool.submit(surviving_faults, place, subject, others, faults)
-    if {each.description for each in faults} <= set(alive.result()):
+    if {fault.description for fault in faults} <= set(alive.result()):
         raise HostError(f"the test detects none of {len(faults)} faults in {subject.qualname}")
-    texts = [each.description for each in missed.result()]
+    texts = [fault.description for fault in missed.result()]
     found = [text for text in texts if text not in alive.result()]
     return {
         "killed": len(found),
@@ -237,7 +239,7 @@ def _surviving(
         found = surviving_mutants(place, subject, ids, faults)
     except HostError:  # the function's code cannot be replaced where it is
         return list(prove(place, subject.path, subject.qualname, ids).survived)
-    return [each.description for each in (*found.mutants, *faults[found.tried :])]
+    return [fault.description for fault in (*found.mutants, *faults[found.tried :])]
 
 
 def tests_reaching(place: ToolTree, subject: TargetFunction) -> list[str]:

@@ -65,7 +65,7 @@ def _excerpt(place: ToolTree, path: str, name: str) -> tuple[dict[str, Any], str
     source = read_source(path, place.read(path))
     if not isinstance(source, Source):
         raise HostError(f"{path}: {source.detail}")
-    found = {each.qualname: each.node for each in find_definitions(source.tree, "")}
+    found = {node.qualname: node.node for node in find_definitions(source.tree, "")}
     if name not in found:
         raise HostError(f"{path} has no {name}; it has {', '.join(found)}")
     first, last = first_line(found[name]), found[name].end_lineno or 0
@@ -82,7 +82,7 @@ def _needed(place: ToolTree, path: str, node: str) -> tuple[list[str], dict[str,
     faults = mutants(place.read(path), node)
     alive = surviving_faults(place, subject, tests_reaching(place, subject), faults)
     home = home_of(place, subject, test_files(place))
-    calls = dict.fromkeys(each.call for each in examples.calls_of(subject))
+    calls = dict.fromkeys(example.call for example in examples.calls_of(subject))
     facts = {
         f"calls of {node}": "; ".join([*calls][:_MOST_CALLS]),
         "made by": "; ".join(_constructors(place, subject, examples)),
@@ -90,7 +90,7 @@ def _needed(place: ToolTree, path: str, node: str) -> tuple[list[str], dict[str,
         "fixtures": ", ".join(_fixtures(home, examples)),
         "import in tests": _import(place, home, subject).statement(),
     }
-    shown = [each.description for each in alive[:_MOST_FAULTS]]
+    shown = [fault.description for fault in alive[:_MOST_FAULTS]]
     return shown, {key: text for key, text in facts.items() if text}
 
 
@@ -104,9 +104,13 @@ def _constructors(
 ) -> Iterator[str]:
     """Yield how objects of the function's class, and of the classes in annotations, are made."""
     given = subject.function.args
-    annotations = [each.annotation for each in (*given.args, *given.kwonlyargs) if each.annotation]
+    parameters = (*given.args, *given.kwonlyargs)
+    annotations = [parameter.annotation for parameter in parameters if parameter.annotation]
     owner = [subject.owner.name] if subject.owner is not None else []
-    names = [*owner, *sorted({name for each in annotations for name in used_names(each)})]
+    names = [
+        *owner,
+        *sorted({name for annotation in annotations for name in used_names(annotation)}),
+    ]
     for name in names:
         found = _class(place, subject, examples, name)
         if found is not None and (text := _constructor(found)):
@@ -130,10 +134,10 @@ def _class(
 
 def _constructor(owner: ast.ClassDef) -> str:
     """Return how an object is made, such as `Cart(owner, size=3)`, or an empty string."""
-    for one in owner.body:
-        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-            return f"{owner.name}({ast.unparse(one.args).partition(',')[2].strip()})"
-    fields = [ast.unparse(one) for one in owner.body if isinstance(one, ast.AnnAssign)]
+    for statement in owner.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+            return f"{owner.name}({ast.unparse(statement.args).partition(',')[2].strip()})"
+    fields = [ast.unparse(field) for field in owner.body if isinstance(field, ast.AnnAssign)]
     return f"{owner.name}({', '.join(fields)})" if fields else ""
 
 
@@ -147,8 +151,8 @@ def _existing_test(place: ToolTree, home: InsertLocation, examples: ProjectExamp
         tree = examples.tree(path)
         lines = split_lines(decode(path, place.read(path)).body)
         texts = [
-            "\n".join(lines[first_line(one) - 1 : one.end_lineno])
-            for one in (tests_of(tree).values() if tree is not None else ())
+            "\n".join(lines[first_line(test) - 1 : test.end_lineno])
+            for test in (tests_of(tree).values() if tree is not None else ())
         ]
         if texts and len(shortest := min(texts, key=len)) <= _LONGEST_TEST:
             return shortest
@@ -161,10 +165,10 @@ def _fixtures(home: InsertLocation, examples: ProjectExamples) -> list[str]:
     paths = ["/".join((*folders[:depth], "conftest.py")) for depth in range(len(folders) + 1)]
     trees = [examples.tree(path) for path in (*paths, home.path)]
     found = [
-        one.name
+        function.name
         for tree in trees
-        for one in (tree.body if tree is not None else ())
-        if isinstance(one, FunctionNode)
-        and any("fixture" in used_names(each) for each in one.decorator_list)
+        for function in (tree.body if tree is not None else ())
+        if isinstance(function, FunctionNode)
+        and any("fixture" in used_names(decorator) for decorator in function.decorator_list)
     ]
     return found[-_MOST_FIXTURES:]

@@ -47,7 +47,7 @@ class MissingAnnotations:
         self.source = SourceText(text)
         lines = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
         starts = [node.lineno for _, node, _ in self.source.functions]
-        self.slots = [each for each in self.source.slots if starts[each.number] in lines]
+        self.slots = [slot for slot in self.source.slots if starts[slot.number] in lines]
 
 
 class FileAnnotations:
@@ -91,14 +91,14 @@ class FileAnnotations:
         every = base | accepted
         write = partial(self.session.text, self._path, proposed=every)
         after, findings = without_findings(self._place, self._path, self.before, write, every)
-        said += [f"ruff refuses {each['code']}: {each['message']}" for each in findings[:1]]
+        said += [f"ruff refuses {found['code']}: {found['message']}" for found in findings[:1]]
         made = SourceText(after)
         kept = self.written(made)
         if not accepted or base.keys() - asked.keys() - kept.keys():
             return {}, said  # others would have to be left out for them
         self.save(made)
         accepted = {key: term for key, term in accepted.items() if key in kept}
-        judges = _listed([each.judge for each in verdicts])
+        judges = _listed([verdict.judge for verdict in verdicts])
         words = f"the rest is accepted by {judges}" if said else f"accepted by {judges}"
         return accepted, [*said, words] if accepted else said
 
@@ -111,15 +111,15 @@ class FileAnnotations:
         own = self.definitions(function)
         if not own:
             raise HostError(f"{self._path} has no function {function}")
-        overriding = {each for number in own for each in self.session.overrides(self._path, number)}
+        overriding = {n for number in own for n in self.session.overrides(self._path, number)}
         asked: Terms = {}
         said = []
         for name, term in types_in(signature, self.file.owners).items():
-            slots = [each for each in self.functions.slots if each.name == name]
-            given = [each for each in slots if each.number in own]
+            slots = [slot for slot in self.functions.slots if slot.name == name]
+            given = [slot for slot in slots if slot.number in own]
             why = self._refusal(self.file.functions[min(own)], name, term, given)
             said += [why] if why else []
-            also = [each for each in slots if each.number in overriding and name != RETURN]
+            also = [slot for slot in slots if slot.number in overriding and name != RETURN]
             asked |= {} if why else {(self._path, slot): term for slot in [*given, *also]}
         if not asked:
             raise HostError("; ".join(said) or "the signature has no type for what is missing")
@@ -146,13 +146,13 @@ class FileAnnotations:
 
     def _said(self, asked: Terms, kept: Terms, verdicts: Sequence[Verdict]) -> list[str]:
         """Return which types are refused, by what and why, as sentences."""
-        judged = {*kept, *(key for each in verdicts for key in each.refused)}
+        judged = {*kept, *(key for verdict in verdicts for key in verdict.refused)}
         unknown = {key: term for key, term in asked.items() if key not in judged}
         said = [f"{_as_text(unknown)}: not known in the file"] if unknown else []
         return said + [
-            f"{each.judge} refuses {_as_text(each.refused)}: {self._message(each.why)}"
-            for each in verdicts
-            if each.why is not None
+            f"{verdict.judge} refuses {_as_text(verdict.refused)}: {self._message(verdict.why)}"
+            for verdict in verdicts
+            if verdict.why is not None
         ]
 
     def _message(self, found: Diagnostic) -> str:
@@ -169,10 +169,11 @@ class FileAnnotations:
         same signature there.
         """
         source = self.functions.source
-        again = {n for n, each in enumerate(source.qualnames) if _without_number(each) == function}
+        names = [*enumerate(source.qualnames)]
+        again = {number for number, name in names if _without_number(name) == function}
         if any(source.functions[number][1].decorator_list for number in again):
             again = set()
-        return again | {n for n, each in enumerate(source.qualnames) if each == function}
+        return again | {number for number, name in names if name == function}
 
     def left(self, skipped: Sequence[str]) -> dict[int, list[Slot]]:
         """Return the missing annotations of each function that lacks some, by its number.
@@ -202,9 +203,9 @@ class FileAnnotations:
     def shown(self, function: Function) -> dict[str, Any]:
         """Return a function's code, its calls and its class, for `open_functions`."""
         _, node, owner = self.source.functions[function.number]
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         last = node.end_lineno or node.lineno
-        lines = [each.rstrip("\r\n") for each in self.source.lines[first - 1 : last]]
+        lines = [line.rstrip("\r\n") for line in self.source.lines[first - 1 : last]]
         return {
             "lines": [first, last],
             "text": _cut(lines),
@@ -239,7 +240,9 @@ def _class_lines(owner: ast.ClassDef) -> list[str]:
     """Return the first line of a class, and that of its `__init__` if it has one."""
     bases = f"({', '.join(map(ast.unparse, owner.bases))})" if owner.bases else ""
     made = (
-        each for each in owner.body if isinstance(each, FunctionNode) and each.name == "__init__"
+        method
+        for method in owner.body
+        if isinstance(method, FunctionNode) and method.name == "__init__"
     )
     return [f"class {owner.name}{bases}:", *map(header_of, made)]
 

@@ -32,10 +32,10 @@ def model_part(jobs: Sequence[JobView]) -> ModelPart | None:
         return None
     choices = [job.decided_by for job in asked]
     return ModelPart(
-        turns=sum(each.get("model", 0) + each.get("escalation", 0) for each in choices),
+        turns=sum(choice.get("model", 0) + choice.get("escalation", 0) for choice in choices),
         invalid=sum(job.invalid for job in asked),
         refused=sum(job.refused for job in asked),
-        fallback=sum(each.get("fallback", 0) for each in choices),
+        fallback=sum(choice.get("fallback", 0) for choice in choices),
         requests=sum(job.requests for job in asked),
         tokens=sum(job.sent_tokens for job in asked),
         added=sum(map(_added, asked)),

@@ -45,11 +45,15 @@ def written_tests(code: str, home: InsertLocation) -> WrittenTests:
     lines = split_lines(code)
     found = [*_functions(tree, home)]
     blocks = [
-        Block(text=_source(lines, [one for each, one in found if each == owner]), owner=owner[0], base=owner[1])
+        Block(
+            text=_source(lines, [function for place, function in found if place == owner]),
+            owner=owner[0],
+            base=owner[1],
+        )
         for owner in dict.fromkeys(owner for owner, _ in found)
-    ]  # fmt: skip
-    names = [f"{owner}.{one.name}" if owner else one.name for (owner, _), one in found]
-    imports = [one for one in imported_names(tree) if one.module != "__future__"]
+    ]
+    names = [f"{owner}.{test.name}" if owner else test.name for (owner, _), test in found]
+    imports = [name for name in imported_names(tree) if name.module != "__future__"]
     written = WrittenTests(blocks=blocks, names=names, imports=imports, tree=tree)
     if not written.tests:
         raise HostError("no function in the code has a name that begins with test")
@@ -69,29 +73,29 @@ def _functions(
     tree: ast.Module, home: InsertLocation
 ) -> Iterator[tuple[tuple[str, str], ast.FunctionDef]]:
     """Yield the functions, each with its class and the source of the class's bases."""
-    for one in tree.body:
-        match one:
+    for statement in tree.body:
+        match statement:
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
-                if any(alias.name == "*" for alias in getattr(one, "names", ())):
+                if any(alias.name == "*" for alias in getattr(statement, "names", ())):
                     raise HostError("import names, not *")
             case ast.FunctionDef():
-                yield _class_of(one, home), one
+                yield _class_of(statement, home), statement
             case ast.ClassDef():
-                yield from _methods(one)
+                yield from _methods(statement)
             case _:
-                text = ast.unparse(one).partition("\n")[0]
+                text = ast.unparse(statement).partition("\n")[0]
                 raise HostError(
                     f"only imports, functions and classes of tests may be at the top, not `{text}`"
                 )
 
 
-def _class_of(one: ast.FunctionDef, home: InsertLocation) -> tuple[str, str]:
+def _class_of(function: ast.FunctionDef, home: InsertLocation) -> tuple[str, str]:
     """Return the class of the file's tests for a method that the code has outside of a class."""
-    if [each.arg for each in one.args.args][:1] == ["self"]:
+    if [parameter.arg for parameter in function.args.args][:1] == ["self"]:
         if not home.owner:
-            raise HostError(f"{one.name} has the parameter self, but is in no class")
+            raise HostError(f"{function.name} has the parameter self, but is in no class")
         return home.owner, home.base
-    if home.form == "unittest" and is_test_name(one.name):
+    if home.form == "unittest" and is_test_name(function.name):
         what = f"the tests in {home.path} are methods of unittest classes"
         raise HostError(f"{what}: write such a class")
     return "", ""
@@ -99,15 +103,16 @@ def _class_of(one: ast.FunctionDef, home: InsertLocation) -> tuple[str, str]:
 
 def _methods(owner: ast.ClassDef) -> Iterator[tuple[tuple[str, str], ast.FunctionDef]]:
     bases = ", ".join(map(ast.unparse, (*owner.bases, *owner.keywords)))
-    for one in owner.body:
-        if isinstance(one, ast.FunctionDef) and is_test_name(one.name):
-            yield (owner.name, bases), one
-        elif not isinstance(one, ast.Pass | ast.Expr):
-            text = ast.unparse(one).partition("\n")[0]
+    for statement in owner.body:
+        if isinstance(statement, ast.FunctionDef) and is_test_name(statement.name):
+            yield (owner.name, bases), statement
+        elif not isinstance(statement, ast.Pass | ast.Expr):
+            text = ast.unparse(statement).partition("\n")[0]
             raise HostError(f"the class {owner.name} may only have tests, not `{text}`")
 
 
 def _source(lines: Sequence[str], functions: Sequence[ast.FunctionDef]) -> str:
     """Return the source of functions, which is not indented."""
-    texts = ["\n".join(lines[first_line(one) - 1 : one.end_lineno]) for one in functions]
+    spans = ((first_line(function) - 1, function.end_lineno) for function in functions)
+    texts = ["\n".join(lines[first:last]) for first, last in spans]
     return "\n\n\n".join(map(textwrap.dedent, texts)) + "\n"

@@ -14,13 +14,15 @@ _CALL_LIMIT = 110
 
 def callers_first(functions: Sequence[Function]) -> Iterator[Function]:
     """Yield functions of a file, those that call others before these, by their names."""
-    calls = {each.number: set(_called_names(each.node)) for each in functions}
+    calls = {function.number: set(_called_names(function.node)) for function in functions}
     while calls:
-        left = [each for each in functions if each.number in calls]
+        left = [function for function in functions if function.number in calls]
         free = (
-            each
-            for each in left
-            if not any(_name(each) in calls[other.number] for other in left if other is not each)
+            function
+            for function in left
+            if not any(
+                _name(function) in calls[other.number] for other in left if other is not function
+            )
         )
         chosen = next(free, left[0])
         del calls[chosen.number]

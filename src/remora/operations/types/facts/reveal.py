@@ -24,8 +24,8 @@ def with_question(text: str, expression: str, line: int) -> tuple[str, int, int]
         wanted = ast.dump(parse(expression.strip(), "eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise HostError(f"not an expression: {expression[:200]}") from None
-    found = (each for each in ast.walk(source.tree) if isinstance(each, ast.expr))
-    same = [each for each in found if each.lineno == line and ast.dump(each) == wanted]
+    found = (node for node in ast.walk(source.tree) if isinstance(node, ast.expr))
+    same = [node for node in found if node.lineno == line and ast.dump(node) == wanted]
     made, place = _wrapped(source, same[0]) if same else _inserted(source, expression.strip(), line)
     try:
         parse(made)
@@ -40,17 +40,18 @@ def _wrapped(source: SourceText, node: ast.expr) -> tuple[str, tuple[int, int]]:
 
 
 def _inserted(source: SourceText, expression: str, line: int) -> tuple[str, tuple[int, int]]:
-    every = (each for each in ast.walk(source.tree) if isinstance(each, _BLOCKS))
-    around = [each for each in every if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    every = (node for node in ast.walk(source.tree) if isinstance(node, _BLOCKS))
+    around = [node for node in every if node.lineno <= line <= (node.end_lineno or node.lineno)]
     if not around:
         raise HostError(f"line {line} has no statement")
     beside = around[-1]
     body: list[ast.stmt] = getattr(beside, "body", [])
     is_before = bool(body) or isinstance(beside, _LEAVING)
     beside = body[0] if body else beside
-    first = min([beside.lineno, *(each.lineno for each in getattr(beside, "decorator_list", []))])
+    decorators = getattr(beside, "decorator_list", [])
+    first = min([beside.lineno, *(decorator.lineno for decorator in decorators)])
     number = first if is_before else (beside.end_lineno or beside.lineno) + 1
-    lines = [each.rstrip("\r\n") for each in source.lines]
+    lines = [text.rstrip("\r\n") for text in source.lines]
     indent = lines[beside.lineno - 1][: beside.col_offset]
     lines.insert(number - 1, f"{indent}{OPEN}{expression}))")
     return "\n".join(lines) + "\n", (number, len(indent + OPEN) + 1)
