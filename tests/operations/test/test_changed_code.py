@@ -82,6 +82,21 @@ def test_what_only_rules_changed_is_not_looked_at(tree: Path) -> None:
     assert changes_tested(replace(edited, edits={})) == ""
 
 
+def test_a_test_that_is_gone_is_refused_and_a_changed_assertion_is_named(tree: Path) -> None:
+    def of_tests(before: str, after: str) -> str:
+        edits = {"test_mod.py": (before.encode(), after.encode())}
+        return changes_tested(_submission(edits, ToolTree(tree)))
+
+    gone = of_tests(TESTS, TESTS.replace("def test_that_always", "def that_always"))
+    assert gone == "test_mod.py: the test test_that_always_fails is gone"
+    assert not isinstance(gone, Note)
+    twice = "def test_a():\n    assert 1\n"
+    assert isinstance(of_tests(twice * 2, twice), Note)
+    assert of_tests(twice, twice.replace("assert 1", "assert True")).endswith(
+        "line 2: `assert 1` is `assert True` now"
+    )
+
+
 def test_layout_and_comments_are_not_tested(tree: Path) -> None:
     assert checked(tree, PRICES.replace("int(text),", "int( text ),  # a number\n        ")) == ""
 

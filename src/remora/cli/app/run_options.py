@@ -67,11 +67,11 @@ _OPTIONS = (
     ),
     click.option(
         "--max-requests", type=_POSITIVE, metavar="N",
-        help="Stop before more than N requests to models.",
+        help="Stop before the run has made more than N requests to models.",
     ),
     click.option(
         "--max-tokens", type=_TOKENS, metavar="N",
-        help="Stop before more than N tokens are sent to models.",
+        help="Stop before the run has sent more than N tokens to models.",
     ),
     click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools."),
     click.option("--dry-run", is_flag=True, help="Print the plan and exit."),

@@ -33,15 +33,16 @@ from remora.text import clip
 _SHOWN = 60
 """Characters of code that a text quotes."""
 _EXCEPT = "except"
+_ASSERT = "Assert"
 _NAMED = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.match_case, ast.Return,
-    ast.Raise,
+    ast.Raise, ast.Assert,
 )  # fmt: skip
 """Statements whose removal is named."""
 
 
 class _Part(NamedTuple):
-    """A branch, a clause, a `return` or a `raise`, without its body."""
+    """A branch, a clause, a `return`, a `raise` or an `assert`, without its body."""
 
     kind: str
     text: str
@@ -130,9 +131,10 @@ def _changes(
         paired, gone, added = _matched(
             *([p for p in parts if p.kind == kind] for parts in (old, new))
         )
-        if kind == _EXCEPT:
+        if kind in (_EXCEPT, _ASSERT):
             for was, part in paired:
                 yield f"line {part.line}: {was.text} is {part.text} now"
+        if kind == _EXCEPT:
             yield from (f"line {part.line}: {part.text} is new" for part in added)
         yield from (f"{part.text}, which was in line {part.line}, is gone" for part in gone)
 

@@ -9,7 +9,7 @@ from remora.tools.host.ruff.rules import fixable_codes
 from remora.tools.tree import ToolTree
 
 _CHANGES_WHEN_CODE_RUNS = {"E402", "PLC0415", "PLW0603", "B006", "B008", "B905"}
-_FAMILIES = ("PTH", "PERF", "SIM")
+_FAMILIES = ("PERF", "SIM")
 
 Place = tuple[str, str, int, int]
 """Path, code, line and column of a finding."""

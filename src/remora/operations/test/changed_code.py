@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remora.code.edit.text_lines import decode
+from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.changed_behavior import changed_behavior
+from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
@@ -14,6 +16,7 @@ from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.collection_check import import_roots
 from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import Order, require_permission, run_in_child
+from remora.operations.test.source_blocks import is_test_name
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
 
@@ -28,8 +31,12 @@ def changes_tested(submission: Submission) -> str:
     """Check that the tests which reach code that a model edited pass, unless they failed before.
 
     The note says how many pass, or that the code is not tested and why, and names the clauses,
-    defaults and branches that are different. What rules alone have changed is not looked at.
+    defaults and branches that are different. What rules alone have changed is not looked at. A test
+    that is gone is refused: nothing else says that what it tested still works.
     """
+    for path, (before, after) in submission.edits.items():
+        if is_test_file(path) and (gone := _tests(path, before) - _tests(path, after)):
+            return f"{path}: the test {min(gone)} is gone"
     behavior = {
         key: changes
         for path, sides in submission.edits.items()
@@ -45,6 +52,13 @@ def changes_tested(submission: Submission) -> str:
     return (
         Note(": ".join([found, "; ".join(named)])) if named and isinstance(found, Note) else found
     )
+
+
+def _tests(path: str, content: bytes | None) -> set[str]:
+    source = read_source(path, content or b"")
+    found = find_definitions(source.tree, "") if isinstance(source, Source) else ()
+    names = (definition.qualname.partition("#")[0] for definition in found)
+    return {name for name in names if is_test_name(name)}
 
 
 def _behavior(path: str, before: bytes | None, after: bytes | None) -> Mapping[str, list[str]]:
