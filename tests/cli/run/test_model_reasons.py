@@ -81,3 +81,16 @@ def test_what_rules_changed_is_shown(poor: Remora, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert "Code:\n1| def pay():\n2|     return 1\nDone:\n1. fix_findings() -> Fixed F401" in shown
     assert "Code:" not in of_an_empty_file
+
+
+def test_a_model_that_makes_no_call_is_the_reason(poor: Remora, tmp_path: Path) -> None:
+    def chat(handler: Handler, _request: dict[str, Any], _number: int) -> None:
+        send_json(handler, answer(text="I would rather not."))
+
+    root = write(tmp_path / "shop", {"shop.py": "def pay(price):\n    return price + 1\n"})
+    with openai_server(chat) as server:
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
+        done = user("analyze", "-o", "docstring", "--decisions", "model", cwd=root)
+    assert done.code == 0, done.err
+    why = poor("trace", "why", "pay", cwd=root).out
+    assert why.startswith("Nothing failed: the agent changed nothing: the model made no valid call")

@@ -1,6 +1,5 @@
 """The why line of an agent: one sentence that names the cause, the turn and the evidence."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -97,17 +96,6 @@ def _review_of(folder: TraceFolder, event: Event) -> Review | None:
 def _verdict(event: Event, agent_id: str) -> Review | None:
     data = typed_payload(event) if event.type == Review.type else None
     return data if isinstance(data, Review) and data.agent_id == agent_id else None
-
-
-def diagnose(events: Iterable[Event], review: Review | None = None) -> Diagnosis:
-    """Return why an agent failed, from its events and the last verdict on its change set.
-
-    Raises StreamDamaged if there are no events or if the data of one is invalid.
-    """
-    history = read_history(events)
-    if history.first is None:
-        raise StreamDamaged("the stream is empty")
-    return diagnosis_of(history, review)
 
 
 def diagnosis_of(

@@ -20,12 +20,15 @@ class NoChangeReason:
         self._found = ""
         self._step = ""
         self._needs_model = False
+        self._was_lost = False
 
     def add(self, event: Event) -> None:
         """Update the state from an event."""
         delta = event.packet_delta
         if event.type == ToolCalled.type:
-            self._needs_model = _is_undecided(event)
+            call = decode_part(event, _Call)
+            self._needs_model = _is_undecided(call)
+            self._was_lost = call.tool == SUBMIT and call.decided_by == "fallback"
         if delta is None:
             return
         if delta.candidate_actions is not UNSET:
@@ -49,6 +52,8 @@ class NoChangeReason:
         """
         if self._needs_model:
             return NEEDS_MODEL
+        if self._was_lost:
+            return "the model made no valid call"
         linted = left and all(map(is_lint_code, left))
         return self._state or (self._found if linted else self._offered) or None
 
@@ -56,10 +61,10 @@ class NoChangeReason:
 class _Call(msgspec.Struct):
     tool: str
     choice: int | None = None
+    decided_by: str = ""
     args: dict[str, Any] = {}
 
 
-def _is_undecided(event: Event) -> bool:
+def _is_undecided(call: _Call) -> bool:
     """Return True if the agent submitted because the rules could not make a decision."""
-    call = decode_part(event, _Call)
     return call.tool == SUBMIT and call.choice is None and call.args.get("summary") == NEEDS_MODEL
