@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
+from time import sleep
 from typing import Any
 
 from tests.cli.conftest import Remora, write
@@ -94,3 +96,24 @@ def test_a_model_that_makes_no_call_is_the_reason(poor: Remora, tmp_path: Path) 
     assert done.code == 0, done.err
     why = poor("trace", "why", "pay", cwd=root).out
     assert why.startswith("Nothing failed: the agent changed nothing: the model made no valid call")
+
+
+def test_two_jobs_wait_for_one_slow_server(poor: Remora, tmp_path: Path) -> None:
+    edit = ("edit_lines", {"first": 4, "last": 4, "text": "    except ValueError:"})
+    turn = Lock()
+
+    def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        is_edited = ". edit_lines(" in request["messages"][-1]["content"]
+        with turn:
+            sleep(0.1)
+            send_json(handler, answer(("submit_result", {}) if is_edited else edit))
+
+    source = "def load(text):\n    try:\n        return int(text)\n    except:\n        return 0\n"
+    root = write(tmp_path / "shop", {f"shop_{number}.py": source for number in range(4)})
+    with openai_server(chat) as server:
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
+        words = ("-o", "lint", "--decisions", "model", "--concurrency", "2", "--json")
+        done = user("analyze", *words, cwd=root)
+    assert {job["status"] for job in done.document["jobs"]} == {"submitted"}, done.err
+    assert done.document["totals"]["by_model"]["requests"] == len(server.requests) == 8
+    assert poor("trace", "verify", "--all", cwd=root).code == 0
