@@ -1,5 +1,6 @@
 """What a model leaves or takes back is shown with its reason, and what was refused is counted."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -117,3 +118,25 @@ def test_two_jobs_wait_for_one_slow_server(poor: Remora, tmp_path: Path) -> None
     assert {job["status"] for job in done.document["jobs"]} == {"submitted"}, done.err
     assert done.document["totals"]["by_model"]["requests"] == len(server.requests) == 8
     assert poor("trace", "verify", "--all", cwd=root).code == 0
+
+
+def test_what_was_left_stays_left_if_an_edit_moves_it(poor: Remora, tmp_path: Path) -> None:
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("leave", {"item": "F821 line 9: Undefined name `rate`", "because": "exec defines rate"}),
+        ("edit_lines", {"first": 4, "last": 4, "text": "    except (\n        ValueError\n    ):"}),
+        ("submit_result", {}),
+    )
+
+    def chat(handler: Handler, _request: dict[str, Any], number: int) -> None:
+        send_json(handler, answer(calls[number - 1]))
+
+    load = "def load(text):\n    try:\n        return int(text)\n    except:\n        return 0\n"
+    source = f"{load}\n\ndef pay(price):\n    return price * rate\n\n\nprint(rate)\n"
+    root = write(tmp_path / "shop", {"shop.py": source})
+    with openai_server(chat, context=8192) as server:
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
+        done = user("analyze", "-o", "lint", "--decisions", "model", cwd=root)
+        shown = [each["messages"][-1]["content"] for each in server.requests]
+    assert done.code == 0, done.err
+    said = [re.findall(r"^F821 line (\d+): ", each, re.MULTILINE) for each in shown]
+    assert said == [["9", "12"], ["12"], ["14"]]
