@@ -87,8 +87,8 @@ def test_a_server_without_completions_names_the_other_way(poor: Remora, cart: Pa
 def test_llama_cpp_accepts_the_requests(poor: Remora, cart: Path, models: Path) -> None:
     """The weights are of another model, so its answers are no calls, and the run says so."""
     with independent_server(models / FILE, context=1500) as address:
-        done = analyze(poor, cart, PLAIN, address)
+        done = analyze(poor, cart, {**PLAIN, "REMORA_MODEL__MAX_REQUESTS": "3"}, address)
     (job,) = done.document["jobs"]
     assert (done.code, job["status"]) == (0, "no_change"), done.err
-    assert job["decided_by"]["fallback"] == 1
+    assert job["invalid"] == 3
     assert poor("trace", "verify", "--all", cwd=cart).code == 0

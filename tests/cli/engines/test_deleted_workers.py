@@ -116,10 +116,9 @@ def test_a_run_needs_nothing_of_its_workers_and_holds_no_secret(
         assert (company.project.parent / cache).exists()
         shutil.rmtree(company.project.parent / cache)
 
-    refused = next(job for job in run["jobs"] if job["status"] == "no_change")
-    agent = next(job["agent_id"] for job in run["jobs"] if job["status"] == "submitted")
-    company.remora("trace", "fork", agent, "--turn", "1", "--continue")
-    name = refused["node_id"].partition(":")[2]
+    lint, docstring = sorted(run["jobs"], key=lambda job: job["operation"] != "lint")
+    company.remora("trace", "fork", lint["agent_id"], "--turn", "1", "--continue")
+    name = docstring["node_id"].partition(":")[2]
     company.remora("retry", run["run_id"], name, "--feedback", "name the unit")
     accept(company, run["run_id"])
     assert sources(company) == accepted
