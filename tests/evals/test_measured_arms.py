@@ -7,7 +7,7 @@ from remora.config.schema import Config
 from remora.evals.arm_results import ArmResult
 from remora.evals.arms import parse_arm
 from remora.evals.measured_arms import measured_models
-from remora.runs.records.measured_models import MeasuredModel, ModelUse
+from remora.runs.measured_models import MeasuredModel, ModelUse
 from tests.evals.results import arm, operation, report, result
 
 SERVER = "http://127.0.0.1:1/v1,decoding=grammar"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
     from remora.models.protocol import Model
     from remora.models.provider import ModelStatus
-    from remora.runs.records.measured_models import MeasuredModel
+    from remora.runs.measured_models import MeasuredModel
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
 
@@ -206,7 +206,7 @@ def measured_operations(
 
     The figures of an operation are None if it was not measured.
     """
-    from remora.runs.records.measured_models import ModelUse, measured_use, read_measured
+    from remora.runs.measured_models import ModelUse, measured_use, read_measured
 
     known = read_measured(invocation.folders.state / "roots" / root_name(root))
     settings = config.model

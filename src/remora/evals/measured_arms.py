@@ -7,7 +7,7 @@ from remora.evals.arm_results import ArmResult, Report
 from remora.evals.arms import Arm
 from remora.evals.scores import Estimate, counts_of, differences
 from remora.models.protocol import NAME
-from remora.runs.records.measured_models import MeasuredModel, ModelUse
+from remora.runs.measured_models import MeasuredModel, ModelUse
 
 
 def measured_models(

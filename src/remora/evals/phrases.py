@@ -72,12 +72,12 @@ def details(found: Mapping[str, Any], arm: Mapping[str, Any]) -> Iterator[str]:
 def failures(operations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the errors of each arm, each with the operations in which it occurred."""
     met: dict[str, list[str]] = {}
-    for found in operations:
-        for arm in found["arms"]:
+    for operation in operations:
+        for arm in operation["arms"]:
             if arm["error"]:
-                met.setdefault(f"{arm['name']}: {arm['error']}", []).append(found["operation"])
+                met.setdefault(f"{arm['name']}: {arm['error']}", []).append(operation["operation"])
             for error, number in arm["job_errors"].items():
-                place = f"{found['operation']}: {count(number, 'job')}"
+                place = f"{operation['operation']}: {count(number, 'job')}"
                 met.setdefault(f"{arm['name']}: {error}", []).append(place)
     yield from (f"{error} ({', '.join(places)})" for error, places in met.items())
 

@@ -48,7 +48,7 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     """The part of an operation that finds and hides what people wrote, for `remora eval`.
 
     - `find` returns everything that the operation would miss and could write, if it were hidden.
-    - `read` returns all such parts of files, whoever wrote them.
+    - `read` returns these parts of files, whether a person or the operation wrote them.
     - `hide` returns the texts of all files without the given slots.
     - With `alone`, at most one slot of a definition is hidden, because the others show how.
     - `settings` are settings that the operation needs to see what is missing.

@@ -22,9 +22,9 @@ from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets,
 from remora.evals.work_folder import ArmFolder
 from remora.ids import LAST
 from remora.runs.execution.run import RunObserver
+from remora.runs.measured_models import keep_measured
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.runs.records.measured_models import keep_measured
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.sandbox.interpreters import find_interpreter

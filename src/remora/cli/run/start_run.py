@@ -32,11 +32,11 @@ from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model, NoModel
 from remora.runs.execution.agent_settings import driven_operations
 from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.measured_models import MeasuredModel
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project
 from remora.runs.records.json_documents import plan_document
-from remora.runs.records.measured_models import MeasuredModel
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_events import EventLines, RunResulted

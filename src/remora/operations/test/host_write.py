@@ -24,7 +24,7 @@ from remora.operations.test.runner.mutation_check import failure_reason, prove, 
 from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
-from remora.tools.host.ruff.finding import new_findings
+from remora.tools.host.ruff.finding import Finding, new_findings
 from remora.tools.host.style_config import black_options, width_of
 from remora.tools.tree import ToolTree
 
@@ -167,6 +167,11 @@ def text_before(place: ToolTree, home: InsertLocation) -> Text:
     return text if home.exists else text._replace(body=home.header)
 
 
+def _described(finding: Finding, lines: Sequence[str]) -> str:
+    line = "".join(lines[finding["line"] - 1 : finding["line"]])  # none after the last line
+    return f"{finding['code']}: {finding['message']} (`{line.strip()[:_SHOWN]}`)"
+
+
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
@@ -190,10 +195,7 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
         package = make_package(place, home.path)
     if extra and not package:
         lines = split_lines(decode(home.path, content).body)
-        texts = dict.fromkeys(
-            f"{each['code']}: {each['message']} (`{lines[each['line'] - 1].strip()[:_SHOWN]}`)"
-            for each in extra[:_MOST_SHOWN]
-        )
+        texts = dict.fromkeys(_described(finding, lines) for finding in extra[:_MOST_SHOWN])
         raise HostError(f"{home.path}: it would add {'; '.join(texts)}")
     if home.form == "unittest" and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only

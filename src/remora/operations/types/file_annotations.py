@@ -91,7 +91,7 @@ class FileAnnotations:
         every = base | accepted
         write = partial(self.session.text, self._path, proposed=every)
         after, findings = without_findings(self._place, self._path, self.before, write, every)
-        said += [f"ruff refuses {found['code']}: {found['message']}" for found in findings[:1]]
+        said += [f"ruff refuses {first['code']}: {first['message']}" for first in findings[:1]]
         made = SourceText(after)
         kept = self.written(made)
         if not accepted or base.keys() - asked.keys() - kept.keys():

@@ -27,6 +27,7 @@ from remora.runs.execution.agent_settings import (
     selected_rules_of,
 )
 from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import (
@@ -40,7 +41,6 @@ from remora.runs.planning.plan import (
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.measured_models import proved_models
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.ruff import Ruff

@@ -157,11 +157,11 @@ class _Projects(NamedTuple):
 
     @classmethod
     def open(cls, invocation: Invocation, repositories: Sequence[ListedRepository]) -> "_Projects":
-        opened = [_open_repository(invocation, each) for each in repositories]
+        opened = [_open_repository(invocation, repository) for repository in repositories]
         known = {
-            one.name: _sweep_runs(one.project.trace, one.name)
-            for one in opened
-            if one.project is not None
+            swept.name: _sweep_runs(swept.project.trace, swept.name)
+            for swept in opened
+            if swept.project is not None
         }
         return cls(opened, known)
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.config.loading import load_config
-from remora.runs.records.measured_models import (
+from remora.runs.measured_models import (
     MeasuredModel,
     ModelUse,
     keep_measured,
