@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
+from remora.files.project_root import find_root
 from remora.hub.file_limits import FileRules
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.process.hub_paths import HubPaths, hub_paths
@@ -57,8 +58,8 @@ class HubClient:
     It queries the daemon first, then the database (rereading changed files), and finally the
     requested files. It never writes anything.
 
-    `socket` and `db` default to the paths that `remora hub start` uses. `places` overrides all
-    paths. `deadline` is the time limit of a request in seconds. The first request without a daemon
+    `root` defaults to the root of the current folder, and `socket_path` and `db` to the paths that
+    `remora hub start` uses. `places` overrides all paths. `deadline` is the time limit of a request in seconds. The first request without a daemon
     may take 5 seconds longer, because it opens the other sources. Facts that are not available in
     time are left out. A fact is null if its source cannot provide it. `files` may be a function,
     which is called when files must be read. With `keep_connections`, connections to the daemon stay
@@ -67,20 +68,20 @@ class HubClient:
 
     def __init__(  # noqa: PLR0913 (one keyword for each setting)
         self,
-        root: str | Path,
+        root: str | Path | None = None,
         *,
-        socket: str | Path | None = None,
+        socket_path: str | Path | None = None,
         db: str | Path | None = None,
         deadline: float = DEADLINE,
         files: FileRules | Callable[[], FileRules] = FileRules(),  # noqa: B008 (immutable)
         places: HubPaths | None = None,
         keep_connections: bool = False,
     ) -> None:
-        self.root = Path(root).resolve()
+        self.root = current_root() if root is None else Path(root).resolve()
         self.deadline = deadline
-        places = places or _places(self.root, db, socket)
+        places = places or _places(self.root, db, socket_path)
         self._daemon = DaemonSource(
-            self.root, places, named=socket is not None, keeps=keep_connections
+            self.root, places, named=socket_path is not None, keeps=keep_connections
         )
         self._db, self._files = places and places.db, files
         self._opened: FallbackSources | None = None
@@ -260,6 +261,11 @@ class HubClient:
             work.cancel()
             return None
         return work.result()
+
+
+def current_root() -> Path:
+    """Return the root of the project that the current folder is in."""
+    return find_root(Path.cwd(), within=Path.cwd())
 
 
 def _has_tried(daemon: Busy) -> bool:

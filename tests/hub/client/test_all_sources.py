@@ -82,7 +82,7 @@ def test_the_same_facts_from_every_rung(
     standing: tuple[House, str], higher: HubClient, rung_of: str
 ) -> None:
     nowhere = standing[0].folder / "nowhere"
-    lowest = HubClient(standing[0].root, socket=nowhere, db=nowhere, deadline=GENEROUS)
+    lowest = HubClient(standing[0].root, socket_path=nowhere, db=nowhere, deadline=GENEROUS)
     with closing(lowest):
         below = ask(lowest, [*KEYS])
     assert below.source == "file"

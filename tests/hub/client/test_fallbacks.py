@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from remora.hub.file_limits import FileRules
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import MAX_BYTES
+from remora.usecases.hub.open_hub import HubObserver, open_hub
+from remora.usecases.hub.start_daemon import start_hub
+from remora.usecases.hub.target import HubTarget
 from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run
 
 Say = Callable[[dict[str, Any]], bytes | None]
@@ -317,6 +320,19 @@ def test_as_a_library_it_finds_the_users_hub(house: House) -> None:
     assert (
         first_answer_in_a_new_process(house, "deadline=20") == "socket node:shop/cart.py:Cart.sum\n"
     )
+
+
+def test_a_daemon_with_a_socket_of_its_own_is_found(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = house.folder / "own.sock"
+    start_hub(house.caller, HubTarget(socket=place))
+    monkeypatch.chdir(house.root)
+    with closing(HubClient(socket_path=place, deadline=GENEROUS)) as client:
+        assert ask(client, [TOTAL]).source == "socket"
+    observer = HubObserver(note=print, progress=lambda: nullcontext(print))
+    with open_hub(house.caller, HubTarget(), observer) as hub:
+        assert ask(hub.client, [TOTAL]).source == "socket"
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def open_hub(
     tune_gc()
     client = HubClient(
         places.root,
-        socket=places.socket,
-        db=places.db,
+        socket_path=target.socket,
+        places=places,
         deadline=_TIMEOUT_S,
         files=files,
         keep_connections=True,
