@@ -100,6 +100,7 @@ class TestThePagesAgent:
         self, poor: Remora, project: Path
     ) -> None:
         files = example()
+        files["agent.yaml"] += "constraints: {safety: [no_eval_exec]}\n"
         files["log_at.pym"] = files["log_at.pym"].replace("call, 1)", 'call, 1) + "  # done"')
         own(project, files, "tolog")
         write(project, {"src/load.py": PRINTS.replace('    print("loaded", data)\n', "")})
@@ -108,6 +109,9 @@ class TestThePagesAgent:
         assert done.code == 1
         assert job["status"] == "failed"
         assert job["error"].startswith("only_calls.pym: more than a call changed")
+        packet = poor("trace", "packet", job["agent_id"], "--json", cwd=project).document
+        rules = ["no_eval_exec", "parses", "own_lines_only", "only_calls.pym"]
+        assert packet["constraints"]["safety"] == rules
 
 
 REFUSED_NAMES = {

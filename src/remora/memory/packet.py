@@ -87,7 +87,7 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's maximum number of turns, and the names of its `verify` checks."""
+    """The agent's maximum number of turns, its stated rules, and the names of its `verify` checks."""
 
     max_turns: int = 12
     safety: tuple[str, ...] = ()

@@ -1,11 +1,31 @@
-"""Checks of script files for errors, and for externals that are unknown or not granted."""
+"""Checks of script files: errors, externals that are unknown or not granted, empty summaries."""
 
-from collections.abc import Collection, Iterable
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from remora.pym import Script, ScriptChecks
+from remora.python_text import parse
+
+_FILLING = (
+    "a and been call called complete completed done executed finished for has in is it of ok on ran "
+    "run successful successfully succeeded success the to tool was were with"
+)
+"""Words that say nothing about what a tool found or changed (decision)."""
+REPEATED_NAME = "the summary only repeats the tool's name; say what it found or changed"
+
+
+def repeats_name(summary: str, name: str) -> bool:
+    """Return True if a summary says no more than the tool's name, such as `Executed read_file`."""
+    words = _words(summary)
+    return bool(words) and words <= _words(f"{_FILLING} {name}")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.lower()))
 
 
 class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,15 +43,18 @@ def check_script(
     offered: Collection[str],
     *,
     grants: Iterable[str] | None,
+    names: Collection[str] = (),
 ) -> ScriptCheck:
     """Check a script. Raises NotFound if the file does not exist.
 
     `offered` contains the names of all known externals. If `grants` is None, all known externals
-    count as granted.
+    count as granted. `names` contains the names of the tools that use the script.
     """
     script, errors = checks.examine(path)
     known = {*offered}
     warnings = _warnings(script, known, known if grants is None else {*grants}) if script else []
+    if script:
+        warnings += _empty_summaries(script, {path.stem, *names})
     return ScriptCheck(
         path=str(path),
         ok=script is not None,
@@ -48,3 +71,26 @@ def _warnings(script: Script, known: set[str], granted: set[str]) -> list[str]:
         elif spec.name not in granted:
             found.append(f"{script.label}:{spec.line}: `{spec.name}` is not granted")
     return found
+
+
+def _empty_summaries(script: Script, names: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each literal summary that only repeats a name, or inputs beside it."""
+    inputs = {spec.name for spec in script.inputs}
+    for mapping in ast.walk(parse(script.raw)):
+        if not isinstance(mapping, ast.Dict):
+            continue
+        for key, value in zip(mapping.keys, mapping.values, strict=True):
+            is_summary = isinstance(key, ast.Constant) and key.value in ("summary", "_summary")
+            text = _said(value, inputs) if is_summary else ""
+            if any(repeats_name(text, name) for name in names):
+                yield f"{script.label}:{value.lineno}: {REPEATED_NAME}"
+
+
+def _said(value: ast.expr, inputs: Collection[str]) -> str:
+    """Return the fixed words of a summary, or nothing if it contains more than inputs."""
+    parts = value.values if isinstance(value, ast.JoinedStr) else [value]
+    words = [part.value for part in parts if isinstance(part, ast.Constant)]
+    shown = [part.value for part in parts if isinstance(part, ast.FormattedValue)]
+    are_inputs = all(isinstance(name, ast.Name) and name.id in inputs for name in shown)
+    is_known = len(words) + len(shown) == len(parts) and are_inputs
+    return "".join(str(word) for word in words) if is_known else ""

@@ -75,6 +75,8 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("packet_extension: {$ref: 'http://x.test/y'}", "7:19", "without references to other"),
         ("packet_extension: {properties: {a: {$ref: other.json}}}", "7:19", "without references"),
         ("packet_extension: {$ref: '#/nowhere'}", "7:19", "without unresolved references"),
+        ("constraints: {safety: no_eval}", "7:23", "a list"),
+        ("constraints: {safe: [x]}", "7:15", "unknown key constraints.safe"),
         (f"packet_extension: {{description: {'x' * 2100}}}", "7:19", "at most 2 KB"),
         ("description: &a x\nmodel: *a", "8:8", "aliases are not supported"),
         ("name: again", "7:1", "duplicate key name"),

@@ -114,6 +114,28 @@ def test_check_reports_errors_by_line_and_missing_grants(poor: Remora, own: Path
     assert poor("tools", "check", "free.pym", cwd=own).code == 0
 
 
+def test_a_summary_that_only_repeats_the_name_is_a_warning(poor: Remora, own: Path) -> None:
+    contract = '{{"result": 1, "summary": {}, "knowledge_delta": {{}}, "outcome": "success"}}'
+    head = "from remora.pym import Input\n\npath: str = Input('path', default='a.py')\n"
+    said = {
+        "'Executed read_lines'": True,
+        "f'read_lines on {path}: done'": True,
+        "f'{2 * 250} lines read'": False,
+        "'Read 500 lines'": False,
+        "f'{path}'": False,
+        "''": False,
+    }
+    for summary, is_empty in said.items():
+        write(own, {"read_lines.pym": head + contract.format(summary)})
+        checked = poor("tools", "check", "read_lines.pym", "--json", cwd=own)
+        repeated = "read_lines.pym:4: the summary only repeats the tool's name"
+        found = [text.startswith(repeated) for text in checked.document["scripts"][0]["warnings"]]
+        assert found == [True] * is_empty, summary
+    write(own, {"read_lines.pym": head + contract.format("'Executed ' + 'read_lines'")})
+    ran = poor("tools", "run", "read_lines.pym", cwd=own)
+    assert "warning: the summary only repeats the tool's name" in ran.err
+
+
 def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> None:
     before = tree(own)
 

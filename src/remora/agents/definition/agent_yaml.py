@@ -153,6 +153,13 @@ class ToolDefinition(ScriptReference):
     """Declare the tool to the model only in turns that suggest it."""
 
 
+class ConstraintsDefinition(_YamlModel):
+    safety: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=60)]], Field(max_length=_MOST_PARTS)
+    ] = []
+    """Rules such as `no_eval_exec`. The packet shows them before the names of the checks."""
+
+
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
 
 
@@ -194,6 +201,8 @@ class AgentDefinition(_YamlModel):
     """Script that returns the valid next actions."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
+    constraints: ConstraintsDefinition = ConstraintsDefinition()
+    """What the agent must observe. Only `verify` enforces anything."""
     verify: Annotated[
         list[Annotated[str, AfterValidator(_check)]],
         Field(min_length=1, max_length=_MOST_PARTS),

@@ -113,6 +113,7 @@ def run(
     inputs.
     """
     from remora.memory.encode_values import encode_value
+    from remora.tools.script_check import REPEATED_NAME, repeats_name
     from remora.usecases.tool_run import ToolRequest, try_tool
 
     # `--input a=1 b=2`: words without an option belong to the preceding option
@@ -125,6 +126,8 @@ def run(
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
             note(options, line)
+    if repeats_name(str(tried.document["summary"]), Path(name).stem):
+        note(options, f"warning: {REPEATED_NAME}")
     return _EXIT[tried.run.result.outcome]
 
 
