@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.json_calls import BadCall, parse_json_call
+from remora.models.decoding.call_validation import BadCall
+from remora.models.decoding.json_calls import parse_json_call
 
 TOOLS = (
     ToolSchema(name="stop"),

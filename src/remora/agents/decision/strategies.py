@@ -11,13 +11,10 @@ from remora.chat import ToolCall, ToolSchema
 from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
-from remora.models.decoding.functiongemma_calls import (
-    parse_functiongemma,
-    string_declaration,
-    typed_arguments,
-)
+from remora.models.decoding.argument_types import string_declaration, typed_arguments
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.decoding.json_calls import parse_json_call, read_native_call
+from remora.models.families import parse_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
@@ -105,7 +102,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
         ),
         "completion": DecisionStrategy(
             constrain=_constrain_completion,
-            parse=lambda response, tools: parse_functiongemma(response.text, tools),
+            parse=lambda response, tools: parse_call(response.text, tools),
             is_supported=lambda able: able.completions,
             refusal="does not support plain completions, which the functiongemma renderer requires",
         ),

@@ -11,9 +11,6 @@ from remora.models.decoding.call_validation import (
     is_cut,
     short_repr,
 )
-from remora.models.decoding.functiongemma_calls import parse_functiongemma
-
-__all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
 
 
 def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:

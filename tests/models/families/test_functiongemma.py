@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.call_validation import BadCall
-from remora.models.decoding.functiongemma_calls import (
-    parse_functiongemma,
-    string_declaration,
-    typed_arguments,
-)
+from remora.models.families import parse_call
 
 LIGHTS = ToolSchema(
     name="set_lights",
@@ -64,41 +60,40 @@ TOOLS = (LIGHTS, STOP)
 )
 def test_calls_byte_for_byte(inner: str, args: dict[str, Any]) -> None:
     text = f"<start_function_call>call:set_lights{{{inner}}}<end_function_call>"
-    assert parse_functiongemma(text, TOOLS) == ToolCall(tool="set_lights", args=args)
+    assert parse_call(text, TOOLS) == ToolCall(tool="set_lights", args=args)
 
 
 def test_further_calls_and_the_servers_stop_tokens_are_ignored() -> None:
     stop = "<start_function_call>call:stop{}<end_function_call>"
     lights = "<start_function_call>call:set_lights{level:1}<end_function_call>"
     text = f"\n{stop}{lights}<start_function_response><end_of_turn>\n"
-    assert parse_functiongemma(text, TOOLS) == ToolCall(tool="stop")
+    assert parse_call(text, TOOLS) == ToolCall(tool="stop")
 
 
 STRICT = [
-    ("", "the answer contains no function call"),
-    ("I cannot do that.", "expected <start_function_call>call: at 'I cannot do that.'"),
-    ("<start_function_call>call:stop{}", "<end_function_call> is missing"),
-    ("<start_function_call>call:stop{}<end_function_call> so", "expected <start_function_call>"),
-    ("<start_function_call>stop{}<end_function_call>", "expected <start_function_call>call:"),
+    ("", "the answer is empty"),
+    ("I cannot do that.", "the answer has no tool call: 'I cannot do that.'; write {"),
+    ("<start_function_call>stop{}<end_function_call>", "expected call: at 'stop{}"),
     ("<start_function_call>call:go{}<end_function_call>", "unknown tool 'go'"),
     ("<start_function_call>call:{}<end_function_call>", "expected a tool's name"),
+    ("<start_function_call>call:stop{} so", "expected <end_function_call> at ' so'"),
+    ("<start_function_call>call:stop", "{ is missing"),
 ]
 INNER = [
-    ("room:hall", "expected a value at 'hall"),
+    ("room:hall", "expected a value (a string needs <escape>) at 'hall"),
     ("room:<escape>hall", "unterminated string"),
-    ("level:042", "expected }"),
-    ("level:4.", "expected }"),
-    ("level:1 ", "expected }"),
+    ("room:<escape>hall,level:<escape>1<escape>", "expected , at '1<escape>"),
+    ("level:042", "expected a value"),
+    ("level:4.", "expected a value"),
     ("level:1,", "expected an argument's name"),
     ("level:1,level:2", "level is given twice"),
     ("level:<escape>many<escape>", "set_lights: level must be of type integer, not 'many'"),
     ("level:1.5", "set_lights: level must be of type integer"),
     ("level:NaN", "expected a value"),
+    ("warmth:1e999", "set_lights: warmth must be of type number, not '1e999'"),
     ("warmth:<escape>NaN<escape>", "set_lights: warmth must be of type number"),
-    ("on:True", "expected a value"),
     ("colors:[<escape>red<escape>", "expected ,"),
     ("dim:1", "set_lights: no argument 'dim'"),
-    ('"level":1', "expected an argument's name"),
 ]
 
 
@@ -114,14 +109,14 @@ INNER = [
 )
 def test_what_is_not_exactly_a_call_is_a_bad_call(text: str, expected: str) -> None:
     with pytest.raises(BadCall) as caught:
-        parse_functiongemma(text, TOOLS)
-    assert caught.value.message.startswith(expected.replace("expected }", "expected ,"))
+        parse_call(text, TOOLS)
+    assert caught.value.message.startswith(expected)
 
 
 def test_nesting_has_an_end() -> None:
     text = f"<start_function_call>call:stop{{a:{'[' * 100_000}"
     with pytest.raises(BadCall, match="nested"):
-        parse_functiongemma(text, TOOLS)
+        parse_call(text, TOOLS)
 
 
 def written(value: Any) -> str:
@@ -151,13 +146,13 @@ def test_the_templates_output_is_parsed(name: str, args: dict[str, Any]) -> None
     tool = ToolSchema(name=name, parameters={"properties": {key: {} for key in args}})
     inner = written(args)
     text = f"<start_function_call>call:{name}{inner}<end_function_call>"
-    assert parse_functiongemma(text, [tool]) == ToolCall(tool=name, args=args)
+    assert parse_call(text, [tool]) == ToolCall(tool=name, args=args)
 
 
 def outcome(text: str) -> str:
     """The tool that was called, or why none was; any other exception is a fault."""
     try:
-        return parse_functiongemma(text, TOOLS).tool
+        return parse_call(text, TOOLS).tool
     except BadCall as bad:
         return bad.message
 
@@ -166,53 +161,3 @@ def outcome(text: str) -> str:
 def test_no_text_does_worse_than_a_bad_call(text: str) -> None:
     for candidate in (text, f"<start_function_call>call:set_lights{{{text}}}<end_function_call>"):
         assert not re.search(r"[\n\r]", outcome(candidate))
-
-
-TYPED = ToolSchema(
-    name="place",
-    description="Place a row.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "line": {"type": "integer", "description": "Where."},
-            "name": {"type": "string"},
-            "rows": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["line"],
-    },
-)
-
-
-class TestStringArguments:
-    """Some servers keep only arguments that are strings, so all are declared as strings."""
-
-    def test_every_argument_is_declared_as_a_string(self) -> None:
-        declared = string_declaration(TYPED)
-        assert (declared.name, declared.description) == ("place", "Place a row.")
-        assert declared.parameters == {
-            "type": "object",
-            "properties": {
-                "line": {"type": "string", "description": "Where."},
-                "name": {"type": "string", "description": ""},
-                "rows": {"type": "string", "description": ""},
-            },
-            "required": ["line"],
-        }
-
-    @pytest.mark.parametrize(
-        ("given", "typed"),
-        [
-            ({"line": "3"}, {"line": 3}),
-            ({"line": 3}, {"line": 3}),
-            ({"name": "3"}, {"name": "3"}),
-            ({"name": 3}, {"name": "3"}),
-            ({"name": True}, {"name": "true"}),
-            ({"rows": '["a", "b"]'}, {"rows": ["a", "b"]}),
-            ({"line": "three"}, {"line": "three"}),
-            ({"unknown": "x"}, {"unknown": "x"}),
-        ],
-    )
-    def test_arguments_get_the_types_of_the_tool(
-        self, given: dict[str, Any], typed: dict[str, Any]
-    ) -> None:
-        assert typed_arguments(given, TYPED) == typed

@@ -1,0 +1,33 @@
+"""Hermes and Qwen3: `<tool_call>{"name": "f", "arguments": {"k": "v"}}</tool_call>`.
+
+The format is defined in Nous Research's repository Hermes-Function-Calling and in the chat
+templates of Qwen2.5 and Qwen3.
+"""
+
+import re
+
+from remora.models.decoding.call_validation import BadCall
+from remora.models.families.bare_json import FORM, call_of
+from remora.models.families.call_reader import CallReader, Family, Written
+
+START, END = "<tool_call>", "</tool_call>"
+
+
+def _read(reader: CallReader) -> Written:
+    reader.accept(START)
+    if not (reader.is_next("{") or reader.is_next("[")):
+        raise reader.unexpected(FORM)
+    written = call_of(reader.value())
+    if written is None:
+        raise BadCall(f"not a call {FORM}")
+    reader.finish(END)
+    return written
+
+
+HERMES = Family(
+    name="hermes",
+    marks=(START, END),
+    # Qwen3-Coder shares the mark
+    begin=re.compile(rf"{START}(?!\s{{0,16}}<function=)"),
+    read=_read,
+)

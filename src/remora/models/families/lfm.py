@@ -1,0 +1,31 @@
+"""LFM2 and LFM2.5: `<|tool_call_start|>[f(k="v", n=3)]<|tool_call_end|>`, or JSON in these marks.
+
+The format is defined in Liquid's guide "Tool use" and in the models' chat templates
+(`models/templates/LFM2.5-8B-A1B.jinja` in llama.cpp).
+"""
+
+import re
+
+from remora.models.decoding.call_validation import BadCall
+from remora.models.families.bare_json import FORM, call_of
+from remora.models.families.call_reader import CallReader, Family, Written
+
+START, END = "<|tool_call_start|>", "<|tool_call_end|>"
+_JSON = re.compile(r"\s*\[?\s*\{")
+
+
+def _read(reader: CallReader) -> Written:
+    reader.accept(START)
+    if _JSON.match(reader.text, reader.at):
+        written = call_of(reader.value())
+        if written is None:
+            raise BadCall(f"not a call {FORM}")
+        reader.finish(END)
+        return written
+    reader.accept("[")
+    written = reader.named_call()
+    reader.finish(END, "]", ",")
+    return written
+
+
+LFM = Family(name="lfm", marks=(START, END), begin=re.compile(re.escape(START)), read=_read)
