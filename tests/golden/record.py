@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents.definition.agent import load_agent
-from remora.memory.packet import packet_json
-from remora.memory.projection import replay
 from remora.models.protocol import Request
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
+from remora.testing import golden_packets
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.every_script import everything
 from tests.offered_calls import offered
@@ -119,12 +117,8 @@ def keep(out: Path, name: str, stream: Path) -> None:
     events = list(read_events(stream))
     if not events[0].agent_id:
         return
-    turns = range(max(event.turn for event in events) + 1)
-    expected = {
-        "shown": {str(turn): packet_json(packet_at(events, turn)) for turn in turns},
-        "final": packet_json(replay(events)),
-        "head": {"count": len(events), "hash": events[-1].hash},
-    }
+    head = {"count": len(events), "hash": events[-1].hash}
+    expected = {**golden_packets(events), "head": head}
     text = json.dumps(expected, indent=1, ensure_ascii=False)
     (out / f"{name}.packets.json").write_text(text + "\n")
 

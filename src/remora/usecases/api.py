@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_flags
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
 from remora.errors import UsageError
+from remora.exports.messages import chat_messages
 from remora.ids import LAST
 from remora.models.protocol import Model
 from remora.operations.base import Operations
@@ -35,6 +36,7 @@ from remora.runs.report.report_model import Report
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
+from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import (
     connect_own_models,
@@ -285,6 +287,17 @@ def fork(
         trusted=trust_run,
     )
     return fork_with_model(invocation, project, request, configured=model is not None)
+
+
+def messages(agent: str, *, root: str | Path | Project | None = None) -> list[dict[str, Any]]:
+    """Return an agent's whole conversation as chat messages, in the form of OpenAI's API.
+
+    It contains the calls of rules and the complete results of tools, too. `agent` has the same
+    meaning as in `fork`.
+    """
+    trace = open_with(root)[1].trace
+    stream = trace.existing_agent(stream_named(trace, agent))
+    return chat_messages(read_events(stream), trace.blobs)
 
 
 def accept(  # noqa: PLR0913 (one keyword for each option of the command)

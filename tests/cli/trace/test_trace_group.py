@@ -119,6 +119,17 @@ def test_the_transcript_shows_who_decided(ran: Ran, agent: str) -> None:
     assert told.rstrip().endswith("end: submitted (submitted)")
 
 
+def test_the_messages_of_an_agent(ran: Ran, agent: str) -> None:
+    document = ran("trace", "transcript", agent, "--messages").document
+    assert document["agent_id"] == agent
+    first, result = document["messages"][:2]
+    assert (first["name"], first["tool_calls"][0]["function"]["name"]) == ("rule", "run_linter")
+    assert result["tool_call_id"] == first["tool_calls"][0]["id"]
+    assert "E722" in result["content"]
+    run_id = ran.analyzed.document["run_id"]
+    assert ran("trace", "transcript", run_id, "--messages", "--json").code == 1
+
+
 def test_verify_shows_every_head_and_anchor(ran: Ran) -> None:
     done = ran("trace", "verify", "--json")
     assert done.code == 0

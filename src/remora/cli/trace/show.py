@@ -10,7 +10,7 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit
+from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import path_of
 
@@ -57,10 +57,18 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     return 0
 
 
-@command("transcript", examples=("remora trace transcript total",))
+@command(
+    "transcript",
+    examples=("remora trace transcript total", "remora trace transcript total --messages"),
+)
 @click.argument("agent", type=STREAM)
-def transcript(options: Options, agent: str) -> int:
-    """Print an agent's stream as readable text: requests, decisions and results."""
+@click.option("--messages", is_flag=True, help="Print chat messages as JSON.")
+def transcript(options: Options, agent: str, *, messages: bool) -> int:
+    """Print an agent's stream as readable text: requests, decisions and results.
+
+    With --messages, print {"agent_id", "messages"}: the conversation in the form of OpenAI's API,
+    with the complete results of tools.
+    """
     from remora.cli.trace.event_lines import count_events, json_document
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_events
@@ -68,6 +76,12 @@ def transcript(options: Options, agent: str) -> int:
 
     folder = records_of(options)
     name = stream_named(folder, agent)
+    if messages:
+        from remora.exports.messages import chat_messages
+
+        events = read_events(folder.existing_agent(name))
+        print_json({"agent_id": name, "messages": chat_messages(events, folder.blobs)})
+        return 0
     path = path_of(folder, name)
     if options.json:
         count = count_events(path)

@@ -33,7 +33,12 @@ def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[Packet
     compared key by key, and lists such as `diagnostics` are compared item by item. Any other value
     is compared as a whole.
     """
-    return list(_members("", packet_json(before), packet_json(after)))
+    return packet_json_changes(packet_json(before), packet_json(after))
+
+
+def packet_json_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PacketChange]:
+    """Return the differences between two packets in the form of `packet_json`."""
+    return list(_members("", before, after))
 
 
 _BY_KEY = frozenset({"/knowledge", "/hub_context", "/hub_freshness", "/extensions", "/omitted"})

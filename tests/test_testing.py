@@ -1,0 +1,70 @@
+"""The helpers for tests of users."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from remora import ContextManager, PacketDelta, replay
+from remora.errors import InvalidEvent
+from remora.memory.events import Event, ToolResulted, payload
+from remora.testing import build_events, check_golden, golden_packets
+
+START = {"type": "turn_start", "turn": 1}
+
+
+def built(summary: str, *more: PacketDelta) -> list[Event]:
+    data = {"raw_output": [1], "summary": summary, "knowledge_delta": {"lines": 3}}
+    result = {"type": "tool_result", "tool": "count", "data": data}
+    return build_events({"goal": "Count", "node_id": "node:a.py:f"}, [START, result, *more])
+
+
+def test_built_events_replay_to_the_context_that_built_them() -> None:
+    context = ContextManager({"goal": "Count", "agent_id": "count-1"})
+    result = {"type": "tool_result", "tool_name": "count", "raw_output": {"lines": 3}}
+    hub = PacketDelta(hub_context={"node:a.py:f": {"callers": 3}})
+    events = build_events(context, [START, result, hub])
+    assert replay(events) == context.packet
+    assert [(event.type, event.turn) for event in events] == [
+        ("agent_start", 0), ("turn_start", 1), ("tool_result", 1), ("context_update", 1),
+    ]  # fmt: skip
+    recorded = payload(events[2])
+    assert isinstance(recorded, ToolResulted)
+    assert (recorded.tool, recorded.raw_output) == ("count", {"lines": 3})
+    assert {event.agent_id for event in events} == {"count-1"}
+
+
+def test_only_turns_and_results_are_built() -> None:
+    with pytest.raises(InvalidEvent, match="did you mean 'tool_result'"):
+        build_events({"goal": "Count"}, [{"type": "tool_resutl"}])
+    with pytest.raises(InvalidEvent, match="cannot build a 'agent_end' event"):
+        build_events({"goal": "Count"}, [{"type": "agent_end"}])
+
+
+def test_a_golden_file_is_written_only_if_you_say_so(tmp_path: Path) -> None:
+    golden = tmp_path / "count.packets.json"
+    with pytest.raises(AssertionError, match=r"does not exist; .* update=True"):
+        check_golden(built("3 lines"), golden)
+    check_golden(built("3 lines"), golden, update=True)
+    check_golden(built("3 lines"), golden)
+    assert json.loads(golden.read_text()) == golden_packets(built("3 lines"))
+
+
+def test_the_first_turn_that_differs_is_shown_with_each_difference(tmp_path: Path) -> None:
+    golden = tmp_path / "count.packets.json"
+    check_golden(built("3 lines"), golden, update=True)
+    more = PacketDelta(turn=2, diagnostics=("F401",))
+    with pytest.raises(AssertionError) as failed:
+        check_golden(built("4 lines", more), golden)
+    title, *changes = str(failed.value).splitlines()
+    assert title.startswith("count.packets.json: the packet of turn 1 is different, and 2 other")
+    assert [change.partition(":")[0] for change in changes] == ["  ~ /recent_actions/0"]
+    assert "3 lines" in changes[0]
+    assert "4 lines" in changes[0]
+
+
+def test_a_missing_turn_differs_too(tmp_path: Path) -> None:
+    golden = tmp_path / "count.packets.json"
+    check_golden(built("3 lines", PacketDelta(turn=2)), golden, update=True)
+    with pytest.raises(AssertionError, match="the packet of turn 2 is different"):
+        check_golden(built("3 lines"), golden)
