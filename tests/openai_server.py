@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from remora.models.client.server_probe import PROBE_TOOL
+
 Handler = BaseHTTPRequestHandler
 Chat = Callable[[Handler, dict[str, Any], int], None]
 """Answers a chat request. It gets the handler, the request and its number, counted from 1."""
@@ -20,8 +22,12 @@ class Server:
 
     `models` are the names that it lists, `requests` what it was asked, and `keys` the headers
     `Authorization` of everything that was sent to it. With a `context`, it says how many tokens
-    that is, and counts tokens as vLLM does: one for four bytes.
+    that is, and counts tokens as vLLM does: one for four bytes. `tools` and `schemas` are whether it
+    takes tools and follows JSON schemas; the requests that test this are not kept.
     """
+
+    tools = True
+    schemas = False
 
     def __init__(self, address: str, model: str, context: int | None = None) -> None:
         self.address = address
@@ -93,6 +99,20 @@ class _Quiet(ThreadingHTTPServer):
         """Print nothing: some tests end connections."""
 
 
+def _answer_chat(server: Server, handler: Handler, request: dict[str, Any], chat: Chat) -> None:
+    if f'"{PROBE_TOOL.name}"' not in json.dumps(request):
+        server.requests.append(request)
+        chat(handler, request, len(server.requests))
+        return
+    tests_tools = "tools" in request
+    if not (server.tools if tests_tools else server.schemas):
+        send_json(handler, {"error": {"message": "not supported"}}, 400)
+    elif tests_tools:
+        send_json(handler, answer((PROBE_TOOL.name, {})))
+    else:
+        send_json(handler, answer(text='{"tool":"'))
+
+
 def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]:
     class Requests(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -108,8 +128,7 @@ def _handler(server: Server, chat: Chat, complete: Chat | None) -> type[Handler]
             server.keys.append(self.headers["Authorization"])
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.path == "/v1/chat/completions":
-                server.requests.append(request)
-                chat(self, request, len(server.requests))
+                _answer_chat(server, self, request, chat)
             elif self.path == "/v1/completions" and complete is not None:
                 server.requests.append(request)
                 complete(self, request, len(server.requests))

@@ -38,9 +38,7 @@ class ScriptedModel:
         counter: TokenCounter | None = None,
     ) -> None:
         self.name = name
-        self.capabilities = capabilities or Capabilities(
-            grammar=True, completions=True, tokenize=False
-        )
+        self.capabilities = capabilities or Capabilities(grammar=True, completions=True, tools=True)
         self.counter: TokenCounter = counter or _OwnCount()
         self.requests: list[Request] = []
         self._answers = answers

@@ -82,7 +82,10 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
 
 ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(
     {
-        "grammar": AnswerForm(instruction='Answer with {"tool":"NAME","args":{...}}'),
+        **dict.fromkeys(
+            ("grammar", "json_schema", "text"),
+            AnswerForm(instruction='Answer with {"tool":"NAME","args":{...}}'),
+        ),
         "tool_call": AnswerForm(instruction="Answer with one call of a tool.", declares_tools=True),
         # with `required`, vLLM generates JSON, and not the calls that FunctionGemma was trained on
         "string_tool_call": AnswerForm(declares_tools=True, tool_choice="auto"),

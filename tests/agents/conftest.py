@@ -290,7 +290,9 @@ def a_job(node: str, operation: str, attempt: int = 1) -> Job:
 def scripted(answers: Answers, **capable: bool) -> ScriptedModel:
     return ScriptedModel(
         answers,
-        capabilities=Capabilities(**{"grammar": True, "completions": True, **capable}),
+        capabilities=Capabilities(
+            **{"grammar": True, "completions": True, "tools": True, **capable}
+        ),
     )
 
 

@@ -15,10 +15,11 @@ from tests.openai_server import Server
 def test_model_status(remora: Remora, tmp_path: Path) -> None:
     document = remora("model", "status", "--json", cwd=tmp_path).document
     keys = {"provider", "base_url", "name", "reachable", "context", "capabilities", "weights"}
-    assert set(document) == {*keys, "measured", "counter"}
+    assert set(document) == {*keys, "measured", "counter", "strategy"}
     assert set(document["weights"]) == {"path", "sha256", "ok"}
     assert document["provider"] == "embedded"
     assert document["reachable"] is True
+    assert document["strategy"] == "grammar"
 
 
 def test_model_status_says_what_is_not_measured(

@@ -43,3 +43,33 @@ def test_a_run_is_resumed_with_another_address(poor: Remora, tmp_path: Path) -> 
         assert f"pass `--model {first.address}`" in refused.err
         done = poor("analyze", "--resume", "last", "--model", second.address, cwd=root)
     assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("has_schemas", "way", "said"),
+    [
+        (True, "json_schema", '{"tool":"write_docstring","args":{"name":"part_2","text":"Cut."}}'),
+        (False, "text", 'Sure:\n{"tool": "leave", "args": {"item": "part_2", "because": "x"}}'),
+    ],
+)
+def test_a_server_without_tools_is_asked_in_another_way(
+    poor: Remora, tmp_path: Path, *, has_schemas: bool, way: str, said: str
+) -> None:
+    root = write(tmp_path / "parts", FILES)
+    shown: list[dict[str, Any]] = []
+
+    def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        shown.append(request)
+        send_json(handler, answer(text=said))
+
+    with openai_server(chat) as server:
+        server.tools, server.schemas = False, has_schemas
+        limit = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000"}
+        user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address, **limit})
+        assert user("model", "status", "--json", cwd=root).document["strategy"] == way
+        done = user(*ANALYZE, "parts.py", cwd=root)
+    assert done.code in (0, 3), done.err
+    assert shown
+    assert not any("tools" in request for request in shown)
+    assert all(("response_format" in request) is has_schemas for request in shown)
+    assert 'Answer with {"tool":"NAME","args":{...}}' in shown[0]["messages"][0]["content"]

@@ -55,7 +55,7 @@ def configured(base_url: str | None, **more: Any) -> ModelConfig:
 
 def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
-    assert model.capabilities == Capabilities(grammar=True, completions=True, tokenize=True)
+    assert model.capabilities == weights.CAPABILITIES, "its template ignores tools"
     assert (model.name, model.context) == ("my-model", 1024)
     assert (model.counter.name, model.counter.basis) == ("tokenizer/my-model", "tokenizer")
 
@@ -173,6 +173,66 @@ def test_a_server_that_says_yes_to_everything_is_not_believed(
     asyncio.run(model.aclose())
     assert model.capabilities == Capabilities(completions=True)
     assert model.context == 99
+
+
+def chats(canned: Any, **body: Any) -> Any:
+    """Return a response to a chat that tests what the server can do."""
+    return canned(body={"choices": [{"message": {"content": "A"}}], **body})
+
+
+REFUSED = {"error": {"message": '"required" requires --tool-call-parser to be set'}}
+SHOWN, IGNORED = {"usage": {"prompt_tokens": 90}}, {"usage": {"prompt_tokens": 14}}
+
+
+@pytest.mark.parametrize("status", [400, 422, 501])
+def test_a_server_may_refuse_tools(
+    misbehaving: Any, canned: Any, tmp_path: Path, status: int
+) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    form = {"choices": [{"message": {"content": '{\n  "tool": "'}}]}
+    answers = [canned(status=status, body=REFUSED), canned(body=form)]
+    misbehaving.routes["/v1/chat/completions"] = answers
+    model = open_model(settings, cache=tmp_path, api_key=None)
+    asyncio.run(model.aclose())
+    assert model.capabilities == Capabilities(completions=True, json_schema=True)
+
+
+@pytest.mark.parametrize(
+    ("with_tool", "without", "has_tools"),
+    [
+        (SHOWN, IGNORED, True),
+        (IGNORED, IGNORED, False),
+        ({}, {}, True),
+        ({"usage": {"prompt_tokens": 1}}, {"usage": {"prompt_tokens": 1}}, True),
+    ],
+    ids=["shown", "ignored", "nothing is said", "only what is not cached is counted"],
+)
+def test_a_template_may_ignore_tools(
+    misbehaving: Any,
+    canned: Any,
+    tmp_path: Path,
+    *,
+    with_tool: dict[str, Any],
+    without: dict[str, Any],
+    has_tools: bool,
+) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    answers = [chats(canned, **with_tool), chats(canned, **without)]
+    misbehaving.routes["/v1/chat/completions"] = answers
+    model = open_model(settings, cache=tmp_path, api_key=None)
+    asyncio.run(model.aclose())
+    assert model.capabilities == Capabilities(completions=True, tools=has_tools)
+
+
+def test_a_server_that_still_loads_its_model_is_taken_to_have_tools(
+    misbehaving: Any, canned: Any, tmp_path: Path
+) -> None:
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    misbehaving.routes["/v1/chat/completions"] = canned(delay_s=0.5)
+    quick = settings.model_copy(update={"timeout_s": 0.2})
+    model = open_model(quick, cache=tmp_path, api_key=None)
+    asyncio.run(model.aclose())
+    assert model.capabilities == Capabilities(completions=True, tools=True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.open_trace import open_trace, open_trace_folder
-from remora.errors import ConfigError
+from remora.errors import ConfigError, ModelError
 from remora.runs.project import Project, ProjectRecords, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
@@ -163,16 +163,28 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     Raises ConfigError if the configuration is invalid, or if the project chooses the address and
     the user has not agreed.
     """
+    from msgspec.structs import replace
+
     from remora.models.agreed_addresses import require_agreed
+    from remora.models.protocol import Capabilities
     from remora.models.provider import check_model
+    from remora.runs.execution.agent_settings import configured_strategy
 
     require_agreed(config)
-    return check_model(
+    found = check_model(
         config.model,
         cache=invocation.folders.cache,
         api_key=model_key(invocation, config),
         set_by=config.layer_of("model", "base_url"),
     )
+    if found.problem is not None:
+        return replace(found, document={**found.document, "strategy": None})
+    able = Capabilities(**found.document["capabilities"])
+    try:
+        strategy = configured_strategy(config, found.document["name"], able)
+    except ModelError as problem:
+        return replace(found, document={**found.document, "strategy": None}, problem=problem)
+    return replace(found, document={**found.document, "strategy": strategy})
 
 
 def measured_uses(

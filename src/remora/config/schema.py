@@ -177,9 +177,9 @@ class ModelConfig(Section):
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt. functiongemma uses FunctionGemma's own format over plain
     completions, or with `decoding: tool_call`, tool calls that the server renders and parses."""
-    decoding: Literal["auto", "grammar", "tool_call"] = "auto"
-    """Method of obtaining a call: a grammar, or the server's tool calls. auto uses a grammar if the
-    server supports it."""
+    decoding: Literal["auto", "grammar", "tool_call", "json_schema", "text"] = "auto"
+    """Method of obtaining a call: a grammar, the server's tool calls, a JSON Schema, or a call written
+    as text. auto uses the first of these that the server supports."""
     exact: bool = False
     """Make runs repeatable by disabling the prompt cache and sending one request at a time."""
     timeout_s: Seconds = 60.0

@@ -16,7 +16,7 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
     "configured": _BY_MODEL,
 }
 OPTIONS: Mapping[str, tuple[str, Sequence[str]]] = {
-    "decoding": ("model.decoding", ("auto", "grammar", "tool_call")),
+    "decoding": ("model.decoding", ("auto", "grammar", "tool_call", "json_schema", "text")),
     "renderer": ("model.renderer", ("lines", "json", "functiongemma")),
     "memory": ("runner.memory.mode", ("packets", "masked", "raw")),
     "limit": ("runner.memory.packet_size_limit", ()),

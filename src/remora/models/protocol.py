@@ -8,16 +8,19 @@ from remora.chat import Message, ToolCall, ToolSchema, Usage
 from remora.errors import ModelError
 from remora.models.token_counters import Basis, UpperBound
 
-Strategy = Literal["grammar", "tool_call", "string_tool_call", "completion", "rules"]
+Strategy = Literal[
+    "grammar", "tool_call", "string_tool_call", "json_schema", "text", "completion", "rules"
+]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of a request.
 
     `sample` is the number of earlier answers to the same question. `grammar` needs a `grammar` in
-    GBNF, and `tool_call` needs `tools`. `string_tool_call` needs `tools` whose arguments are all
-    strings. `completion` produces free text, which may contain FunctionGemma's special tokens and
-    stops before any of the strings in `stop`.
+    GBNF, `json_schema` a JSON Schema in its place, and `tool_call` needs `tools`. `string_tool_call`
+    needs `tools` whose arguments are all strings. `text` and `completion` produce free text, which
+    stops before any of the strings in `stop`. With `completion` it may contain FunctionGemma's
+    special tokens.
     """
 
     strategy: Strategy
@@ -55,11 +58,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """Capabilities of a server, determined by probing it and never inferred from a name."""
+    """Capabilities of a server, determined by probing it and never inferred from a name.
+
+    `tools` is True if the server takes tools and shows them to the model.
+    """
 
     grammar: bool = False
     completions: bool = False
     tokenize: bool = False
+    tools: bool = False
+    json_schema: bool = False
 
 
 class TokenCounter(Protocol):

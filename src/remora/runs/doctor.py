@@ -90,7 +90,9 @@ def check_model(status: ModelStatus) -> list[DoctorCheck]:
 
 def _model_detail(status: ModelStatus) -> str:
     if status.problem is None:
-        return f"{status.document['name']} is available"
+        return (
+            f"{status.document['name']} is available, and is asked by {status.document['strategy']}"
+        )
     return "none: rules only" if status.is_optional else status.problem.message
 
 

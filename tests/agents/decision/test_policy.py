@@ -172,12 +172,22 @@ class TestStrategy:
         assert strategy_for(able, "functiongemma_tools/1", "auto") == "string_tool_call"
         unable = scripted([], grammar=False, completions=False)
         assert strategy_for(unable, "lines/1", "auto") == "tool_call"
+        chats = scripted([], grammar=False, completions=False, tools=False, json_schema=True)
+        assert strategy_for(chats, "lines/1", "auto") == "json_schema"
+        writes = scripted([], grammar=False, completions=False, tools=False)
+        assert strategy_for(writes, "lines/1", "auto") == "text"
 
     @pytest.mark.parametrize(
-        ("renderer", "decoding"), [("functiongemma/1", "auto"), ("lines/1", "grammar")]
+        ("renderer", "decoding"),
+        [
+            ("functiongemma/1", "auto"),
+            ("lines/1", "grammar"),
+            ("lines/1", "tool_call"),
+            ("lines/1", "json_schema"),
+        ],
     )
     def test_a_missing_model_capability_is_an_error(self, renderer: str, decoding: str) -> None:
-        unable = scripted([], grammar=False, completions=False)
+        unable = scripted([], grammar=False, completions=False, tools=False)
         with pytest.raises(ModelError, match="scripted") as caught:
             strategy_for(unable, renderer, decoding)
         assert "set model." in caught.value.hint

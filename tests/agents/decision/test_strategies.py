@@ -22,12 +22,14 @@ def test_every_recorded_name_has_a_strategy() -> None:
         (Capabilities(), set()),
         (Capabilities(grammar=True), {"grammar"}),
         (Capabilities(completions=True), {"completion"}),
+        (Capabilities(tools=True), {"tool_call"}),
+        (Capabilities(json_schema=True), {"json_schema"}),
     ],
 )
 def test_a_strategy_names_the_capability_that_it_needs(
     able: Capabilities, supported: set[str]
 ) -> None:
-    always = {"tool_call", "string_tool_call"}
+    always = {"string_tool_call", "text"}
     found = {name for name, each in STRATEGIES.items() if each.is_supported(able)}
     assert found == always | supported
 

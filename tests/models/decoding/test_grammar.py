@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from remora.chat import ToolSchema
-from remora.models.decoding.grammar import tool_call_grammar
+from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
 from remora.models.decoding.json_calls import parse_json_call
 
 _PART = re.compile(
@@ -207,3 +208,30 @@ def test_a_reference_to_nowhere_is_an_error_of_the_schema() -> None:
 def test_no_tools_no_grammar() -> None:
     with pytest.raises(ValueError, match="at least one tool"):
         tool_call_grammar([])
+
+
+def test_a_schema_allows_the_calls_of_all_tools_and_no_others() -> None:
+    link = {"type": "object", "properties": {"next": {"$ref": "#/$defs/link"}}}
+    chain = {"$defs": {"link": link}, "properties": {"first": {"$ref": "#/$defs/link"}}}
+    line = {"properties": {"line": {"type": "integer"}}, "required": ["line"]}
+    tools = [ToolSchema(name="follow", parameters=chain), ToolSchema(name="read", parameters=line)]
+    validator = Draft202012Validator(tool_call_schema(tools))
+    valid = [
+        {"tool": "follow", "args": {"first": {"next": {"next": {}}}}},
+        {"tool": "read", "args": {"line": 1}},
+    ]
+    invalid = [
+        {"tool": "follow", "args": {"first": {"next": 1}}},
+        {"tool": "read", "args": {"line": 1, "more": 2}},
+        {"tool": "read", "args": {}},
+        {"tool": "follow", "args": {"line": 1}},
+        {"tool": "read"},
+        {"tool": "none", "args": {}},
+    ]
+    assert all(map(validator.is_valid, valid))
+    assert not any(map(validator.is_valid, invalid))
+
+
+def test_no_tools_no_schema() -> None:
+    with pytest.raises(ValueError, match="at least one tool"):
+        tool_call_schema([])

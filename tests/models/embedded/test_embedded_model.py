@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import RequestLimits
@@ -20,7 +21,7 @@ from remora.models.decoding.json_calls import parse_json_call
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.weights import CONTEXT
-from remora.models.protocol import Decoding, Request
+from remora.models.protocol import Decoding, Request, Strategy
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
     f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)
@@ -279,18 +280,14 @@ SCHEMAS: list[dict[str, Any]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(SCHEMAS)))
+@pytest.mark.parametrize("strategy", ["grammar", "json_schema"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_server_takes_every_grammar_and_its_answers_are_calls(
-    embedded: Any, number: int, seed: int
+def test_the_server_takes_every_form_and_its_answers_are_calls(
+    embedded: Any, number: int, strategy: Strategy, seed: int
 ) -> None:
     tools = [ToolSchema(name="do_it", parameters=SCHEMAS[number])]
-    decoding = Decoding(
-        strategy="grammar",
-        grammar=tool_call_grammar(tools),
-        max_tokens=300,
-        temperature=1.0,
-        seed=seed,
-    )
+    base = Decoding(strategy=strategy, max_tokens=300, temperature=1.0, seed=seed)
+    decoding = STRATEGIES[strategy].constrain(base, tools)
     answer = embedded.ask(decoding, "You call tools.", "Call do_it with short arguments.")
     if answer.finish_reason == "length":  # an open-ended type may run into the limit
         assert number in (6, 7, 8)

@@ -10,7 +10,7 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
 from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
-from remora.models.protocol import Model, NoModel, Strategy
+from remora.models.protocol import Capabilities, Model, NoModel, Strategy
 
 Deciding = Literal["rules", "model"]
 ANSWER_TOKENS = 200
@@ -88,6 +88,14 @@ def strategy_for(model: Model, renderer: str, decoding: str) -> Strategy:
     """
     if isinstance(model, NoModel):
         return "rules"
+    return supported_strategy(model.name, model.capabilities, renderer, decoding)
+
+
+def supported_strategy(name: str, able: Capabilities, renderer: str, decoding: str) -> Strategy:
+    """Return the strategy of the model `name`, which has the capabilities `able`.
+
+    Raises the errors of `strategy_for`.
+    """
     own = RENDERERS[renderer].strategy
     if own and decoding != "auto":
         raise ConfigError(
@@ -96,14 +104,14 @@ def strategy_for(model: Model, renderer: str, decoding: str) -> Strategy:
         )
     wanted = own or decoding
     known = _CHOICES if wanted == "auto" else {wanted}
-    choices = [(name, each) for name, each in STRATEGIES.items() if name in known]
-    for name, each in choices:
-        if each.is_supported(model.capabilities):
-            return name
+    choices = [(key, strategy) for key, strategy in STRATEGIES.items() if key in known]
+    for key, strategy in choices:
+        if strategy.is_supported(able):
+            return key
     hint = "set model.decoding to auto"
     if own:
         hint = "set model.renderer to lines or json, or model.decoding to tool_call"
-    raise ModelError(f"{model.name} {choices[-1][1].refusal}", hint=hint)
+    raise ModelError(f"{name} {choices[-1][1].refusal}", hint=hint)
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:

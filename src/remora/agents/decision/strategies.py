@@ -1,5 +1,6 @@
 """Decision strategies: ways to ask a model for a call and to parse its answer."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
-from remora.models.decoding.grammar import tool_call_grammar
+from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
 from remora.models.decoding.json_calls import parse_json_call, read_native_call
 from remora.models.families import parse_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
@@ -61,6 +62,10 @@ def _constrain_grammar(base: Decoding, tools: Tools) -> Decoding:
     return replace(base, grammar=tool_call_grammar(tools))
 
 
+def _constrain_json_schema(base: Decoding, tools: Tools) -> Decoding:
+    return replace(base, grammar=json.dumps(tool_call_schema(tools)))
+
+
 def _constrain_tool_call(base: Decoding, tools: Tools) -> Decoding:
     return replace(base, tools=tuple(tools))
 
@@ -96,9 +101,24 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             is_supported=lambda able: able.grammar,
             refusal="does not support grammars",
         ),
-        "tool_call": DecisionStrategy(constrain=_constrain_tool_call, parse=_native_call),
+        "tool_call": DecisionStrategy(
+            constrain=_constrain_tool_call,
+            parse=_native_call,
+            is_supported=lambda able: able.tools,
+            refusal="does not take tools, or does not show them to the model",
+        ),
         "string_tool_call": DecisionStrategy(
             constrain=_constrain_string_tool_call, parse=_string_call
+        ),
+        "json_schema": DecisionStrategy(
+            constrain=_constrain_json_schema,
+            parse=lambda response, tools: parse_json_call(response.text, tools),
+            is_supported=lambda able: able.json_schema,
+            refusal="does not support JSON schemas",
+        ),
+        "text": DecisionStrategy(
+            constrain=lambda base, _tools: base,
+            parse=lambda response, tools: parse_call(response.text, tools),
         ),
         "completion": DecisionStrategy(
             constrain=_constrain_completion,

@@ -100,6 +100,8 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     yield escape_line(f"counter   {document['counter'] or 'unknown'}")
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
     yield f"supports  {able or 'unknown'}"
+    if document["strategy"]:
+        yield f"asked by  {document['strategy']} (model.decoding chooses)"
 
 
 def measured_lines(document: Mapping[str, Any]) -> Iterator[str]:

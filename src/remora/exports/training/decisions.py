@@ -84,7 +84,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def strategy(self) -> str:
-        """The decoding strategy, which is `grammar`, `tool_call`, `string_tool_call` or `completion`."""
+        """The decoding strategy, such as `grammar` or `tool_call`."""
         return str(self.request.decoding.get("strategy", ""))
 
     @property

@@ -1,20 +1,36 @@
 """Probing of a server to find its models, context size and capabilities."""
 
+import json
 from contextlib import closing
 from typing import Any
 
 import msgspec
 
+from remora.chat import Message, ToolSchema
 from remora.errors import ModelError
 from remora.models.client.retry_policy import RequestLimits
 from remora.models.client.server_address import Address, parse_address
 from remora.models.client.sync_http import ServerConnection
-from remora.models.client.wire_format import UnusableAnswer, completion_body, read_choice
+from remora.models.client.wire_format import (
+    UnusableAnswer,
+    chat_body,
+    completion_body,
+    read_choice,
+    read_usage,
+)
+from remora.models.decoding.grammar import tool_call_schema
 from remora.models.protocol import Capabilities, Decoding, Request
+from remora.models.token_counters import tool_declaration
 
 _ABSENT = (404, 405, 501)
+_REFUSED = (400, 422, *_ABSENT)
 _UNLIKELY = "zq"
 """An answer that no model gives without the grammar that allows nothing else."""
+PROBE_TOOL = ToolSchema(name=_UNLIKELY, description="A tool.")
+"""The tool that no agent has. Requests with it only test what the server can do."""
+_MESSAGES = (Message(role="user", content="Answer with a short word."),)
+_UNCACHED = 8
+"""Tokens that `_MESSAGES` have at least. A server that reports fewer counts without its cache."""
 _MAX_NAME_CHARS = 200
 _DISCOVERY_S = 0.3
 _USUAL_PORTS = (8080, 11434, 1234, 8000)
@@ -51,10 +67,13 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
     llama = isinstance(settings, dict)
     if isinstance(settings, dict):
         context = _positive_int(settings.get("n_ctx")) or context
+    tools, json_schema = _can_chat(connection, chosen, llama=llama)
     capabilities = Capabilities(
         grammar=llama and _follows_grammar(connection, chosen),
         completions=has_completions,
         tokenize=_can_tokenize(connection, chosen, llama=llama),
+        tools=tools,
+        json_schema=json_schema,
     )
     return ServerFacts(name=chosen, capabilities=capabilities, context=context, llama=llama)
 
@@ -123,6 +142,54 @@ def _follows_grammar(connection: ServerConnection, model: str) -> bool:
         return isinstance(found, dict) and read_choice(found).text == _UNLIKELY
     except UnusableAnswer:
         return False
+
+
+def _can_chat(connection: ServerConnection, model: str, *, llama: bool) -> tuple[bool, bool]:
+    """Return whether the server shows tools to the model, and whether it follows JSON schemas.
+
+    Some templates ignore tools. llama.cpp shows the prompt that its template makes. Other servers
+    then report as many prompt tokens with a tool as without. A server that is too slow or too busy
+    to say is taken to have tools.
+    """
+    tool = Decoding(strategy="tool_call", tools=(PROBE_TOOL,), max_tokens=1)
+    with_tool = None if llama else _chat(connection, model, tool)
+    if not llama and with_tool is None:
+        return True, False
+    schema = json.dumps(tool_call_schema(tool.tools))
+    # it need not write more than the name of the tool
+    form = Decoding(strategy="json_schema", grammar=schema, max_tokens=16, stop=(_UNLIKELY,))
+    answer = _chat(connection, model, form)
+    try:
+        text = read_choice(answer).text if isinstance(answer, dict) else ""
+    except UnusableAnswer:
+        text = ""
+    follows_schema = "".join(text.split()).startswith('{"tool":"')
+    if llama:
+        return _shows_tools(connection), follows_schema
+    sizes = [_prompt_tokens(with_tool), _prompt_tokens(answer)]
+    is_ignored = sizes[0] == sizes[1] >= _UNCACHED
+    return with_tool not in _REFUSED and not is_ignored, follows_schema
+
+
+def _chat(connection: ServerConnection, model: str, decoding: Decoding) -> Any:
+    """Return the response or the status, or None if the server does not respond in time."""
+    body = chat_body(Request(messages=_MESSAGES, decoding=decoding), model=model, llama=False)
+    try:
+        return connection.request_once("POST", f"{connection.address.api}/chat/completions", body)
+    except ModelError:
+        return None
+
+
+def _prompt_tokens(answer: Any) -> int:
+    return (isinstance(answer, dict) and read_usage(answer).prompt_tokens) or 0
+
+
+def _shows_tools(connection: ServerConnection) -> bool:
+    chat = {"messages": msgspec.to_builtins(_MESSAGES)}
+    tools = {"tools": [tool_declaration(PROBE_TOOL)]}
+    url = f"{connection.address.root}/apply-template"
+    plain, shown = (connection.request_once("POST", url, chat | more) for more in ({}, tools))
+    return isinstance(shown, dict) and shown != plain
 
 
 def _can_tokenize(connection: ServerConnection, model: str, *, llama: bool) -> bool:

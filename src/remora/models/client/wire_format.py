@@ -19,7 +19,7 @@ class UnusableAnswer(Exception):
 
 
 def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """Return a `/v1/chat/completions` request body for a grammar, a tool call or free text."""
+    """Return a `/v1/chat/completions` request body for any strategy but `completion`."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
@@ -113,7 +113,10 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
         "temperature": decoding.temperature,
         **_seed(decoding),
     }
-    if decoding.grammar is not None:
+    if decoding.strategy == "json_schema":
+        schema = {"name": "call", "strict": True, "schema": json.loads(decoding.grammar or "{}")}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif decoding.grammar is not None:
         body["grammar"] = decoding.grammar
     if decoding.stop:
         body["stop"] = list(decoding.stop)

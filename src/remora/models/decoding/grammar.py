@@ -1,6 +1,6 @@
-"""GBNF grammar for one tool call, `{"tool":"NAME","args":{…}}`, generated from the tools' schemas.
+"""Grammar and JSON Schema for one tool call, `{"tool":"NAME","args":{…}}`, from the tools' schemas.
 
-A grammar cannot express ranges, patterns, formats or unique items, so these are checked by
+A grammar in GBNF cannot express ranges, patterns, formats or unique items, so these are checked by
 validation. Properties keep their declared order, which is the order that the model sees.
 """
 
@@ -57,6 +57,31 @@ def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
     lines += [f"{name} ::= {body}" for name, body in made.items()]
     lines += [f"{name} ::= {body}" for name, body in _TERMINALS.items() if name in used]
     return "\n".join(lines) + "\n"
+
+
+def tool_call_schema(tools: Iterable[ToolSchema]) -> dict[str, Any]:
+    """Return a JSON Schema for all calls of `tools`. Raises ValueError if there are no tools."""
+    calls, parts = [], {}
+    for number, tool in enumerate(tools):
+        ref = f"#/$defs/t{number}"
+        parts[f"t{number}"] = _moved(closed_schema(tool.parameters), ref)
+        properties = {"tool": {"const": tool.name}, "args": {"$ref": ref}}
+        calls.append(closed_schema({"properties": properties, "required": [*properties]}))
+    if not calls:
+        raise ValueError("a JSON Schema needs at least one tool")
+    return {"anyOf": calls, "$defs": parts}
+
+
+def _moved(schema: Any, place: str) -> Any:
+    """Return a schema whose references are right if it is at `place` in another schema."""
+    if isinstance(schema, Mapping):
+        return {
+            key: f"{place}{value[1:]}"
+            if key == "$ref" and isinstance(value, str)
+            else _moved(value, place)
+            for key, value in schema.items()
+        }
+    return [_moved(part, place) for part in schema] if isinstance(schema, list) else schema
 
 
 def closed_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:

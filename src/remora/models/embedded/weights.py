@@ -28,7 +28,7 @@ CONTEXT = 4096
 
 The model was trained with up to 8192, but memory for all of them is allocated at the start.
 """
-CAPABILITIES = Capabilities(grammar=True, completions=True, tokenize=True)
+CAPABILITIES = Capabilities(grammar=True, completions=True, tokenize=True, json_schema=True)
 
 _CHUNK = 1024 * 1024
 _TEMPORARY = ".pull-"

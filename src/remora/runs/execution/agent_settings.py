@@ -8,11 +8,12 @@ from remora.agents.decision.query_settings import (
     QuerySettings,
     answer_tokens,
     strategy_for,
+    supported_strategy,
 )
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LONG_TRACK
-from remora.models.protocol import Model
+from remora.models.protocol import Capabilities, Model
 from remora.runs.planning.run_request import RunRequest
 
 _LARGER_CONTEXT = 16_000
@@ -100,6 +101,14 @@ def driven_operations(
         for agent in agents
         if deciding(config, agent, provider, proved, agent.definition.model or model) == "model"
     )
+
+
+def configured_strategy(config: Config, name: str, able: Capabilities) -> str:
+    """Return the strategy of the model `name` with the capabilities `able`.
+
+    Raises ModelError if the model does not support it.
+    """
+    return supported_strategy(name, able, *_renderer_and_decoding(config))
 
 
 def _renderer_and_decoding(config: Config) -> tuple[str, str]:
