@@ -225,6 +225,60 @@ class TestNew:
         assert not list((tmp_path / "elsewhere").iterdir())
 
 
+class TestReplace:
+    """An agent of the project takes the place of a built-in one only if the user says so."""
+
+    def allow(self, remora: Remora, operations: str = "[docstring]") -> Path:
+        files = {"config.yaml": f"agents: {{replace: {operations}}}\n"}
+        return write(remora.home / "config/remora", files) / "config.yaml"
+
+    def test_it_does_all_of_the_operation_and_none_without_consent(
+        self, poor: Remora, project: Path
+    ) -> None:
+        consent = self.allow(poor)
+        assert poor("agents", "new", "docstring", cwd=project).code == 0
+        write(project, {"src/price.py": COMMENTED})
+        said = poor("agents", "list", cwd=project).out
+        assert "project, replaces the built-in agent" in said
+        agents = poor("agents", "list", "--json", cwd=project).document["agents"]
+        named = [agent for agent in agents if agent["operation"] == "docstring"]
+        assert [(agent["builtin"], agent["replaces"]) for agent in named] == [(False, True)]
+        assert poor("agents", "validate", cwd=project).code == 0
+        listed = poor("tools", "list", "--json", cwd=project).document["tools"]
+        assert {tool["name"] for tool in listed if tool["name"].startswith("docstring/")} == {
+            "docstring/remove_comments"
+        }
+        report = poor("check", "-o", "docstring", "--only-report", "--json", cwd=project)
+        assert "'docstring' cannot report findings" in report.error["message"]
+
+        run = poor("analyze", "src", "-o", "docstring", "--json", cwd=project).document
+        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert "docstrings" not in run["totals"]
+        write(project, {"src/price.py": "# Prices.\n" + COMMENTED})
+
+        consent.unlink()
+        for words in (("accept", "last", "--all"), ("analyze", "-o", "docstring")):
+            refused = poor(*words, "--json", cwd=project)
+            assert "docstring is already in use" in json.dumps(refused.document), words
+        shutil.rmtree(project / ".remora/agents/docstring")
+        refused = poor("accept", "last", "--all", "--json", cwd=project)
+        assert "the agent docstring has changed" in json.dumps(refused.document)
+
+    def test_a_broken_one_is_an_error_and_a_project_without_one_has_the_built_in_agent(
+        self, poor: Remora, project: Path
+    ) -> None:
+        self.allow(poor, "[docstring, lint]")
+        own(project, {"agent.yaml": "name: [\n"}, "docstring")
+        broken = poor("analyze", "-o", "docstring", "--json", cwd=project)
+        assert broken.code == 2
+        assert "docstring/agent.yaml:" in broken.error["message"]
+        shown = poor("agents", "show", "lint", "--json", cwd=project)
+        assert shown.code == 2  # it loads all agents
+        shutil.rmtree(project / ".remora/agents/docstring")
+        shown = poor("agents", "show", "docstring", "--json", cwd=project).document
+        assert (shown["builtin"], shown["replaces"]) == (True, False)
+
+
 YAML = """\
 name: own
 operation: own

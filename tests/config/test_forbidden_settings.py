@@ -35,6 +35,7 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
         ("escalation: {base_url: 'http://[::1]:1/v2'}", "1:24", "escalation.base_url"),
         ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
+        ("agents: {replace: [lint]}", "1:19", "agents.replace"),
         ("model: {api_key: x}", "1:18", "model.api_key"),
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
         ("postgres: {dsn: null}", "1:17", "postgres.dsn"),

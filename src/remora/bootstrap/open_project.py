@@ -5,7 +5,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from remora.bootstrap.invocation import Invocation, open_config
+from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.bootstrap.open_trace import open_trace, open_trace_folder
 from remora.errors import ConfigError, ModelError
 from remora.runs.project import Project, ProjectRecords, root_name
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.config.schema import Config
     from remora.models.protocol import Model
     from remora.models.provider import ModelStatus
+    from remora.operations.base import Operations
     from remora.runs.measured_models import MeasuredModel
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
@@ -37,6 +38,7 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     Agents are not loaded, because an invalid definition must not block commands that only read or
     review. Raises UsageError, ConfigError or DiskError.
     """
+    from remora.agents.definition.agent import with_replaced
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
     from remora.trace.verify.head_hmac import load_signer
@@ -50,7 +52,7 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     return Project(
         root=root,
         config=config,
-        operations=invocation.operations,
+        operations=with_replaced(root, invocation.operations, config.agents.replace),
         trace=trace.folder,
         open_store=trace.open_store,
         cache=invocation.folders.cache / "roots" / name,
@@ -60,6 +62,15 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
         signer=load_signer(invocation.environ, config.runner.memory.signing_key_file),
         interpreter=lambda: _interpreter(invocation, root, config),
     )
+
+
+def open_operations(invocation: Invocation, root: Path) -> "Operations":
+    """Return the operations, without those that the user lets agents of the project replace."""
+    if not is_configured(invocation, root):
+        return invocation.operations
+    from remora.agents.definition.agent import with_replaced
+
+    return with_replaced(root, invocation.operations, open_config(invocation, root).agents.replace)
 
 
 def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "ProjectPython":

@@ -33,6 +33,7 @@ _SECRETS: dict[tuple[str, ...], str] = {
 """Keys of servers, and the environment variables that set them."""
 _CONSENT = ("workspace", "allow_unsandboxed")
 _DECISIONS = ("runner", "decisions")
+_REPLACED = ("agents", "replace")
 _DATABASE = ("postgres", "dsn")
 _STORE = ("runner", "memory", "trace_store")
 _WHY: dict[tuple[str, ...], str] = {
@@ -45,6 +46,7 @@ _WHY: dict[tuple[str, ...], str] = {
     ("model", "allow_addresses"): "consent to send code to an address",
     ("runner", "memory", "signing_key_file"): "the signing key for anchors",
     _DECISIONS: "that a model decides",
+    _REPLACED: "that its agents replace built-in agents",
     _DATABASE: "the address of a database",
 }
 

@@ -274,6 +274,14 @@ class RedactionConfig(Section):
     project's rules are added to yours."""
 
 
+class AgentsConfig(Section):
+    """Agents of projects."""
+
+    replace: Annotated[tuple[OperationName, ...], Field(strict=False)] = ()
+    """Operations, such as [lint], whose built-in agent is replaced by a project's own agent of that
+    operation, where a project has one. Not allowed in a project's file."""
+
+
 class OperationConfig(Section):
     """Settings that every operation has.
 
@@ -323,6 +331,8 @@ class Config(Section):
     escalation: EscalationConfig = EscalationConfig()
     """A larger model, which is asked if no answer of `model` passes the checks. Its API key comes from REMORA_ESCALATION_API_KEY, and is never sent to an address that
     a project sets."""
+    agents: AgentsConfig = AgentsConfig()
+    """Agents of projects."""
     hub: HubConfig = HubConfig()
     """The Node State Hub, which provides facts about the code around a function, and the daemon
     that updates them.

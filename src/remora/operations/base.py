@@ -1,7 +1,7 @@
 """Definition of an operation and of its parts, such as needs, checks and host functions."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,6 +212,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     more_rules: str = ""
     strengthened: str = ""
+    replaced: bool = False
+    """True if an agent of the project does this work instead of the built-in one."""
 
 
 class Operations:
@@ -227,6 +229,26 @@ class Operations:
     def __or__(self, other: Operation) -> "Operations":
         return Operations((*self.all, other))
 
+    def replacing(self, names: Collection[str]) -> "Operations":
+        """Return the operations with those in `names` left to agents of the project.
+
+        Their needs, checks and host functions stay, because any agent may use them. What counts,
+        reports or evaluates the built-in agent's work does not.
+        """
+        return Operations(
+            msgspec.structs.replace(
+                operation, replaced=True, totals=None, load=partial(_general_parts, operation.load)
+            )
+            if operation.name in names
+            else operation
+            for operation in self.all
+        )
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Names of the operations that an agent of the project does."""
+        return frozenset(operation.name for operation in self.all if operation.replaced)
+
     @property
     def defaults(self) -> tuple[str, ...]:
         """Names of the operations that run by default."""
@@ -234,7 +256,7 @@ class Operations:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        return tuple(each.folder for each in self.all)
+        return tuple(operation.folder for operation in self.all if not operation.replaced)
 
     @property
     def totals(self) -> tuple[Totals, ...]:
@@ -339,6 +361,10 @@ class Operations:
     @cached_property
     def _parts(self) -> tuple[Parts, ...]:
         return tuple(each.load() for each in self.all)
+
+
+def _general_parts(load: Callable[[], Parts]) -> Parts:
+    return msgspec.structs.replace(load(), report=None, restorer=None)
 
 
 def _merged(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -176,7 +176,7 @@ class TestProject:
         self.own(tmp_path, GOOD.replace(taken, taken.replace("own", "lint")))
         with pytest.raises(ConfigError, match="is already in use") as caught:
             load_agents(tmp_path, BUILT_IN)
-        assert "cannot replace a built-in agent" in caught.value.hint
+        assert "agents.replace: [lint]" in caught.value.hint
 
     def test_an_unknown_check_lists_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound) as caught:

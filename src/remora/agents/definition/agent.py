@@ -208,7 +208,9 @@ def name_in_use(
             place = read_yaml_file(folder / "agent.yaml").places[key,]
             return ConfigError(
                 f"{place}: the {key} {name} is already in use",
-                hint="choose another name; a project agent cannot replace a built-in agent",
+                hint="choose another name; an agent of a project replaces the built-in one of its "
+                f"operation only if you set agents.replace: [{name}] in your own file, "
+                "$XDG_CONFIG_HOME/remora/config.yaml (default: ~/.config/remora/config.yaml)",
             )
     return None
 
@@ -232,6 +234,20 @@ def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[Co
     return found, wrong
 
 
+def with_replaced(root: Path, operations: Operations, allowed: Collection[str]) -> Operations:
+    """Return the operations without those in `allowed` that an agent of the project does.
+
+    An invalid agent in a folder of that name counts, so that the built-in agent does not silently
+    take its place.
+    """
+    if not allowed or not (root / OWN_FOLDER).is_dir():
+        return operations
+    found, _ = read_definitions(root, operations)
+    valid = {folder: agent.operation for folder, builtin, agent in found if not builtin}
+    own = (valid.get(folder, folder.name) for folder in _folders(root / OWN_FOLDER))
+    return operations.replacing({*own} & {*allowed})
+
+
 def no_agent(name: str, known: Iterable[str]) -> NotFound:
     names = sorted(set(known))
     near = " or ".join(nearest(name, names, 2))
@@ -251,7 +267,7 @@ def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
 
 def definition_record(agent: Agent) -> dict[str, Any]:
     """Return the definition as recorded in `agent_start`, including the hash of each script."""
-    record = agent.definition.model_dump(mode="json")
+    record = {**agent.definition.model_dump(mode="json"), "builtin": agent.builtin}
     record["scripts"] = {
         script.path.relative_to(agent.folder).as_posix(): script.sha256
         for script in agent.scripts.values()

@@ -1,5 +1,6 @@
 """Lists agents. Built-in definitions are not validated here, because the tests validate them."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,12 @@ def list_agents(
         from remora.agents.definition.agent import read_definitions
 
         found, wrong = read_definitions(root, operations)
-        listed = [agent_document(f, d.model_dump(), builtin=b) for f, b, d in found]
+        listed = [
+            agent_document(
+                folder, definition.model_dump(), builtin=builtin, replaced=operations.replaced
+            )
+            for folder, builtin, definition in found
+        ]
         return listed, wrong
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return [
@@ -34,13 +40,17 @@ def list_agents(
     ], []
 
 
-def agent_document(folder: Path, definition: dict[str, Any], *, builtin: bool) -> dict[str, Any]:
+def agent_document(
+    folder: Path, definition: dict[str, Any], *, builtin: bool, replaced: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the document of an agent. `replaced` has the operations of replaced built-in agents."""
     document = {key: definition[key] for key in _KEYS}
     document["tools"] = [*(tool["name"] for tool in definition["tools"]), *_ALWAYS]
     return {
         "name": document.pop("name"),
         "operation": document.pop("operation"),
         "builtin": builtin,
+        "replaces": not builtin and definition["operation"] in replaced,
         **document,
         "path": str(folder / "agent.yaml"),
     }

@@ -29,15 +29,17 @@ def list_(options: Options) -> int:
     for that.
     """
     from remora.agents.definition.agent_listing import list_agents
+    from remora.bootstrap.open_project import open_operations
 
     invocation = invocation_of(options)
-    listed, wrong = list_agents(invocation.find_root(), invocation.operations)
+    root = invocation.find_root()
+    listed, wrong = list_agents(root, open_operations(invocation, root))
     document = {"agents": listed, "errors": [error.message for error in wrong]}
     rows = [
         [
             agent["operation"],
             agent["name"],
-            "built in" if agent["builtin"] else "project",
+            _origin(agent),
             agent["description"],
         ]
         for agent in listed
@@ -46,6 +48,11 @@ def list_(options: Options) -> int:
     for error in wrong:
         print_error(error.code, error.message, error.hint, as_json=False)
     return 2 if wrong else 0
+
+
+def _origin(agent: dict[str, Any]) -> str:
+    replaces = ", replaces the built-in agent" if agent["replaces"] else ""
+    return "built in" if agent["builtin"] else f"project{replaces}"
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
@@ -57,11 +64,16 @@ def show(options: Options, name: str) -> int:
     """
     from remora.agents.definition.agent import agent_named, definition_record, load_agents
     from remora.agents.definition.agent_listing import agent_document
+    from remora.bootstrap.open_project import open_operations
 
     invocation = invocation_of(options)
-    agent = agent_named(load_agents(invocation.find_root(), invocation.operations), name)
+    root = invocation.find_root()
+    operations = open_operations(invocation, root)
+    agent = agent_named(load_agents(root, operations), name)
     definition = agent.definition.model_dump()
-    document = agent_document(agent.folder, definition, builtin=agent.builtin)
+    document = agent_document(
+        agent.folder, definition, builtin=agent.builtin, replaced=operations.replaced
+    )
     document["definition"] = definition_record(agent)
     emit(options, document, _agent_lines(agent))
     return 0
@@ -85,12 +97,13 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     script.
     """
     from remora.bootstrap.invocation import open_config
+    from remora.bootstrap.open_project import open_operations
     from remora.runs.planning.agent_definitions import check_definitions
 
     invocation = invocation_of(options)
     root = invocation.find_root()
     model = open_config(invocation, root).model
-    checked = check_definitions(root, invocation.operations, paths, model)
+    checked = check_definitions(root, open_operations(invocation, root), paths, model)
     wrong = [one for one in checked if one.error]
     document = {
         "ok": not wrong,
@@ -126,9 +139,12 @@ def new(options: Options, name: str, operation: str | None) -> int:
     operations that are already in use are rejected.
     """
     from remora.agents.definition.scaffold import create_agent
+    from remora.bootstrap.invocation import open_config
 
     invocation = invocation_of(options)
-    started = create_agent(invocation.find_root(), invocation.operations, name, operation)
+    root = invocation.find_root()
+    operations = invocation.operations.replacing(open_config(invocation, root).agents.replace)
+    started = create_agent(root, operations, name, operation)
     document = {
         "name": started.name,
         "operation": started.operation,

@@ -33,11 +33,13 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
     """List the tools of all agents, and the host functions that can be granted."""
+    from remora.bootstrap.open_project import open_operations
     from remora.pym import ScriptChecks
     from remora.usecases.tool_lookup import known_tools
 
     invocation, checks = invocation_of(options), ScriptChecks()
-    known = known_tools(invocation.find_root(), invocation.operations)
+    root = invocation.find_root()
+    known = known_tools(root, open_operations(invocation, root))
     found = [_tool_document(tool, checks) for tool in known]
     functions = [_function_document(each) for each in invocation.operations.host_functions.values()]
     emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))

@@ -73,7 +73,7 @@ def prepare(
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
-    request = dataclasses.replace(request, proved=proved_models(project.state, project.config))
+    request = dataclasses.replace(request, proved=_proved(project))
     workers = workers_for(project, request.engine, request.concurrency)
     agents = agents_for(project, request.operations or project.operations.defaults)
     # a killed process that planned this run may have left its copy
@@ -183,6 +183,13 @@ def agents_for(project: ProjectRecords, names: Sequence[str]) -> tuple[Agent, ..
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())
+
+
+def _proved(project: Project) -> frozenset[tuple[str, str]]:
+    """Return operations with the models that help there, as measured with the built-in agents."""
+    replaced = project.operations.replaced
+    proved = proved_models(project.state, project.config)
+    return frozenset(pair for pair in proved if pair[0] not in replaced)
 
 
 def too_many(plan: Plan, request: RunRequest) -> bool:
