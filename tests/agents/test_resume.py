@@ -68,7 +68,7 @@ def choosing(seed: int, weights: Mapping[str, int]) -> Callable[[Request], str]:
 class Facts:
     """A Hub that knows something of the node."""
 
-    async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
+    async def get_context(self, keys: list[str]) -> Mapping[str, Any]:
         callers = [{"key": "node:b.py:g", "tier": "exact", "lines": [1]}]
         return {key: {"callers": callers, "last_updated": "2026-01-01"} for key in keys}
 

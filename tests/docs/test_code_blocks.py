@@ -15,6 +15,7 @@ import pytest
 from remora.agents.definition.agent_yaml import AgentDefinition
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.operations import BUILT_IN
+from remora.hub import client
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
@@ -78,6 +79,19 @@ def test_the_recording_of_the_library_page(
     assert capsys.readouterr().out == "It has 3 lines. 3 lines\n"
     report = verify_all(TraceFolder(tmp_path))
     assert [len(stream.problems) for stream in report.streams] == [0, 0]
+
+
+def test_the_hook_of_the_library_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "a.py").write_text("def f(a: int) -> int:\n    return a\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(client, "_HOOK_DEADLINE", 30.0)
+    (block,) = _blocks("library.md", "python hook")
+    exec(compile(block, "docs/library.md", "exec"), {})
+    shown = {"node:a.py:f": {"signature": "def f(a: int) -> int", "complexity": 1}}
+    assert capsys.readouterr().out == f"{shown}\n"
 
 
 class Server(BaseHTTPRequestHandler):

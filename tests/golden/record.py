@@ -60,7 +60,7 @@ ACT = """
 class Facts:
     """A hub that knows one node."""
 
-    async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
+    async def get_context(self, keys: list[str]) -> Mapping[str, Any]:
         facts = {"signature": "def f()", "callers": [], "last_updated": "2026-01-02T03:04:05Z"}
         return dict.fromkeys(keys, facts)
 

@@ -9,7 +9,7 @@ from remora.bootstrap.operations import BUILT_IN
 
 _SOURCE = Path(remora.__file__).parent
 _OTHER_MEANINGS = {
-    "agents/inputs/node_facts.py": "the docstring of a node",
+    "memory/node_facts.py": "the docstring of a node",
     "cli/app/command_list.py": "a name that is mistaken for a command",
     "cli/hub/observe.py": "a number of tests",
     "code/pytest_model/caller_search.py": "the role of a function for pytest",

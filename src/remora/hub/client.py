@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
     from remora.hub.lookup.node_lookup import FoundNode
     from remora.hub.sources.current_nodes import CurrentNodes
     from remora.hub.sources.fallbacks import FallbackSources
+    from remora.memory.delta import PacketDelta
+    from remora.memory.packet import DecisionPacket
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
+_HOOK_DEADLINE = 0.25  # as agents have: a small part of the model's time
+_HOOK_ROOM = 1200  # characters: a fifth of a packet's default limit
 _DAEMON_SHARE = 0.6  # the daemon's share of the deadline; the rest is for the fallbacks
 _OPEN_S = 5.0
 """Maximum seconds to open the fallbacks: the analysis, git's ignore rules and the database."""
@@ -77,7 +82,7 @@ class HubClient:
         places: HubPaths | None = None,
         keep_connections: bool = False,
     ) -> None:
-        self.root = current_root() if root is None else Path(root).resolve()
+        self.root = _current_root() if root is None else Path(root).resolve()
         self.deadline = deadline
         places = places or _places(self.root, db, socket_path)
         self._daemon = DaemonSource(
@@ -88,16 +93,12 @@ class HubClient:
         # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
-    async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]:
+    async def get_context(self, nodes: Iterable[str]) -> Context:
         """Return facts by node key, each with a `fresh` flag. Unknown nodes are left out.
 
         Never raises.
         """
-        return await self.refresh_context(nodes)
-
-    async def refresh_context(self, keys: Iterable[str]) -> Context:
-        """Return what `get_context` returns, plus the source and its generation. Never raises."""
-        valid_keys = tuple(dict.fromkeys(filter(is_utf8, keys)))  # others are never keys
+        valid_keys = tuple(dict.fromkeys(filter(is_utf8, nodes)))  # others are never keys
         found = Context()
         if not valid_keys:
             return found
@@ -263,8 +264,36 @@ class HubClient:
         return work.result()
 
 
-def current_root() -> Path:
-    """Return the root of the project that the current folder is in."""
+def refresh_context(
+    packet: "DecisionPacket", *, hub: HubClient | str | Path | None = None
+) -> "PacketDelta | None":
+    """Return a delta with current facts about the nodes that a packet names.
+
+    This is a hook for `ContextManager.run_middleware`. `hub` is a client or the root of a project,
+    by default the root of the current folder. Returns None if the packet already has these facts.
+    An event loop may be running in the calling thread, and waits.
+    """
+    from remora.memory import hub_facts
+    from remora.memory.delta import PacketDelta
+
+    if not isinstance(hub, HubClient):
+        hub = _hook_client(_current_root() if hub is None else Path(hub).resolve())
+    asked = hub_facts.wanted_nodes(packet)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        answer = thread.submit(asyncio.run, hub.get_context(asked)).result()
+    facts = {key: hub_facts.recorded_facts(answer[key], answer.generation) for key in answer}
+    is_silent = bool(asked) and answer.source is None
+    delta = hub_facts.hub_delta(packet, facts, _HOOK_ROOM, keep=is_silent)
+    return None if delta == PacketDelta() else delta
+
+
+@cache
+def _hook_client(root: Path) -> HubClient:
+    """Return a client that is kept, because opening its sources takes longer than a question."""
+    return HubClient(root, deadline=_HOOK_DEADLINE)
+
+
+def _current_root() -> Path:
     return find_root(Path.cwd(), within=Path.cwd())
 
 

@@ -42,7 +42,7 @@ class Asking:
         while not self.over.is_set():
             numbers = chance.sample(range(self.timeline.files), 3)
             asked = now()
-            found = await client.refresh_context(map(self.timeline.key, numbers))
+            found = await client.get_context(map(self.timeline.key, numbers))
             told = now()
             self.rungs[found.source] += 1
             for number in numbers if found.source else ():

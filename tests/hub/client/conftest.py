@@ -134,7 +134,7 @@ def run(work: Awaitable[_T]) -> _T:
 
 
 def ask(client: HubClient, keys: list[str]) -> Context:
-    return run(client.refresh_context(keys))
+    return run(client.get_context(keys))
 
 
 @contextmanager

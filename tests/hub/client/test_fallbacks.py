@@ -98,7 +98,7 @@ FALSE_DAEMONS: dict[str, Say] = {
 def test_a_daemon_that_is_none_of_ours_is_skipped(house: House, fault: str) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, FALSE_DAEMONS[fault]):
-            return await house.client(deadline=1.5).refresh_context([TOTAL])
+            return await house.client(deadline=1.5).get_context([TOTAL])
 
     found = asyncio.run(asked())
     assert (found.source, list(found)) == ("file", [TOTAL])
@@ -174,7 +174,7 @@ def test_one_requests_time_out_does_not_affect_another_request(
 def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, lambda asked: b""):
-            return await house.client(deadline=0.05).refresh_context([TOTAL])
+            return await house.client(deadline=0.05).get_context([TOTAL])
 
     began = time.monotonic()
     found = asyncio.run(asked())
@@ -216,7 +216,7 @@ def test_another_users_socket(house: House, monkeypatch: pytest.MonkeyPatch) -> 
     async def asked() -> Any:
         async with served(house.places.socket, daemon({})):
             os.chown(house.places.socket, 12345, 12345)
-            return await house.client().refresh_context([TOTAL])
+            return await house.client().get_context([TOTAL])
 
     assert asyncio.run(asked()).source == "file"
 

@@ -23,11 +23,11 @@ def open_connections(client: HubClient) -> list[DaemonConnection]:
 @pytest.mark.slow
 def test_a_daemon_that_was_restarted_is_asked_again(house: House, served: HubClient) -> None:
     async def ask() -> list[Context]:
-        before = await served.refresh_context([TOTAL])
+        before = await served.get_context([TOTAL])
         await asyncio.to_thread(house.remora, "hub", "stop")
-        alone = await served.refresh_context([TOTAL])
+        alone = await served.get_context([TOTAL])
         await asyncio.to_thread(house.raised_to, "socket")
-        return [before, alone, await served.refresh_context([TOTAL])]
+        return [before, alone, await served.get_context([TOTAL])]
 
     before, alone, after = asyncio.run(ask())
     assert [each.source for each in (before, alone, after)] == ["socket", "sqlite", "socket"]
@@ -36,13 +36,13 @@ def test_a_daemon_that_was_restarted_is_asked_again(house: House, served: HubCli
 
 def test_a_cancelled_question_does_not_answer_the_next(served: HubClient) -> None:
     async def ask() -> tuple[Context, list[DaemonConnection], list[Any]]:
-        await served.refresh_context([TOTAL])
+        await served.get_context([TOTAL])
         first = open_connections(served)
-        question = asyncio.create_task(served.refresh_context([TOTAL]))
+        question = asyncio.create_task(served.get_context([TOTAL]))
         await asyncio.sleep(0)
         question.cancel()
-        found = await served.refresh_context([CART])
-        both = await asyncio.gather(*(served.refresh_context([key]) for key in (TOTAL, CART) * 8))
+        found = await served.get_context([CART])
+        both = await asyncio.gather(*(served.get_context([key]) for key in (TOTAL, CART) * 8))
         return found, first, both
 
     found, first, both = asyncio.run(ask())

@@ -41,7 +41,7 @@ async def _others(house: House, over: asyncio.Event, seconds: list[float], kind:
         began = time.monotonic()
         key = f"node:small{number % 20}.py:f"
         if kind == "context":
-            found = await client.refresh_context([key])
+            found = await client.get_context([key])
             assert key in found  # for its memory's sake the daemon may begin anew: then by another
         else:
             said = await client.callers(key)

@@ -51,7 +51,7 @@ class Crowd:
     async def _ask_nodes(self, client: HubClient, chance: random.Random) -> None:
         numbers = chance.sample(range(self.timeline.files), 5)
         asked = now()
-        found = await client.refresh_context([self.timeline.key(each) for each in numbers])
+        found = await client.get_context([self.timeline.key(each) for each in numbers])
         told = now()
         self._note(asked, told, f"context, {found.source}")
         for number in numbers:

@@ -107,7 +107,7 @@ class Fuzz:
         before = self.truth.paths
         # those that were there are asked about first: nothing is looked at in between
         keys = self._keys()
-        found = await self.client.refresh_context(keys)
+        found = await self.client.get_context(keys)
         linked = await self._callers(self.client, keys[0])
         self.truth.look()
         self.gone = [*self.gone, *(path for path in before if path not in self.truth.paths)][-20:]
@@ -116,7 +116,7 @@ class Fuzz:
         if self.chance.random() < self.linked:
             await self._linked()
         more = self._keys()
-        self._check(more, await self.client.refresh_context(more), done)
+        self._check(more, await self.client.get_context(more), done)
         path = self.chance.choice(self.truth.paths or ["a.py"])
         key = f"node:{path}:t"
         self._check_callers(key, await self._callers(self.client, key), done)

@@ -44,10 +44,10 @@ class SharedHub:
         """
         hub = await self.opened()
         key = name if name.startswith("node:") else f"node:{name}"
-        found = await hub.client.refresh_context([key])
+        found = await hub.client.get_context([key])
         if not found:
             meant = await hub.client.find(name, folder=hub.folder)
-            found = await hub.client.refresh_context([meant.key])
+            found = await hub.client.get_context([meant.key])
             if not found:  # it was removed since
                 raise unknown_node(meant.key, ())
         return found
