@@ -65,6 +65,17 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     evaluated: int | None = None
 
 
+class ParserMiss(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that a server did not parse: it left the call of a `family` in the text.
+
+    `server` and `version` are what the server says of itself, or `unknown`.
+    """
+
+    family: str
+    server: str = "unknown"
+    version: str = "unknown"
+
+
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 

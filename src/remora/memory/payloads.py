@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from remora.chat import ToolCall, ToolSchema, Usage
+from remora.chat import ParserMiss, ToolCall, ToolSchema, Usage
 from remora.memory.packet import DecisionPacket
 
 GENESIS = "0" * 64
@@ -121,11 +121,12 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):
-    """A model's complete answer."""
+    """A model's complete answer. If the server left a call in the text, `parser_miss` says so."""
 
     type: ClassVar[str] = "model_response"
     text: str = ""
     call: ToolCall | None = None
+    parser_miss: ParserMiss | None = None
     usage: Usage = Usage()
     finish_reason: str | None = None
     raw: Any = None

@@ -171,6 +171,7 @@ def _response_event(answer: Answer) -> ModelResponse:
     return ModelResponse(
         text=answer.text,
         call=answer.call,
+        parser_miss=answer.parser_miss,
         usage=answer.usage,
         finish_reason=answer.finish_reason,
         raw=answer.raw,

@@ -12,6 +12,7 @@ from remora.chat import ToolCall, ToolSchema
 from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
+from remora.models.client.wire_format import has_tool_calls
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
 from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
 from remora.models.decoding.json_calls import parse_json_call, read_native_call
@@ -82,14 +83,17 @@ def _native_call(response: ModelResponse, tools: Tools) -> ToolCall:
     call = response.call
     if call is not None:
         call = replace(call, args=decode_value(call.args))
+    elif response.text and not has_tool_calls(response.raw):
+        return parse_call(response.text, tools)
     return read_native_call(call, response.raw, tools)
 
 
 def _string_call(response: ModelResponse, tools: Tools) -> ToolCall:
     call = response.call
     tool = next((one for one in tools if call is not None and one.name == call.tool), None)
-    if call is not None and tool is not None:
-        call = replace(call, args=typed_arguments(decode_value(call.args), tool))
+    if call is None or tool is None:
+        return _native_call(response, tools)
+    call = replace(call, args=typed_arguments(decode_value(call.args), tool))
     return read_native_call(call, response.raw, tools)
 
 

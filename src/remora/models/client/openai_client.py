@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 from msgspec.structs import replace
 
+from remora.chat import ParserMiss, answer_form
 from remora.config.schema import ModelConfig
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
@@ -26,7 +27,9 @@ from remora.models.client.retry_policy import (
 )
 from remora.models.client.server_address import Address
 from remora.models.client.server_probe import ServerFacts, probe_server
+from remora.models.client.server_version import UNKNOWN, ServerVersion, find_version
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
+from remora.models.families import family_of
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
 from remora.models.token_counters import ServerTokenizer, UpperBound, UsageCounter
 from remora.models.token_ratios import TokenRatios
@@ -93,6 +96,7 @@ class OpenAIClient:
         self._llama = facts.llama
         self._limits = limits
         self._exact = exact
+        self._version: ServerVersion | None = None
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._http = httpx2.AsyncClient(
@@ -139,7 +143,23 @@ class OpenAIClient:
         make = wire_format.chat_body if is_chat else wire_format.completion_body
         body = make(request, model=self.name, llama=self._llama)
         path = "/chat/completions" if is_chat else "/completions"
-        return wire_format.read_choice(await self._post(f"{self._address.api}{path}", body))
+        answer = wire_format.read_choice(await self._post(f"{self._address.api}{path}", body))
+        if not answer_form(request.decoding.strategy).declares_tools:
+            return answer
+        return replace(answer, parser_miss=await self._parser_miss(answer))
+
+    async def _parser_miss(self, answer: Answer) -> ParserMiss | None:
+        """Return which call the server left in the text, if any. Its version is asked for once."""
+        if answer.call is not None or wire_format.has_tool_calls(answer.raw):
+            return None
+        if (family := family_of(answer.text)) is None:
+            return None
+        if self._version is None:
+            try:
+                self._version = await asyncio.to_thread(find_version, self.connection)
+            except ModelError:
+                self._version = UNKNOWN
+        return ParserMiss(family=family, **self._version._asdict())
 
     def _check_model(self, strategy: Strategy, model: str) -> None:
         """Raise ModelError if the server names another model than in its first answer.

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolCall, Usage, answer_form
+from remora.models.families import FAMILIES
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
-_SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
+_SHOWN_TOKENS = tuple(mark for family in FAMILIES for mark in family.marks)
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
 
@@ -66,6 +67,14 @@ def read_choice(body: dict[str, Any]) -> Answer:
         model=_word(body.get("model")) or "",
         raw=body,
     )
+
+
+def has_tool_calls(body: Any) -> bool:
+    """Return True if the first choice of a response has tool calls, even unreadable ones."""
+    match body:
+        case {"choices": [{"message": {"tool_calls": [_, *_]}}, *_]}:
+            return True
+    return False
 
 
 def decode_body(body: bytes) -> dict[str, Any]:

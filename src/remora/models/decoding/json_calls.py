@@ -77,8 +77,6 @@ def _why_no_call(raw: Any) -> str:
     match raw:
         case {"choices": [{"message": {"tool_calls": [{"function": dict(function)}, *_]}}, *_]}:
             name, arguments = function.get("name"), function.get("arguments")
-        case {"choices": [{"message": {"content": str(text)}}, *_]} if text:
-            return f"the answer has no tool call: {short_repr(text)}"
         case _:
             return "the answer has no tool call"
     try:

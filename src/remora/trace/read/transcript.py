@@ -87,6 +87,9 @@ def _response(data: dict[str, Any]) -> Iterator[str]:
     yield from _quoted("<- model", data.get("text"))
     if data.get("call"):
         yield f"{_INDENT}call {_json(data['call'])}"
+    if isinstance(miss := data.get("parser_miss"), dict):
+        by = f"{miss.get('server')} {miss.get('version')}"
+        yield f"{_INDENT}parser_miss: {by} left a call of the family {miss.get('family')} in the text"
 
 
 def _call(data: dict[str, Any]) -> Iterator[str]:

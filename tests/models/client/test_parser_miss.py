@@ -1,0 +1,140 @@
+"""A call that a server leaves in the text is made, and recorded with the server's version."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from remora.agents.decision.strategies import STRATEGIES
+from remora.chat import Message, ParserMiss, ToolCall, ToolSchema
+from remora.memory.events import ModelResponse
+from remora.models.client.openai_client import OpenAIClient
+from remora.models.client.retry_policy import RequestLimits
+from remora.models.client.server_address import parse_address
+from remora.models.client.server_probe import ServerFacts
+from remora.models.client.sync_http import ServerConnection
+from remora.models.decoding.call_validation import BadCall
+from remora.models.protocol import Answer, Capabilities, Decoding, Request, Strategy
+from remora.models.token_counters import UsageCounter
+from tests.openai_server import answer, send_json
+
+TOOLS = (ToolSchema(name="put", parameters={"properties": {"line": {"type": "integer"}}}),)
+HERMES = '<tool_call>{"name": "put", "arguments": {"line": 3}}</tool_call>'
+
+
+@contextmanager
+def serving(endpoints: dict[str, Any], body: Any) -> Iterator[tuple[str, list[str]]]:
+    """Serve `endpoints`, and `body` for each chat. Yield the address and the paths that were asked."""
+    asked: list[str] = []
+
+    class Requests(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            send_json(self, endpoints.get(self.path, {}), 200 if self.path in endpoints else 404)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            send_json(self, body)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+    thread = Thread(target=http.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}/v1", asked
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()
+
+
+def ask(address: str, strategy: Strategy = "tool_call", times: int = 1) -> Sequence[Answer]:
+    limits = RequestLimits(timeout_s=5)
+    request = Request(
+        messages=(Message(role="user", content="go"),),
+        decoding=Decoding(strategy=strategy, tools=TOOLS),
+    )
+
+    async def all_answers() -> list[Answer]:
+        connection = ServerConnection(parse_address(address), key=None, limits=limits)
+        facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
+        client = OpenAIClient(connection, facts, UsageCounter(None), limits=limits, exact=False)
+        try:
+            return [await client.ask(request) for _ in range(times)]
+        finally:
+            await client.aclose()
+
+    return asyncio.run(all_answers())
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "server", "version"),
+    [
+        ({"/props": {"build_info": "b6400-1234"}}, "llama.cpp", "b6400-1234"),
+        ({"/version": {"version": "0.11.0"}}, "vLLM", "0.11.0"),
+        ({"/api/version": {"version": "0.12.3"}}, "Ollama", "0.12.3"),
+        ({"/version": {"version": 3}}, "unknown", "unknown"),
+        ({"/version": {"version": "a\nb"}}, "unknown", "unknown"),
+        ({}, "unknown", "unknown"),
+    ],
+)
+def test_the_server_is_named_with_its_version(
+    endpoints: dict[str, Any], server: str, version: str
+) -> None:
+    with serving(endpoints, answer(text=HERMES)) as (address, _):
+        (given,) = ask(address)
+    assert given.parser_miss == ParserMiss(family="hermes", server=server, version=version)
+
+
+def test_the_version_is_asked_for_once() -> None:
+    with serving({"/version": {"version": "1"}}, answer(text=HERMES)) as (address, asked):
+        ask(address, times=3)
+    assert asked.count("/version") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "strategy"),
+    [
+        (answer(("put", {"line": 3}), text=HERMES), "tool_call"),
+        (answer(("put", "unreadable"), text=HERMES), "tool_call"),
+        (answer(text="I would put it there."), "tool_call"),
+        (answer(text=HERMES), "grammar"),
+    ],
+)
+def test_nothing_is_missed(body: Any, strategy: Strategy) -> None:
+    with serving({}, body) as (address, asked):
+        (given,) = ask(address, strategy)
+    assert given.parser_miss is None
+    assert asked == []
+
+
+@pytest.mark.parametrize("strategy", ["tool_call", "string_tool_call"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        HERMES,
+        "<|tool_call>call:put{line:3}<tool_call|>",
+        '```json\n{"tool":"put","args":{"line":3}}\n```',
+    ],
+)
+def test_a_call_in_the_text_is_made(strategy: Strategy, text: str) -> None:
+    response = ModelResponse(text=text, raw=answer(text=text))
+    assert STRATEGIES[strategy].parse(response, TOOLS) == ToolCall(tool="put", args={"line": 3})
+
+
+def test_the_reason_says_the_form() -> None:
+    text = '```json\n{"put": 3}\n```'
+    with pytest.raises(BadCall, match=r'no tool call: .*; write \{"tool": NAME, "args": \{…\}\}'):
+        STRATEGIES["tool_call"].parse(ModelResponse(text=text, raw=answer(text=text)), TOOLS)
+
+
+def test_an_unreadable_native_call_is_not_replaced_by_the_text() -> None:
+    response = ModelResponse(text=HERMES, raw=answer(("put", "unreadable"), text=HERMES))
+    with pytest.raises(BadCall, match="the arguments of put are not a JSON object"):
+        STRATEGIES["tool_call"].parse(response, TOOLS)
