@@ -137,6 +137,7 @@ def test_a_project_uses_no_database_that_the_user_has_not_named(tmp_path: Path) 
         ("runner: {memory: {retention: {keep_days: VALUE}}}", "30", "0", "31"),
         ("runner: {memory: {retention: {keep_days: VALUE}}}", "null", "30", "null"),
         ("runner: {memory: {retention: {keep_mb: VALUE}}}", "100", "1", "null"),
+        ("runner: {memory: {retention: {after_runs: VALUE}}}", "false", "true", "false"),
         ("model: {max_requests: VALUE}", "9", "1000000", "8"),
         ("model: {max_requests: VALUE}", "100", "101", "0x01"),
         ("model: {max_tokens: VALUE}", "1000", "1001", "999"),

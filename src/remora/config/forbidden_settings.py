@@ -56,6 +56,7 @@ _UPPER = (
     ("model", "max_concurrency"),
     ("hub", "memory_mb"),
     ("hub", "max_file_mb"),
+    ("runner", "memory", "retention", "after_runs"),
 )
 _LOWER = (
     ("workspace", "require_isolation"),

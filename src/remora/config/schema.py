@@ -68,9 +68,15 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """Limits for `remora trace compact`. Only this command compresses and deletes streams. It skips
-    runs that are running, resumable or unreviewed. A project's file can only raise keep_days and
-    keep_mb if you have set them.
+    """Limits for `remora trace compact`. Only this command, and after_runs, compress and delete
+    streams. They skip runs that are running, resumable or unreviewed. A project's file can only
+    raise keep_days and keep_mb if you have set them, and cannot set after_runs to true if you have
+    set it to false.
+    """
+
+    after_runs: bool = False
+    """Apply the limits after runs, too, as `remora trace compact` does: once a day, and when
+    keep_mb is exceeded.
     """
 
     keep_days: Count | None = 30

@@ -16,7 +16,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_flags
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
 from remora.errors import UsageError
-from remora.exports.messages import chat_messages
+from remora.exports.chat_messages import chat_messages
 from remora.ids import LAST
 from remora.models.protocol import Model
 from remora.operations.base import Operations
@@ -33,6 +33,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
+from remora.runs.retention.after_run import retain_after_run
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
@@ -174,7 +175,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         run = prepare(invocation, request, project)
     with closing(run):
         budget = run_budget(max_time, max_requests, max_tokens)
-        return execute(invocation, run, lambda: nullcontext(observer), budget=budget)
+        return _retained(execute(invocation, run, lambda: nullcontext(observer), budget=budget))
 
 
 def execute(
@@ -238,7 +239,8 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_wanted(invocation, wanted)
-    return continue_run(wanted, models, observer, run_budget(max_time, max_requests, max_tokens))
+    budget = run_budget(max_time, max_requests, max_tokens)
+    return _retained(continue_run(wanted, models, observer, budget))
 
 
 def retry(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -262,7 +264,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     done = continue_run(wanted, models, observer, run_budget(max_time))
     reject_repeats(project, view, wanted.only or ())
-    return done
+    return _retained(done)
 
 
 def fork(
@@ -388,3 +390,10 @@ def continue_run(
         budget,
     )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
+
+
+def _retained(done: RunResult) -> RunResult:
+    """Apply the retention limits after a run, if configured."""
+    if not done.stopped:
+        retain_after_run(done.project, done.run_id, utc_now())
+    return done

@@ -111,6 +111,25 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
     assert done.document["expired"] == []
 
 
+def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
+    remora, root = old
+    settings = root / "remora.yaml"
+    settings.write_text(settings.read_text().replace("{keep_days", "{after_runs: true, keep_days"))
+    waiting = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
+    assert "retention" not in waiting.err
+    assert remora("reject", "last", "--all", cwd=root).code == 0
+    (record,) = remora.home.rglob("retention.json")
+    record.unlink()  # of the last pass, which is less than a day ago
+    done = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
+    (note,) = [line for line in done.err.splitlines() if line.startswith("retention")]
+    assert note.startswith("retention: removed ")
+    assert note.endswith(" freed")
+    assert done.document["run_id"] in {
+        run["run_id"] for run in remora("runs", "--json", cwd=root).document["runs"]
+    }
+    assert record.exists()
+
+
 def test_a_project_without_records(poor: Remora, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = poor("trace", "compact", cwd=tmp_path / "empty")

@@ -5,18 +5,20 @@ from collections.abc import Collection, Mapping, Sequence
 
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, note
+from remora.cli.app.output import emit, note, size_text
 from remora.cli.app.project_context import next_command
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
 from remora.models.protocol import Model
-from remora.runs.project import ProjectRecords
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import best_level, describe_level
 from remora.statuses import WITH_RESULT
+from remora.text import count
+from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.api import continue_run
@@ -87,6 +89,22 @@ def print_run_results(  # noqa: PLR0913
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")  # else it is printed above
     return exit_code
+
+
+def note_retention(options: Options, project: Project, run_id: str) -> None:
+    """Apply the retention limits after a run, if configured, and print what was removed."""
+    from remora.runs.retention.after_run import retain_after_run
+
+    try:
+        done = retain_after_run(project, run_id, utc_now())
+    except KeyboardInterrupt:
+        note(options, "retention: stopped; a later run continues")
+        return
+    if done.runs or done.bytes:
+        size = size_text(done.bytes)
+        note(options, f"retention: removed {count(done.runs, 'run')}, {size} freed")
+    if done.problem:
+        note(options, f"retention: {done.problem}")
 
 
 def jobs_exit_code(jobs: Sequence[JobView]) -> int:

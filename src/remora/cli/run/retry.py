@@ -39,7 +39,7 @@ def retry(
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.open_project import model_flags
-    from remora.cli.run.foreground_run import print_run_results, run_to_end
+    from remora.cli.run.foreground_run import note_retention, print_run_results, run_to_end
     from remora.models.protocol import NAME
     from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
@@ -57,4 +57,7 @@ def retry(
         note(options, "no model: rules will make the same change again unless the file has changed")
     stopped = run_to_end(options, wanted, models)
     reject_repeats(project, view, wanted.only or ())
-    return print_run_results(options, project, view, stopped, only=wanted.only)
+    exit_code = print_run_results(options, project, view, stopped, only=wanted.only)
+    if not stopped:
+        note_retention(options, project, run_id)
+    return exit_code

@@ -15,7 +15,12 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
 from remora.cli.app.run_options import RunOptions
-from remora.cli.run.foreground_run import print_isolation, print_run_results, run_to_end
+from remora.cli.run.foreground_run import (
+    note_retention,
+    print_isolation,
+    print_run_results,
+    run_to_end,
+)
 from remora.cli.views.plan_view import (
     duration_text,
     jobs_by_file,
@@ -79,9 +84,12 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
             connected=lambda model: _announce(options, invocation, prepared, model),
             budget=run.budget,
         )
-    return print_run_results(
+    exit_code = print_run_results(
         options, done.project, done.run_id, done.stopped, announced=True, lines=lines
     )
+    if not done.stopped:
+        note_retention(options, done.project, done.run_id)
+    return exit_code
 
 
 def resume_run(options: Options, run: RunOptions, name: str) -> int:
@@ -93,7 +101,10 @@ def resume_run(options: Options, run: RunOptions, name: str) -> int:
     stopped = _run_remaining(options, invocation, project, run_id, run)
     gc.collect()  # the plan and the events of a large run, before its results are read
     if stopped is not None:
-        return print_run_results(options, project, run_id, stopped)
+        exit_code = print_run_results(options, project, run_id, stopped)
+        if not stopped:
+            note_retention(options, project, run_id)
+        return exit_code
     note(options, f"nothing to resume: run {run_id} has already ended")
     view = read_run(project, run_id, details=False)
     document = run_document(project, view)

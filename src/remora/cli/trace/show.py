@@ -77,7 +77,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     folder = records_of(options)
     name = stream_named(folder, agent)
     if messages:
-        from remora.exports.messages import chat_messages
+        from remora.exports.chat_messages import chat_messages
 
         events = read_events(folder.existing_agent(name))
         print_json({"agent_id": name, "messages": chat_messages(events, folder.blobs)})

@@ -44,13 +44,18 @@ from remora.trace.stream.compression import compress_stream, compressed_size
 from remora.trace.trace_folder import compressed_path
 from remora.workspaces.commit_files import unpin_commit
 
+_ENDED_NOW = "it has ended just now"
 
-def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
+
+def compact(
+    project: Project, now: datetime, *, dry_run: bool = False, spared: str = ""
+) -> Compaction:
     """Seal streams, remove expired runs and remove unused contents, as configured.
 
-    If `dry_run` is True, nothing is changed. An error in one run is reported, and the other runs
-    are still processed. Raises StreamLocked if another `trace compact` is running, StreamDamaged if
-    the record of expired runs is damaged, and DiskError if reading or writing fails.
+    The run with the ID `spared` is kept. If `dry_run` is True, nothing is changed. An error in one
+    run is reported, and the other runs are still processed. Raises StreamLocked if another
+    `trace compact` is running, StreamDamaged if the record of expired runs is damaged, and
+    DiskError if reading or writing fails.
     """
     folder = project.trace
     folder.check()
@@ -61,11 +66,22 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
         return _Compactor(project, Inventory(), _DryRunActions(), now).report(dry_run=dry_run)
     with nullcontext() if dry_run else compaction_lock(folder):
         acts: _Actions = _DryRunActions() if dry_run else _RealActions(project, now)
-        working = _Compactor(project, take_inventory(folder), acts, now)
+        working = _Compactor(project, _sparing(take_inventory(folder), spared), acts, now)
         working.run()
         if not dry_run:
             remove_unfinished_files(folder, (now - GRACE).timestamp())
         return working.report(dry_run=dry_run)
+
+
+def _sparing(found: Inventory, run_id: str) -> Inventory:
+    """Return the inventory with one more run that must be kept."""
+    runs = tuple(
+        msgspec.structs.replace(run, hands_off=run.hands_off or _ENDED_NOW)
+        if run.run_id == run_id
+        else run
+        for run in found.runs
+    )
+    return msgspec.structs.replace(found, runs=runs)
 
 
 class _Actions(Protocol):

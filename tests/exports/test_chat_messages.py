@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.chat import ToolCall
-from remora.exports.messages import chat_messages
+from remora.exports.chat_messages import chat_messages
 from remora.memory.events import (
     AgentStart,
     Event,
