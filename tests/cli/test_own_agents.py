@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Remora, git, tree, write
+from tests.openai_server import answer, openai_server, send_json
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/agents.md"
 PRINTS = """\
@@ -161,11 +162,45 @@ class TestNew:
         once = twice.replace("    # total = order.total()\n", "")
         assert (project / "src/price.py").read_text() == once
 
-    @pytest.mark.slow
-    def test_its_test_passes_and_fails_where_the_agent_does_something_else(
+    def test_in_one_with_a_model_the_model_calls_the_tools(
         self, poor: Remora, project: Path
     ) -> None:
-        poor("agents", "new", "tidy", cwd=project)
+        assert poor("agents", "new", "todo", "--model", cwd=project).code == 0
+        checked = poor("agents", "validate", "todo", "--json", cwd=project).document
+        assert (checked["ok"], checked["agents"][0]["warnings"]) == (True, [])
+        scripts = sorted((project / ".remora/agents/todo").glob("*.pym"))
+        warned = poor("tools", "check", *scripts, "--json", cwd=project).document["scripts"]
+        assert [script["warnings"] for script in warned] == [[]] * 5
+        write(project, {"src/price.py": COMMENTED.replace("# total", "# TODO: total")})
+        edit = {"first": 2, "last": 3, "text": "    return order.total()  # net"}
+        calls = [("edit_lines", edit), ("submit_result", {})]
+        with openai_server(
+            lambda handler, _request, number: send_json(handler, answer(calls[number - 1]))
+        ) as server:
+            words = ("-o", "todo", "--model", server.address, "--json")
+            run = poor("analyze", "src", *words, cwd=project).document
+        (job,) = run["jobs"]
+        assert (job["status"], job["decided_by"]["model"]) == ("submitted", 2)
+        assert "line 2: # TODO: total" in json.dumps(server.requests[0])
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("flags", "script", "before", "after"),
+        [
+            ((), "candidates.pym", "if lines and", "if not lines and"),
+            (("--model",), "edit_lines.pym", "first, last, text)", "first, last, '')"),
+        ],
+    )
+    def test_its_test_passes_and_fails_where_the_agent_does_something_else(
+        self,
+        poor: Remora,
+        project: Path,
+        flags: tuple[str, ...],
+        script: str,
+        before: str,
+        after: str,
+    ) -> None:
+        poor("agents", "new", "tidy", *flags, cwd=project)
         folder = project / ".remora/agents/tidy"
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
@@ -181,8 +216,8 @@ class TestNew:
 
         done = tested()
         assert done.returncode == 0, done.stderr
-        script = folder / "candidates.pym"
-        script.write_text(script.read_text().replace("if lines and", "if not lines and"))
+        changed = folder / script
+        changed.write_text(changed.read_text().replace(before, after))
         assert tested().returncode == 1
 
     def test_agents_new_prints_the_next_command_for_any_folder(

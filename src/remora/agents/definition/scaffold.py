@@ -13,7 +13,7 @@ from remora.agents.definition.agent_yaml import NAME_PATTERN, OWN_FOLDER
 from remora.errors import ConfigError, DiskError, UsageError
 from remora.operations.base import Operations
 
-_TEMPLATE = Path(__file__).parent / "template"
+_RULES, _MODEL = (Path(__file__).parent / name for name in ("template", "model_template"))
 _PLAIN = ".txt"  # suffix of a template that must not be treated as a test of Remora
 
 
@@ -32,8 +32,12 @@ def create_agent(
     operations: Operations,
     name: str,
     operation: str | None,
+    *,
+    by_model: bool = False,
 ) -> NewAgent:
     """Write an example agent to `.remora/agents/NAME/`. The agent removes commented-out code.
+
+    With `by_model`, it does what TODO comments say, and a model decides in each turn.
 
     Raises UsageError if a name is invalid or taken, or if the folder already exists. Raises
     ConfigError if the folder is outside the project, and DiskError if it cannot be written.
@@ -47,7 +51,7 @@ def create_agent(
         "path": (OWN_FOLDER / name).as_posix(),
     }
     try:
-        files = _write(folder, words, root)
+        files = _write(_MODEL if by_model else _RULES, folder, words, root)
     except OSError as error:
         raise DiskError(
             f"cannot write {folder}: {error.strerror}", hint="make the folder writable"
@@ -76,7 +80,7 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
             )
 
 
-def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
+def _write(template: Path, folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
     """Write the files to a temporary folder and rename it, so readers never see a partial agent."""
     if not Path(realpath(folder)).is_relative_to(realpath(root)):
         raise ConfigError(
@@ -87,7 +91,7 @@ def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
     aside = Path(tempfile.mkdtemp(prefix=".new-", dir=root / OWN_FOLDER.parent))
     try:
         aside.chmod(0o755)
-        sources = sorted(path for path in _TEMPLATE.iterdir() if path.is_file())
+        sources = sorted(path for path in template.iterdir() if path.is_file())
         for source in sources:
             text = Template(source.read_text(encoding="utf-8")).substitute(words)
             (aside / source.name.removesuffix(_PLAIN)).write_text(text, encoding="utf-8")

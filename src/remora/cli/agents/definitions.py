@@ -127,15 +127,21 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
 
 
 @command(
-    "new", examples=("remora agents new uncomment", "remora agents new tidy --operation tidy-up")
+    "new",
+    examples=(
+        "remora agents new uncomment",
+        "remora agents new tidy --operation tidy-up",
+        "remora agents new todo --model",
+    ),
 )
 @click.argument("name")
 @click.option("--operation", metavar="OP", help="Operation name for `analyze -o`. [default: NAME]")
-def new(options: Options, name: str, operation: str | None) -> int:
+@click.option("--model", "by_model", is_flag=True, help="Create an agent in which a model decides.")
+def new(options: Options, name: str, operation: str | None, *, by_model: bool) -> int:
     """Create an example agent in .remora/agents/NAME/.
 
-    The new agent is a working example that removes commented-out code. It includes a check and a
-    test. Edit it to do something else. Existing files are never overwritten, and names and
+    The new agent is a working example that removes commented-out code, by rules. With `--model`, it
+    does what TODO comments say, and a model calls its tools. Both include a check and a test. Edit it to do something else. Existing files are never overwritten, and names and
     operations that are already in use are rejected.
     """
     from remora.agents.definition.scaffold import create_agent
@@ -144,7 +150,7 @@ def new(options: Options, name: str, operation: str | None) -> int:
     invocation = invocation_of(options)
     root = invocation.find_root()
     operations = invocation.operations.replacing(open_config(invocation, root).agents.replace)
-    started = create_agent(root, operations, name, operation)
+    started = create_agent(root, operations, name, operation, by_model=by_model)
     document = {
         "name": started.name,
         "operation": started.operation,
