@@ -1,0 +1,205 @@
+"""Damaged calls of every family: never an error but BadCall, never a call that is not in the text."""
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from remora.chat import ToolSchema
+from remora.models.decoding.call_validation import BadCall
+from remora.models.families import FAMILIES, family_of, parse_call
+from tests.models.families.written_calls import WRITE
+
+TOOLS = (
+    ToolSchema(
+        name="edit",
+        parameters={
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "line": {"type": "integer"},
+                "share": {"type": "number"},
+                "force": {"type": "boolean"},
+                "rows": {"type": "array", "items": {"type": "string"}},
+                "old": {"type": ["string", "null"]},
+                "more": {"type": "object", "properties": {"name": {"type": "string"}}},
+            },
+        },
+    ),
+    ToolSchema(name="stop"),
+    ToolSchema(name="undo", parameters={"properties": {"turn": {"type": "integer"}}}),
+)
+TEXTS = (
+    *(
+        "a.py",
+        "",
+        "def f(x):\n    return {'a': x}",
+        'say "hi"',
+        "it's",
+        "a, b}",
+        "[1]: (2)",
+        "é€😀",
+    ),
+    *("C:\\new\\x41", "1.50", "true", "</parameter>", "<tool_call>", "\\d+", "stop", "7"),
+)
+PIECES = (
+    *"{}[]()\"',:=\\ \n<>|.0179eE-",
+    *("<think>", "</think>", "<|channel>", "<channel|>", "call:", "stop", "edit", "True", "null"),
+    *(
+        "```json\n",
+        "```",
+        "\\u00e9",
+        "\\x41",
+        "\\n",
+        '"""',
+        "'''",
+        "<function=stop>",
+        "</function>",
+    ),
+    *("<parameter=line>", "</parameter>", '{"tool":"stop","args":{}}', "[stop()]", '"name":"stop"'),
+    *(mark for family in FAMILIES for mark in family.marks),
+)
+NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+MEANINGS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", '"': '"', "'": "'"}
+
+
+def any_call(rng: random.Random) -> tuple[str, dict[str, Any]]:
+    values: dict[str, Any] = {
+        "path": rng.choice(TEXTS),
+        "line": rng.randrange(-5, 500),
+        "share": rng.choice([0.5, 1e-7, -2.25, 3]),
+        "force": rng.random() < 0.5,
+        "rows": rng.choices(TEXTS, k=rng.randrange(3)),
+        "old": rng.choice([None, *TEXTS]),
+        "more": {"name": rng.choice(TEXTS)},
+    }
+    names = rng.sample(list(values), rng.randrange(4))
+    return rng.choice([("edit", {name: values[name] for name in names}), ("stop", {})])
+
+
+def damaged(rng: random.Random, text: str, other: str) -> str:
+    for _ in range(rng.randrange(1, 5)):
+        start, end = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+        end = min(end, start + rng.choice([1, 2, 8, 40]))
+        part = text[start:end]
+        match rng.randrange(8):
+            case 0:
+                text = text[:start] + text[end:]
+            case 1 | 2:
+                text = text[:start] + rng.choice(PIECES) + text[start:]
+            case 3:
+                text = text[:end] + part + text[end:]
+            case 4:
+                text = text[:start] + part[::-1] + text[end:]
+            case 5:
+                text = text[:start] if rng.random() < 0.5 else text[start:]
+            case 6:
+                text = text[:start] + other + text[end:]
+            case _:
+                text = rng.choice([other + text, text + other, f"<think>{text}</think>{other}"])
+    return text
+
+
+def meant(text: str) -> str:
+    """The text with its escapes replaced, by rules written apart from the parser's."""
+
+    def meaning(found: re.Match[str]) -> str:
+        escape = found[1]
+        if len(escape) > 1:
+            return chr(int(escape[1:], 16))
+        return MEANINGS.get(escape, "\\" if escape == "\\" else found[0])
+
+    replaced = ESCAPED.sub(meaning, text)
+    return replaced.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for key, inner in value.items():
+                yield key
+                yield from leaves(inner)
+        case list():
+            for inner in value:
+                yield from leaves(inner)
+        case _:
+            yield value
+
+
+def check_contained(text: str, name: str, args: dict[str, Any]) -> None:
+    readings = [text, meant(text), meant(text[1:]), meant(meant(text))]
+    assert name in text
+    for leaf in leaves(args):
+        match leaf:
+            case str():
+                assert any(leaf in reading for reading in readings), (text, leaf)
+            case bool() | None:
+                assert json.dumps(leaf) in text or repr(leaf) in text, (text, leaf)
+            case _:
+                assert any(float(n) == leaf for n in NUMBER.findall(text)), (text, leaf)
+
+
+def assert_one_line(bad: BadCall) -> None:
+    assert not re.search(r"[\r\n]", bad.message)
+
+
+def check(family: str, count: int) -> tuple[int, int]:
+    """Parse damaged calls of a family. Return how many were still calls, and how many were not."""
+    rng = random.Random(f"{family} {count}")
+    calls = refused = 0
+    for _ in range(count):
+        other = WRITE[rng.choice(list(WRITE))](*any_call(rng))
+        text = damaged(rng, WRITE[family](*any_call(rng)), other)
+        family_of(text)
+        try:
+            call = parse_call(text, TOOLS)
+        except BadCall as bad:
+            refused += 1
+            assert_one_line(bad)
+        else:
+            check_contained(text, call.tool, call.args)
+            calls += 1
+    return calls, refused
+
+
+@pytest.mark.parametrize("family", WRITE)
+def test_damaged_calls(family: str) -> None:
+    calls, refused = check(family, 2_000)
+    assert calls > 200
+    assert refused > 200
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("family", WRITE)
+def test_a_hundred_thousand_damaged_calls(family: str) -> None:
+    check(family, 100_000)
+
+
+@pytest.mark.parametrize("family", WRITE)
+def test_monstrous_answers_are_bad_calls(family: str) -> None:
+    whole = WRITE[family]("edit", {"path": "x"})
+    begin = whole[: whole.index("x")]
+    for part in (
+        "[",
+        "{",
+        '{"a":',
+        "[{'a':",
+        "<think>",
+        "</think>",
+        "<tool_call>",
+        " ",
+        "\\",
+        "9",
+        '"',
+    ):
+        for text in (begin + part * 10_000, part * 10_000 + whole[len(begin) :]):
+            with pytest.raises(BadCall) as caught:
+                parse_call(text, TOOLS)
+            assert len(caught.value.message) < 200
+    with pytest.raises(BadCall, match="maximum 200,000"):
+        parse_call(whole + "x" * 200_000, TOOLS)

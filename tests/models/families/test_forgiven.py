@@ -1,0 +1,178 @@
+"""What small models do to a call, by name and family, and what is too unclear to be made."""
+
+from typing import Any
+
+import pytest
+
+from remora.chat import ToolCall, ToolSchema
+from remora.models.decoding.call_validation import BadCall
+from remora.models.families import family_of, parse_call
+from tests.models.families.written_calls import WRITE
+
+TOOLS = (
+    ToolSchema(
+        name="put",
+        parameters={
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "line": {"type": "integer"},
+                "rows": {"type": "array", "items": {"type": "string"}},
+            },
+        },
+    ),
+    ToolSchema(name="stop"),
+)
+CALL = ToolCall(tool="put", args={"path": "a b.py", "line": 3})
+NAMES = {"lfm_json": "lfm", "json": None}
+HERMES, CODER = "<tool_call>{}</tool_call>", "<tool_call><function=put>{}</function></tool_call>"
+
+
+@pytest.mark.parametrize("family", WRITE)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        " \n{}\n ",
+        "I will put it there: {}",
+        "{}\nThat puts it there.",
+        "<think>Put or stop?</think>{}",
+        "Put or stop?</think>\n\n{}",
+        "<think>\nPut?\n</think>\n{}<think>Done?</think>",
+        "<|channel>thought\nPut?<channel|>{}",
+    ],
+)
+def test_words_spaces_and_thinking_around_a_call(family: str, around: str) -> None:
+    text = around.replace("{}", WRITE[family](CALL.tool, CALL.args))
+    assert parse_call(text, TOOLS) == CALL
+    assert family_of(text) == NAMES.get(family, family)
+
+
+@pytest.mark.parametrize("family", WRITE)
+@pytest.mark.parametrize(
+    "args",
+    [{"path": "a b.py", "line": "3"}, {"path": ["a b.py"], "line": 3}, {**CALL.args, "line": [3]}],
+)
+def test_numbers_as_strings_and_one_value_in_a_list(family: str, args: dict[str, Any]) -> None:
+    if family == "qwen_coder" and list in map(type, args.values()):
+        return  # its values have no quotes: a list is a text
+    assert parse_call(WRITE[family]("put", args), TOOLS) == CALL
+
+
+@pytest.mark.parametrize("family", WRITE)
+def test_a_list_stays_a_list(family: str) -> None:
+    text = WRITE[family]("put", {"rows": ["x"]})
+    assert parse_call(text, TOOLS) == ToolCall(tool="put", args={"rows": ["x"]})
+
+
+FORGIVEN = {
+    "functiongemma: no end mark": "<start_function_call>call:put{path:<escape>a b.py<escape>,line:3}",
+    "functiongemma: spaces": "<start_function_call> call:put { path: <escape>a b.py<escape>, line: 3 }",
+    "functiongemma: round brackets": "<start_function_call>call:put(path:<escape>a b.py<escape>,line:3)",
+    "functiongemma: quotes": "<start_function_call>call:put{path:'a b.py',\"line\":3}<end_function_call>",
+    "functiongemma: doubled name": "<start_function_call>call:put{put{path:'a b.py',line:3}}",
+    "gemma: no end mark": '<|tool_call>call:put{path:<|"|>a b.py<|"|>,line:3}',
+    "gemma: two end marks": '<|tool_call>call:put{path:<|"|>a b.py<|"|>,line:3}<tool_call|><tool_call|>',
+    "gemma: round brackets": '<|tool_call>call:put(path=<|"|>a b.py<|"|>, line=3)<tool_call|>',
+    "gemma: quotes": '<|tool_call>call:put{path:"a b.py",line:3}<tool_call|>',
+    "gemma: doubled name": '<|tool_call>call:put:put{path:<|"|>a b.py<|"|>,line:3}<tool_call|>',
+    "lfm: no end mark": "<|tool_call_start|>[put(path='a b.py', line=3)]",
+    "lfm: no brackets": "<|tool_call_start|>put(path='a b.py', line=3)<|tool_call_end|>",
+    "lfm: braces": "<|tool_call_start|>[put{path:'a b.py', line:3}]<|tool_call_end|>",
+    "lfm: doubled name": "<|tool_call_start|>[put.put(path='a b.py', line=3)]<|tool_call_end|>",
+    "hermes: no end mark": '<tool_call>{"name":"put","arguments":{"path":"a b.py","line":3}}',
+    "hermes: single quotes": HERMES.format("{'name':'put','arguments':{'path':'a b.py','line':3}}"),
+    "hermes: arguments in a list": HERMES.format(
+        '{"name":"put","arguments":[{"path":"a b.py","line":3}]}'
+    ),
+    "hermes: doubled name": HERMES.format(
+        '{"name":"put","arguments":{"name":"put","arguments":{"path":"a b.py","line":3}}}'
+    ),
+    "qwen_coder: no outer marks": (
+        "<function=put><parameter=path>a b.py</parameter><parameter=line>3</parameter></function>"
+    ),
+    "qwen_coder: no end marks": (
+        "<tool_call><function=put><parameter=path>a b.py</parameter><parameter=line>3</parameter>"
+    ),
+    "qwen_coder: no end of the last argument": CODER.format(
+        "<parameter=path>a b.py</parameter><parameter=line>3\n"
+    ),
+    "json: our form": '{"tool":"put","args":{"path":"a b.py","line":3}}',
+    "json: a list": '[{"name":"put","parameters":{"path":"a b.py","line":3}}, {"name":"stop"}]',
+    "json: in a block": 'So:\n```json\n{"tool":"put","args":{"path":"a b.py","line":3}}\n```\nDone.',
+    "json: OpenAI's form": (
+        '[{"id":"1","type":"function","function":'
+        '{"name":"put","arguments":"{\\"path\\": \\"a b.py\\", \\"line\\": 3}"}}]'
+    ),
+    "json: doubled name": '{"name":"put","arguments":{"put":{"path":"a b.py","line":3}}}',
+    "json: the same argument twice": '{"tool":"put","args":{"path":"a b.py","line":3,"line":3}}',
+    "first of two calls": "<|tool_call_start|>[put(path='a b.py', line=3), stop()]<|tool_call_end|>",
+    "call after a thought call": (
+        "<think>{'tool':'stop','args':{}}</think>"
+        '{"tool":"put","args":{"path":"a b.py","line":3}}'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FORGIVEN.values(), ids=list(FORGIVEN))
+def test_what_is_forgiven(text: str) -> None:
+    assert parse_call(text, TOOLS) == CALL
+
+
+REFUSED = [
+    ("", "the answer is empty"),
+    ("I would stop.", "the answer has no tool call: 'I would stop.'; write {\"tool\": NAME"),
+    ('```json\n{"put": 3}\n```', "the answer has no tool call"),
+    (
+        '<think><tool_call>{"name":"stop","arguments":{}}</tool_call></think>',
+        "the only call is inside",
+    ),
+    ('<think>Should I {"tool":"stop","args":{}}', "the answer ends inside thinking"),
+    ("<start_function_call>call:put{line:1,line:2}", "line is given twice in one call, with diff"),
+    (
+        '<tool_call>{"name":"put","arguments":{"line":1,"line":2}}',
+        "line is given twice in one call",
+    ),
+    (
+        CODER.format("<parameter=line>1</parameter><parameter=line>2</parameter>"),
+        "line is given twice",
+    ),
+    (
+        CODER.format("<parameter=path>a</parameter>b</parameter>"),
+        "it is not clear where an argument",
+    ),
+    (
+        CODER.format("<parameter=path>a<parameter=line>3</parameter>"),
+        "it is not clear where an argum",
+    ),
+    ("<tool_call><function=put><parameter=path>a", "the answer ends inside an argument: 'a'"),
+    ("<|tool_call>call:put{line:3}path:4}<tool_call|>", "expected <tool_call|> at 'path:4}"),
+    ("<|tool_call>call:put{line:3,", "an argument's name is missing"),
+    ("<|tool_call_start|>[put('a.py')]", "expected a value of 'a.py'"),
+    ("<|tool_call_start|>[put(path='a' 'b')]", "expected , at"),
+    ("<|tool_call_start|>[put(path=f'a')]", "expected a value (a string needs quotes)"),
+    ("<|tool_call_start|>[put(line=1_0)]", "expected a value"),
+    ("<|tool_call_start|>[put(path=open('x'))]", "expected a value"),
+    (
+        "<|tool_call_start|>[put(path='\\012')]",
+        "a string has the escape \\0, which has two readings",
+    ),
+    ('{"tool":"put","args":{"path":"<tool_call>{}</tool_call>', "the answer ends inside a string"),
+    ('{"tool":"stop","args":{},"arguments":{}}', "the answer has no tool call"),
+    ('{"tool":"go","args":{}}', "unknown tool 'go'; the tools are put, stop"),
+    ('{"tool":"put","args":{"line":"three"}}', "put: line must be of type integer, not 'three'"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSED)
+def test_what_is_unclear_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(BadCall) as caught:
+        parse_call(text, TOOLS)
+    assert caught.value.message.startswith(reason)
+
+
+@pytest.mark.parametrize("family", WRITE)
+def test_marks_in_a_string_are_text(family: str) -> None:
+    text = 'see <think> or \'<tool_call>\' {"tool":"stop","args":{}}'
+    call = parse_call(WRITE[family]("put", {"path": text}), TOOLS)
+    assert call == ToolCall(tool="put", args={"path": text})
