@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from remora.hub.client import HubClient
     from remora.memory.context import ContextManager
+    from remora.memory.context import ContextManager as PacketBuilder
     from remora.memory.delta import PacketDelta
+    from remora.memory.events import EventName
     from remora.memory.packet import DecisionPacket
-    from remora.memory.projection import replay
     from remora.memory.summarizers import Summarizer
     from remora.runs.recording import Recording
+    from remora.trace.read.reader import read_events
+    from remora.trace.read.replay_stream import replay
     from remora.usecases.api import (
         RunResult,
         accept,
@@ -39,7 +42,9 @@ __all__ = [
     "CheckResult",
     "ContextManager",
     "DecisionPacket",
+    "EventName",
     "HubClient",
+    "PacketBuilder",
     "PacketDelta",
     "Recording",
     "RunResult",
@@ -54,6 +59,7 @@ __all__ = [
     "messages",
     "plan",
     "proposed_files",
+    "read_events",
     "record",
     "reject",
     "render",
@@ -70,7 +76,9 @@ _MODULES = {
     "CheckResult": "remora.usecases.check.check_files",
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",
+    "EventName": "remora.memory.events",
     "HubClient": "remora.hub.client",
+    "PacketBuilder": "remora.memory.context",
     "PacketDelta": "remora.memory.delta",
     "Recording": "remora.runs.recording",
     "RunResult": "remora.usecases.api",
@@ -85,10 +93,11 @@ _MODULES = {
     "messages": "remora.usecases.api",
     "plan": "remora.usecases.api",
     "proposed_files": "remora.usecases.review.review_parts",
+    "read_events": "remora.trace.read.reader",
     "record": "remora.usecases.record_run",
     "reject": "remora.usecases.api",
     "render": "remora.usecases.api",
-    "replay": "remora.memory.projection",
+    "replay": "remora.trace.read.replay_stream",
     "report": "remora.usecases.api",
     "resume": "remora.usecases.api",
     "retry": "remora.usecases.api",

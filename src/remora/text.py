@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
 
 REPORT = "please report it"
 _MAX_MESSAGE = 200
@@ -89,6 +88,7 @@ def exception_summary(error: BaseException) -> str:
     (files.py:47)`.
     """
     import traceback
+    from pathlib import PurePath
 
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")
     where = traceback.extract_tb(error.__traceback__, limit=-1)

@@ -64,7 +64,11 @@ class TestDefaultSummarizer:
     @pytest.mark.parametrize(
         ("result", "summary"),
         [
-            ("text", "Executed look"),
+            ("text", "Executed look: text"),
+            ("two\nlines", "Executed look: two\nlines"),
+            ("x" * 121, "Executed look: 1 line"),
+            ("a line\n" * 30, "Executed look: 30 lines"),
+            ("", "Executed look"),
             ({"a": 1}, "Executed look"),
             ([1, 2], "Executed look: 2 items"),
             (None, "Executed look"),
@@ -72,6 +76,20 @@ class TestDefaultSummarizer:
     )
     def test_it_says_what_was_executed(self, result: Any, summary: str) -> None:
         assert self.tool.summarize(result) == summary
+
+    @pytest.mark.parametrize(
+        ("tool", "args", "summary"),
+        [
+            ("read_file", {"path": "x.py"}, "Read 500 lines of x.py"),
+            ("readFile", {"first": 1, "file": "x.py"}, "Read 500 lines of x.py"),
+            ("read_file", {}, "Executed read_file: 500 lines"),
+            ("list_files", {"path": "src"}, "Executed list_files: 500 lines"),
+        ],
+    )
+    def test_a_tool_that_reads_says_what(
+        self, tool: str, args: dict[str, Any], summary: str
+    ) -> None:
+        assert DefaultSummarizer(tool, args).summarize("line\n" * 500) == summary
 
     @pytest.mark.parametrize("result", ["", "some words", None, b"x7", object()])
     def test_prose_and_unknown_objects_have_no_facts(self, result: Any) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -40,6 +39,8 @@ def canonical_size(value: Any) -> int:
 
 def canonical_sha256(value: Any) -> str:
     """Return the lower-case hex SHA-256 of the canonical JSON."""
+    from hashlib import sha256  # imported on first use, as it is slow
+
     return sha256(canonical(value)).hexdigest()
 
 

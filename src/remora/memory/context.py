@@ -8,13 +8,23 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from remora.errors import UsageError
 from remora.memory import delta as make
 from remora.memory import tool_results
 from remora.memory.budget import fit
-from remora.memory.caller_events import check_event, check_tool, delta_of_plain_event, raw_output_of
+from remora.memory.caller_events import (
+    check_event,
+    check_tool,
+    delta_of_plain_event,
+    did_you_mean,
+    raw_output_of,
+    read_event,
+    with_contract,
+)
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
-from remora.memory.events import Event
+from remora.memory.draft import delta_of, draft_of
+from remora.memory.events import AgentStart, Event
 from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
     GOAL_LIMIT,
@@ -23,13 +33,19 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
 )
-from remora.memory.projection import apply
+from remora.memory.projection import apply, first_packet
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
 
 Hook = Callable[[DecisionPacket], PacketDelta | None]
 _TEXTS = ("agent_id", "run_id", "operation", "node_id", "node_type")
 _CAPPED = ("goal", "node_summary", "state_summary")
+_RECENT = ("recent_actions", "recent_results", "recent_history")
+_LISTS = ("diagnostics", "candidate_actions", "excerpt")
+_CONTEXT_KEYS = frozenset(
+    {*_TEXTS, *_CAPPED, *_RECENT, *_LISTS, "constraints", "extensions", "knowledge", "turn"}
+    | {"node", "session_id"}
+)
 
 
 def estimate_tokens(text: str) -> int:
@@ -41,23 +57,36 @@ def estimate_tokens(text: str) -> int:
 
 
 def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
-    """Build the first packet from plain values, applying size limits and ignoring unknown keys.
+    """Build the first packet from plain values, applying size limits.
 
     `constraints` has the form `{max_turns, safety}`, and `knowledge` the form `{key: value}`. The
-    rest of a goal that is too long is the first fact, `goal`.
+    rest of a goal that is too long is the first fact, `goal`. Raises UsageError for an unknown key.
     """
-    texts: dict[str, Any] = {key: to_packet_value(str(context.get(key) or "")) for key in _TEXTS}
+    if unknown := next((key for key in context if key not in _CONTEXT_KEYS), None):
+        meant = did_you_mean(str(unknown), _CONTEXT_KEYS)
+        raise UsageError(
+            f"no key {str(unknown)[:80]!r} in an initial context{meant}",
+            hint="a key of your own belongs into extensions",
+        )
+    node = tool_results.to_dict(context.get("node"))
+    session = context.get("session_id")
+    named = {"node_id": node.get("id"), "node_type": node.get("type"), "agent_id": session}
+    given = {**named, **{key: value for key, value in context.items() if value is not None}}
+    texts: dict[str, Any] = {key: to_packet_value(str(given.get(key) or "")) for key in _TEXTS}
     capped: dict[str, Any] = {
-        key: make.one_line(str(context.get(key) or ""), GOAL_LIMIT) for key in _CAPPED
+        key: make.one_line(str(given.get(key) or ""), GOAL_LIMIT) for key in _CAPPED
     }
-    constraints = context.get("constraints") or {}
     packet = DecisionPacket(
         **texts,
         **capped,
-        constraints=msgspec.convert(constraints, Constraints),
-        extensions=to_packet_value(dict(context.get("extensions") or {})),
+        constraints=msgspec.convert(given.get("constraints") or {}, Constraints),
+        extensions=to_packet_value(dict(given.get("extensions") or {})),
     )
-    facts = {**_rest_of_goal(context), **(context.get("knowledge") or {})}
+    turn = given.get("turn")
+    packet = apply(packet, PacketDelta(turn=turn if type(turn) is int else UNSET))
+    for action in tool_results.actions(next(filter(None, map(given.get, _RECENT)), ())):
+        packet = apply(packet, PacketDelta(add_action=action))
+    facts = {**_rest_of_goal(given), **(given.get("knowledge") or {})}
     return apply(packet, PacketDelta(update_knowledge=make.knowledge(facts)))
 
 
@@ -72,37 +101,49 @@ def _rest_of_goal(context: Mapping[str, Any]) -> dict[str, str]:
 class ContextManager:
     """Applies events to the packet of one agent.
 
-    `packet_size_limit` is the maximum number of tokens. `token_counter` counts the tokens in a
+    `initial_context` is the goal, or a mapping with the fields of a packet: the texts, `turn`,
+    `constraints`, `knowledge` as `{key: value}`, `diagnostics`, `candidate_actions`, `excerpt`,
+    `extensions`, and as the first actions `recent_results` (or `recent_actions`, `recent_history`),
+    a list of texts or of `{tool, args, summary, outcome}`. `packet_size_limit` is the maximum number of tokens. `token_counter` counts the tokens in a
     string, and defaults to `estimate_tokens`.
     """
 
     def __init__(
         self,
-        initial_context: Mapping[str, Any],
+        initial_context: Mapping[str, Any] | str,
         *,
         packet_size_limit: int = 3000,
         token_counter: Callable[[str], int] | None = None,
     ) -> None:
-        self.packet = initial_packet(initial_context)
+        if isinstance(initial_context, str):
+            initial_context = {"goal": initial_context}
         self.packet_size_limit = packet_size_limit
         self._count = token_counter or estimate_tokens
         self._summarizers: dict[str, Summarizer] = {}
+        lists = {key: initial_context.get(key) for key in _LISTS}
+        self.packet = apply(initial_packet(initial_context), PacketDelta(**self._optional(lists)))
 
     def register_summarizer(self, tool: str, summarizer: Summarizer) -> None:
         """Use `summarizer` for results of `tool` that have no summary or no knowledge."""
         self._summarizers[tool] = summarizer
 
-    def apply_event(self, event: Event | Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
+    def apply_event(
+        self, event: Event | Mapping[str, Any] | str | bytes, *, strict: bool = True
+    ) -> PacketDelta:
         """Apply an event to the packet and return its delta.
 
-        `event` is a recorded event, or a plain dict in one of the formats in the mission documents.
-        Raises InvalidEvent if the event type is unknown, or if a tool result has no tool name. With
+        `event` is a recorded event, its line or its dict, or a plain dict in one of the forms of
+        `caller_events`. A recorded `agent_start` sets the packet. Raises InvalidEvent if the event type is unknown, or if a tool result has no tool name. With
         `strict=False`, the delta of such a recorded event is still applied, and a plain dict of an
         unknown type changes nothing.
         """
+        event = read_event(event)
         if isinstance(event, Event):
             if strict:
                 check_event(event)
+            if event.type == AgentStart.type:
+                self.packet = first_packet(event)
+                return event.packet_delta or PacketDelta()
             delta = event.packet_delta or PacketDelta()
         else:
             delta = delta_of_plain_event(
@@ -124,6 +165,7 @@ class ContextManager:
         """
         if strict:
             check_tool(tool_result, ("tool",))
+        tool_result = with_contract(tool_result)
         tool = tool_results.to_text(tool_result.get("tool"))
         action = make.new_action(
             tool,
@@ -143,22 +185,33 @@ class ContextManager:
         """Return the trimmed packet as JSON values, without identifiers.
 
         The packet is trimmed until its canonical JSON fits within `packet_size_limit`. `knowledge`
-        has the form `{key: value}`.
+        has the form `{key: value}`. Raises UsageError if even the smallest packet is too large.
         """
         fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
+        if not fitted.fits:
+            raise UsageError(
+                f"the smallest packet has {fitted.tokens} tokens, more than the limit of "
+                f"{self.packet_size_limit}",
+                hint="raise packet_size_limit, or shorten the goal, the excerpt and the extensions",
+            )
         return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Call each hook and apply the delta that it returns.
+        """Call each hook with a copy of the packet, and apply what it changes or returns.
 
-        Return all deltas, so that the caller can record them.
+        Return all deltas, so that the caller can record them. Raises UsageError if a hook changes
+        what no delta can change; then no hook has an effect.
         """
-        deltas = []
+        packet, deltas = self.packet, []
         for hook in hooks:
-            if (proposed := hook(self.packet)) is not None:
-                delta = make.with_caps(proposed)
-                self.packet = apply(self.packet, delta)
-                deltas.append(delta)
+            draft = draft_of(packet)
+            returned = hook(draft)
+            for proposed in (delta_of(packet, draft), returned):
+                if proposed is not None and proposed != PacketDelta():
+                    delta = make.with_caps(proposed)
+                    packet = apply(packet, delta)
+                    deltas.append(delta)
+        self.packet = packet
         return deltas
 
     def _context_tokens(self, packet: DecisionPacket) -> int:
@@ -239,3 +292,7 @@ def _error_set(
         error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
         return make.error_text(error)
     return None if packet.last_error is not None else UNSET
+
+
+PacketBuilder = ContextManager
+"""The name in the concept of two-track memory."""

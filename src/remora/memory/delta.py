@@ -27,7 +27,11 @@ VALUE_LIMIT = 500
 
 
 class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes to a packet. Fields that are `UNSET` are not changed, whereas None is a new value."""
+    """Changes to a packet. Fields that are `UNSET` are not changed, whereas None is a new value.
+
+    `add_history` is for callers: the text of an action without a tool. It is recorded as
+    `add_action`.
+    """
 
     turn: int | UnsetType = UNSET
     state_summary: str | UnsetType = UNSET
@@ -41,6 +45,14 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
     hub_context: dict[str, Any] | UnsetType = UNSET
     hub_freshness: dict[str, Any] | UnsetType = UNSET
     extensions: dict[str, Any] | UnsetType = UNSET
+    add_history: str | UnsetType = UNSET
+
+    @property
+    def action(self) -> NewAction | UnsetType:
+        """The action that the delta adds."""
+        if self.add_action is UNSET and self.add_history is not UNSET:
+            return new_action("", {}, self.add_history, "success")
+        return self.add_action
 
 
 def one_line(text: str, limit: int) -> str:
@@ -115,6 +127,7 @@ def error_text(text: str | None) -> str | None:
 
 def with_caps(delta: PacketDelta) -> PacketDelta:
     """Return `delta` with its values converted to packet values and all size limits applied."""
+    delta = replace(delta, add_action=delta.action, add_history=UNSET)
     fields = {key: value for key, value in asdict(delta).items() if value is not UNSET}
     return replace(delta, **{key: _CAPS[key](v) for key, v in fields.items() if key in _CAPS})
 

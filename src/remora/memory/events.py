@@ -3,6 +3,7 @@
 The payloads are defined in `payloads`, and are also imported from here.
 """
 
+from enum import StrEnum
 from typing import Any, Final, Literal
 
 import msgspec
@@ -48,6 +49,7 @@ __all__ = [
     "ContextUpdate",
     "Escalation",
     "Event",
+    "EventName",
     "Head",
     "JobEnd",
     "JobStart",
@@ -69,6 +71,28 @@ __all__ = [
 ]
 
 VERSION: Final = 1
+
+
+class EventName(StrEnum):
+    """The types of recorded events."""
+
+    AGENT_START = AgentStart.type
+    TURN_START = TurnStart.type
+    CONTEXT_UPDATE = ContextUpdate.type
+    MODEL_REQUEST = ModelRequest.type
+    MODEL_RESPONSE = ModelResponse.type
+    TOOL_CALL = ToolCalled.type
+    TOOL_RESULT = ToolResulted.type
+    SUBMIT_RESULT = SubmitResult.type
+    AGENT_ERROR = AgentError.type
+    ESCALATION = Escalation.type
+    RECOVERED = Recovered.type
+    AGENT_END = AgentEnd.type
+    RUN_START = RunStart.type
+    JOB_START = JobStart.type
+    JOB_END = JobEnd.type
+    REVIEW = Review.type
+    RUN_END = RunEnd.type
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):

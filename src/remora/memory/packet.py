@@ -123,6 +123,11 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
     extensions: dict[str, Any] = {}
     omitted: dict[str, int] = {}
 
+    @property
+    def recent_history(self) -> list[str]:
+        """The summaries of the recent actions, oldest first."""
+        return [action.summary for action in self.recent_actions]
+
 
 def packet_json(packet: DecisionPacket) -> dict[str, Any]:
     """Return the packet as JSON values, with lists instead of tuples. All keys are included."""

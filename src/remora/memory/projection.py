@@ -1,14 +1,15 @@
 """The fold (`fold/1`), which applies deltas to packets and replays streams."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import dropwhile
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from remora.errors import InvalidEvent
 from remora.memory.budget import TRIM
-from remora.memory.caller_events import check_event
+from remora.memory.caller_events import check_event, read_event
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, Event, Recovered, payload
@@ -39,8 +40,8 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
         return packet
     changed = _replaced_fields(delta)
     turn = changed.get("turn", packet.turn)
-    if delta.add_action is not UNSET:
-        changed["recent_actions"] = _with_action(packet.recent_actions, delta.add_action, turn)
+    if (action := delta.action) is not UNSET:
+        changed["recent_actions"] = _with_action(packet.recent_actions, action, turn)
     if delta.update_knowledge is not UNSET or delta.forget_knowledge is not UNSET:
         changed["knowledge"] = _with_knowledge(packet.knowledge, delta, turn)
     if delta.set_error is not UNSET:
@@ -53,8 +54,10 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     return replace(packet, **changed)
 
 
-def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
-    """Return the packet after the last event.
+def replay(
+    events: Iterable[Event | Mapping[str, Any] | str | bytes], *, strict: bool = True
+) -> DecisionPacket:
+    """Return the packet after the last event of a stream: events, or its lines or dicts.
 
     This does not call a summarizer, hub, model, tool or tokenizer. Only `recovered` events may
     precede `agent_start`. Raises `ValueError` if any other event precedes it, or if the version of
@@ -62,13 +65,26 @@ def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
     result has no tool name. With `strict=False`, such events are accepted, and only their deltas
     are applied.
     """
-    stream = dropwhile(lambda event: event.type == Recovered.type, events)
+    recorded = map(recorded_event, events)
+    stream = dropwhile(lambda event: event.type == Recovered.type, recorded)
     packet = first_packet(next(stream, None))
     for event in stream:
         if strict:
             check_event(event)
         packet = apply(packet, event.packet_delta)
     return packet
+
+
+def recorded_event(event: Event | Mapping[str, Any] | str | bytes) -> Event:
+    """Return an event of a stream, given as it is or as its line or dict.
+
+    Raises InvalidEvent if it is something else.
+    """
+    if isinstance(known := read_event(event), Event):
+        return known
+    raise InvalidEvent(
+        "a plain dict is not an event of a stream", hint="pass it to ContextManager.apply_event"
+    )
 
 
 def first_packet(event: Event | None) -> DecisionPacket:

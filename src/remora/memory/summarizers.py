@@ -8,7 +8,7 @@ from typing import Any
 from remora.memory.canonical import to_packet_value
 from remora.memory.result_texts import identifiers, json_size, leaf_text, read_json, result_texts
 from remora.memory.text_facts import text_facts
-from remora.text import clip
+from remora.text import clip, count
 
 ENTRY_LIMIT = 490
 """Maximum characters of a grouped knowledge entry in canonical JSON."""
@@ -93,13 +93,24 @@ class DefaultSummarizer(Summarizer):
         """Create a summarizer for results of `tool`, called with `args` if they are known."""
         self.tool = tool
         self.call = _call_name(tool, args or {})
+        self.what = _what_is_read(tool, args or {})
 
     def summarize(self, raw_result: Any) -> str:
-        """Return `Executed X`, with the number of items of a list, or the gist of a long text."""
+        """Return `Executed X`, with the number of items of a list or of lines of a text.
+
+        A test run's text has its gist, and a short text is shown whole. A tool that reads says what
+        it has read: `Read 500 lines of x.py`.
+        """
         if isinstance(raw_result, (list, tuple)):
             return f"Executed {self.tool}: {len(raw_result)} items"
-        gist = text_facts(raw_result) if isinstance(raw_result, str) else []
-        return f"Executed {self.tool}" + (f": {gist[0]}" if gist else "")
+        if not isinstance(raw_result, str):
+            return f"Executed {self.tool}"
+        lines = raw_result.splitlines()
+        if self.what and len(lines) > 1:
+            return f"Read {len(lines)} lines of {self.what}"
+        short = raw_result if len(raw_result) <= FACT_LIMIT else count(len(lines), "line")
+        gist = next(iter(text_facts(raw_result)), short)
+        return f"Executed {self.tool}: {gist}" if gist else f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
         """Return the grouped facts as entries `X`, `X.2`, …, where `X` is the call.
@@ -126,6 +137,12 @@ def _call_name(tool: str, args: Mapping[str, Any]) -> str:
     plain = [value for value in args.values() if isinstance(value, (str, int, float))]
     texts = [clip(leaf_text(to_packet_value(value)), SHORT_LIMIT) for value in plain]
     return clip(f"{tool}({','.join(texts)})", NAME_LIMIT) if texts else tool
+
+
+def _what_is_read(tool: str, args: Mapping[str, Any]) -> str:
+    """Return the first text among the arguments of a tool that is called `read…`, or nothing."""
+    texts = [value for value in args.values() if isinstance(value, str)]
+    return clip(texts[0], FACT_LIMIT) if texts and tool.lower().startswith("read") else ""
 
 
 def _groups(result: Any) -> Iterator[tuple[str, Iterable[str]]]:

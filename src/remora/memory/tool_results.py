@@ -1,11 +1,11 @@
 """Helpers that read tool results of any shape to create a delta. They never raise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
 
 from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
-from remora.memory.packet import Candidate, Outcome
+from remora.memory.packet import Candidate, NewAction, Outcome
 
 _LAST_LINE = 2**52  # the last line must also be an integer that a packet may contain
 
@@ -89,6 +89,18 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
         for entry in to_list(value)
         if isinstance(entry, Mapping) and isinstance(entry.get("tool"), str)
     )
+
+
+def actions(value: Any) -> Iterator[NewAction]:
+    """Yield actions from a list of texts, or of entries of the form `{tool, summary, …}`."""
+    for given in to_list(value):
+        entry = to_dict(given) or {"summary": given}
+        yield make.new_action(
+            to_text(entry.get("tool")),
+            arguments(entry),
+            to_text(entry.get("summary")),
+            outcome_of(entry),
+        )
 
 
 def first_line(found: Mapping[str, Any]) -> int:

@@ -241,7 +241,6 @@ class AgentState:
     def _started(self, event: Event) -> None:
         start = self._whole(event, AgentStart)
         self.start = start
-        self.context.packet = start.packet
         self.context.apply_event(event, strict=False)
         self.turn, self.context_scripts_run, self.ending, self.tally = (
             TurnState(),

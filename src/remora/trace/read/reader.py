@@ -104,11 +104,12 @@ def read_lines(path: Path) -> Iterator[bytes]:
             yield line.raw
 
 
-def read_events(path: Path) -> Iterator[Event]:
-    """Yield the events in order, without checking their hashes.
+def read_events(path: Path | str) -> Iterator[Event]:
+    """Yield the events of a stream in order, without checking their hashes.
 
     Raises StreamDamaged if a line is not an event. The message contains the line number.
     """
+    path = Path(path)
     for number, raw in enumerate(read_lines(path), 1):
         yield parse_event(raw, number, path)
 

@@ -1,0 +1,89 @@
+"""The calls of "Two-Track Memory Concept", with the packet of a debugger."""
+
+from typing import Any
+
+import pytest
+
+import remora
+from remora import ContextManager
+from remora.errors import UsageError
+
+PACKET: dict[str, Any] = {
+    "session_id": "dbg_abc123",
+    "turn": 6,
+    "node": {"id": "func_process", "type": "function"},
+    "state_summary": "Assertion failed in process_data; local var result=None",
+    "diagnostics": ["AssertionError", "result is None"],
+    "candidate_actions": [
+        {"tool": "print_var", "args": {"name": "result"}, "reason": "Check None value"},
+        {"tool": "list_frames", "args": {}, "reason": "Inspect call stack"},
+    ],
+    "recent_results": [{"tool": "list_frames", "summary": "3 frames; user code at frame 1"}],
+    "constraints": {"max_turns": 20, "safety": ["no_eval_exec"]},
+}
+ENTRY: dict[str, Any] = {
+    "turn": 6,
+    "timestamp": "2026-02-19T15:42:10Z",
+    "tool": "print_var",
+    "args": {"name": "result"},
+    "raw_output": "None",
+    "parsed_output": {"value": None},
+    "packet_delta": {"diagnostics": ["result is None"]},
+}
+
+
+def test_short_track_the_packet_is_an_initial_context() -> None:
+    packet = ContextManager(PACKET).packet
+    assert (packet.agent_id, packet.turn) == ("dbg_abc123", 6)
+    assert (packet.node_id, packet.node_type) == ("func_process", "function")
+    assert packet.state_summary == PACKET["state_summary"]
+    assert packet.diagnostics == ("AssertionError", "result is None")
+    assert [(c.tool, c.args, c.reason) for c in packet.candidate_actions] == [
+        ("print_var", {"name": "result"}, "Check None value"),
+        ("list_frames", {}, "Inspect call stack"),
+    ]
+    (action,) = packet.recent_actions
+    assert (action.tool, action.summary) == ("list_frames", "3 frames; user code at frame 1")
+    assert (packet.constraints.max_turns, packet.constraints.safety) == (20, ("no_eval_exec",))
+
+
+def test_short_track_an_unknown_key_is_refused_and_extensions_are_named() -> None:
+    with pytest.raises(UsageError, match="did you mean 'diagnostics'") as caught:
+        ContextManager({"goal": "g", "diagnostic": []})
+    assert "extensions" in caught.value.hint
+
+
+def test_long_track_a_trace_entry_is_an_event() -> None:
+    context = ContextManager("Find the bug")
+    context.apply_event(ENTRY)
+    packet = context.packet
+    assert packet.turn == 6
+    assert packet.diagnostics == ("result is None",)
+    (action,) = packet.recent_actions
+    assert (action.turn, action.tool, action.args) == (6, "print_var", {"name": "result"})
+    assert action.summary == "Executed print_var: None"
+
+
+def test_long_track_a_delta_of_an_entry_may_have_all_keys_of_a_packet() -> None:
+    context = ContextManager("Find the bug")
+    said = {
+        "recent_results": [{"tool": "print_var", "summary": "result is None"}],
+        "state_summary": "in process_data",
+        "candidate_actions": PACKET["candidate_actions"],
+        "result": None,
+    }
+    context.apply_event({**ENTRY, "packet_delta": said})
+    assert context.packet.recent_history == ["result is None"]
+    assert context.packet.state_summary == "in process_data"
+    assert len(context.packet.candidate_actions) == 2
+
+
+def test_integration_a_packet_builder_is_the_context_manager() -> None:
+    assert remora.PacketBuilder is remora.ContextManager
+
+
+def test_principles_the_packet_is_bounded() -> None:
+    context = ContextManager({"goal": "g " * 140}, packet_size_limit=20)
+    with pytest.raises(UsageError, match="more than the limit of 20") as caught:
+        context.get_prompt_context()
+    assert "packet_size_limit" in caught.value.hint
