@@ -112,5 +112,9 @@ def test_3_a_plain_dict_cannot_be_replayed() -> None:
 
 def test_4_the_pull_hook_updates_knowledge_before_the_prompt() -> None:
     context = ContextManager({"goal": "g", "node_id": "node:foo.py:f"})
-    context.run_middleware([lambda packet: packet.knowledge.update({packet.node_id: "2 callers"})])
+
+    def hook(packet: Any) -> None:
+        packet.knowledge.update({packet.node_id: "2 callers"})
+
+    context.run_middleware([hook])
     assert context.get_prompt_context()["knowledge"] == {"node:foo.py:f": "2 callers"}

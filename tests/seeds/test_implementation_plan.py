@@ -32,7 +32,10 @@ def test_2_a_context_begins_with_a_goal() -> None:
 
 @pytest.mark.parametrize("as_record", [True, False])
 def test_2_a_tool_result_carries_its_delta(as_record: bool) -> None:
-    stated = {"add_history": "Read foo.py", "update_knowledge": {"foo.py": "class Bar"}}
+    stated: dict[str, Any] = {
+        "add_history": "Read foo.py",
+        "update_knowledge": {"foo.py": "class Bar"},
+    }
     event = {
         "type": "tool_result",
         "tool_name": "read_file",

@@ -23,7 +23,7 @@ from remora.memory.caller_events import (
 )
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
-from remora.memory.draft import delta_of, draft_of
+from remora.memory.packet_draft import delta_of, draft_of
 from remora.memory.events import AgentStart, Event
 from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
