@@ -1,5 +1,6 @@
 """The calls of "Concept Review: Two-Track Memory & Node State Hub" that its first version lacks."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_2_2_2_a_client_without_a_daemon_answers(project: Path) -> None:
+def test_2_2_2_a_client_without_a_daemon_answers(project: Path) -> None:
     client = remora.HubClient(project, socket_path=project / "no.sock", db=project / "hub.db")
-    states = await client.get_context(["node:a.py:f"])
+    states = asyncio.run(client.get_context(["node:a.py:f"]))
     state = states["node:a.py:f"]
     assert state.signature == "def f(x: int) -> str"
     assert state.node_type == "function"

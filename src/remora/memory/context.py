@@ -23,7 +23,6 @@ from remora.memory.caller_events import (
 )
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
-from remora.memory.packet_draft import delta_of, draft_of
 from remora.memory.events import AgentStart, Event
 from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
@@ -33,6 +32,7 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
 )
+from remora.memory.packet_draft import delta_of, draft_of
 from remora.memory.projection import apply, first_packet
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer

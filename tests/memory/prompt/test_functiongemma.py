@@ -10,7 +10,7 @@ from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
 from remora.memory.packet import Candidate, Excerpt, Fact
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS, neutralize_control_tokens
-from remora.memory.prompt.functiongemma import function_declaration
+from remora.memory.prompt.functiongemma_prompt import function_declaration
 from remora.memory.prompt.render import render
 
 

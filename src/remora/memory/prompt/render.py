@@ -28,7 +28,7 @@ from remora.memory.prompt.base import (
     without_empty_fields,
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.functiongemma import DEVELOPER, functiongemma_prompt
+from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt
 from remora.memory.prompt.history import Step, chat_messages, history_lines
 from remora.memory.prompt.lines import packet_lines
 
