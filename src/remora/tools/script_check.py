@@ -43,18 +43,17 @@ def check_script(
     offered: Collection[str],
     *,
     grants: Iterable[str] | None,
-    names: Collection[str] = (),
 ) -> ScriptCheck:
     """Check a script. Raises NotFound if the file does not exist.
 
     `offered` contains the names of all known externals. If `grants` is None, all known externals
-    count as granted. `names` contains the names of the tools that use the script.
+    count as granted.
     """
     script, errors = checks.examine(path)
     known = {*offered}
     warnings = _warnings(script, known, known if grants is None else {*grants}) if script else []
     if script:
-        warnings += _empty_summaries(script, {path.stem, *names})
+        warnings += _empty_summaries(script)
     return ScriptCheck(
         path=str(path),
         ok=script is not None,
@@ -73,8 +72,8 @@ def _warnings(script: Script, known: set[str], granted: set[str]) -> list[str]:
     return found
 
 
-def _empty_summaries(script: Script, names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each literal summary that only repeats a name, or inputs beside it."""
+def _empty_summaries(script: Script) -> Iterator[str]:
+    """Yield a warning for each literal summary that only repeats the file's name, or inputs."""
     inputs = {spec.name for spec in script.inputs}
     for mapping in ast.walk(parse(script.raw)):
         if not isinstance(mapping, ast.Dict):
@@ -82,15 +81,18 @@ def _empty_summaries(script: Script, names: Iterable[str]) -> Iterator[str]:
         for key, value in zip(mapping.keys, mapping.values, strict=True):
             is_summary = isinstance(key, ast.Constant) and key.value in ("summary", "_summary")
             text = _said(value, inputs) if is_summary else ""
-            if any(repeats_name(text, name) for name in names):
+            if repeats_name(text, script.name):
                 yield f"{script.label}:{value.lineno}: {REPEATED_NAME}"
 
 
 def _said(value: ast.expr, inputs: Collection[str]) -> str:
     """Return the fixed words of a summary, or nothing if it contains more than inputs."""
-    parts = value.values if isinstance(value, ast.JoinedStr) else [value]
-    words = [part.value for part in parts if isinstance(part, ast.Constant)]
-    shown = [part.value for part in parts if isinstance(part, ast.FormattedValue)]
-    are_inputs = all(isinstance(name, ast.Name) and name.id in inputs for name in shown)
-    is_known = len(words) + len(shown) == len(parts) and are_inputs
-    return "".join(str(word) for word in words) if is_known else ""
+    words = []
+    for part in value.values if isinstance(value, ast.JoinedStr) else [value]:
+        shown = part.value if isinstance(part, ast.FormattedValue) else part
+        if not isinstance(shown, ast.Constant):
+            if isinstance(shown, ast.Name) and shown.id in inputs:
+                continue
+            return ""
+        words.append(str(shown.value))
+    return "".join(words)

@@ -77,15 +77,8 @@ def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> 
             raise UsageError(f"{path} is not a file", hint="use the path of a `.pym` file")
     found, _ = read_definitions(root, operations)
     granted, checks = _grants(found), ScriptChecks()
-    tools = [(realpath(tool.path), tool.definition.name) for tool in _tools(found)]
     return [
-        check_script(
-            path,
-            checks,
-            operations.host_functions,
-            grants=granted.get(realpath(path)),
-            names=[name for script, name in tools if script == realpath(path)],
-        )
+        check_script(path, checks, operations.host_functions, grants=granted.get(realpath(path)))
         for path in paths
     ]
 
