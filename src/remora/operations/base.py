@@ -237,7 +237,13 @@ class Operations:
         """
         return Operations(
             msgspec.structs.replace(
-                operation, replaced=True, totals=None, load=partial(_general_parts, operation.load)
+                operation,
+                replaced=True,
+                load=partial(_general_parts, operation.load),
+                totals=None,
+                unit="",
+                more_rules="",
+                strengthened="",
             )
             if operation.name in names
             else operation

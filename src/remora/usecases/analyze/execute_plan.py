@@ -21,10 +21,11 @@ from remora.workspaces.copy.slot import SlotDriver
 def model_for(invocation: Invocation, run: PreparedRun) -> Model:
     """Return the configured model, or NoModel in place of the embedded one if no job can ask it.
 
-    Registered operations ask the embedded model only if the settings name it.
+    Built-in agents ask the embedded model only if the settings name it.
     """
     config = run.project.config
-    known = {operation.name for operation in run.project.operations.all}
+    operations = run.project.operations
+    known = {operation.name for operation in operations.all} - operations.replaced
     if model_is_optional(config.model) and all(
         agent.definition.operation in known and agent.definition.model is None
         for agent in run.planned_agents

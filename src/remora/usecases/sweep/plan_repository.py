@@ -217,7 +217,8 @@ def _driven_operations(project: Project, prepared: PreparedRun) -> frozenset[str
     agents = prepared.agents.values()
     driven = driven_operations(agents, config, provider, proved, config.model.name)
     if provider == "embedded" and model_is_optional(config.model):
-        driven -= {operation.name for operation in project.operations.all}
+        operations = project.operations
+        driven -= {operation.name for operation in operations.all} - operations.replaced
     return driven
 
 
