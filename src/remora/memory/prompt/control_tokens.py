@@ -22,7 +22,9 @@ _MISTRAL = """
 """Tokens that begin or end a part of a prompt, from `SpecialTokens` in `mistral-common`."""
 _DEEPSEEK = "<\N{FULLWIDTH VERTICAL LINE}"
 """How the tokens in the chat template of DeepSeek's models start."""
-KNOWN_TOKENS = (*CONTROL_TOKENS, *_LLAMA_2.split(), *_MISTRAL.split(), _DEEPSEEK)
+_CALLS = "<tool_call> </tool_call> <function= </function> <parameter= </parameter> <tool_call|>"
+"""Marks of calls that Hermes, Qwen and Gemma 4 write, beside those that start with `<|`."""
+KNOWN_TOKENS = (*CONTROL_TOKENS, *_CALLS.split(), *_LLAMA_2.split(), *_MISTRAL.split(), _DEEPSEEK)
 """Control tokens of all models that may read an answer of Remora."""
 
 

@@ -10,7 +10,8 @@ from remora.models.families import FAMILIES
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
-_SHOWN_TOKENS = tuple(mark for family in FAMILIES for mark in family.marks)
+_SHOWN_TOKENS = tuple(dict.fromkeys(mark for family in FAMILIES for mark in family.marks))
+"""Hermes and Qwen3-Coder share two marks."""
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
 
