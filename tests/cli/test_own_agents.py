@@ -78,7 +78,7 @@ class TestThePagesAgent:
         (job,) = done.document["jobs"]  # of a function that prints, and no other
         assert job["status"] == "submitted"
         asked = job["decided_by"]["model"] + job["decided_by"]["fallback"]
-        assert asked == 2
+        assert asked == 3  # with the submission
         packet = remora("trace", "packet", job["agent_id"], "--turn", "2", "--json", cwd=project)
         shown = packet.document
         assert shown["extensions"] == {"logger": "log"}
