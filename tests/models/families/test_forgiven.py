@@ -106,6 +106,9 @@ FORGIVEN = {
     ),
     "json: doubled name": '{"name":"put","arguments":{"put":{"path":"a b.py","line":3}}}',
     "json: the same argument twice": '{"tool":"put","args":{"path":"a b.py","line":3,"line":3}}',
+    "a plan in JSON before the call": (
+        "{\"plan\": [1]} <|tool_call_start|>[put(path='a b.py', line=3)]<|tool_call_end|>"
+    ),
     "first of two calls": "<|tool_call_start|>[put(path='a b.py', line=3), stop()]<|tool_call_end|>",
     "call after a thought call": (
         "<think>{'tool':'stop','args':{}}</think>"

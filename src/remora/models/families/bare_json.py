@@ -38,23 +38,17 @@ def _arguments(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str) and not isinstance(value, Bare):
         reader = CallReader(value)
         value = reader.value() if reader.is_next("{") else None
-        if value is not None and value_text_left(reader):
+        if reader.text[reader.at :].strip():
             return None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value if isinstance(value, dict) else None
 
 
-def value_text_left(reader: CallReader) -> bool:
-    """Return True if more than space follows."""
-    return bool(reader.text[reader.at :].strip())
-
-
-def _read(reader: CallReader) -> Written:
-    while found := BEGIN.search(reader.text, reader.at):
-        reader.at = found.start()
-        if written := call_of(reader.value()):
-            return written
+def _read(reader: CallReader) -> Written | None:
+    """Read one value. Return None if it is not a call, such as a plan before the call."""
+    if reader.at < len(reader.text):
+        return call_of(reader.value())
     raise BadCall(f"the answer has no tool call: {short_repr(reader.text)}; write {FORM}")
 
 

@@ -47,13 +47,14 @@ class Written(NamedTuple):
 class Family:
     """A call format. `marks` are its control tokens, `begin` finds the start of a call.
 
-    `read` reads the call that begins where the reader is. It raises BadCall if there is none.
+    `read` reads the call that begins where the reader is. It raises BadCall if there is none, and
+    returns None if another one may follow.
     """
 
     name: str
     marks: tuple[str, ...]
     begin: re.Pattern[str]
-    read: Callable[["CallReader"], Written]
+    read: Callable[["CallReader"], Written | None]
 
 
 class CallReader:

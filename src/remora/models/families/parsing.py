@@ -17,7 +17,8 @@ FAMILIES: tuple[Family, ...] = (FUNCTIONGEMMA, GEMMA, LFM, HERMES, QWEN_CODER)
 """All families with marks. A family is added by its module and its name here."""
 MAX_ANSWER_CHARS = 200_000
 """Decision: far above what `answer_tokens` allows, so that no answer takes seconds to read."""
-_MAX_THOUGHTS = 16
+_MAX_PARTS = 16
+"""Decision: thoughts and JSON values before the call, so that reading stays linear."""
 _THOUGHTS = (("<think>", "</think>"), ("<|channel>", "<channel|>"))
 """Marks around thinking: of most models, and of Gemma 4."""
 
@@ -44,7 +45,7 @@ def family_of(text: str) -> str | None:
 
 def _first_call(text: str) -> Written:
     at, is_thought = 0, False
-    for _ in range(_MAX_THOUGHTS):
+    for _ in range(_MAX_PARTS):
         family, start = _next_family(text, at)
         if (opened := _thought(text, at, start)) is not None:
             if opened < 0:
@@ -58,13 +59,16 @@ def _first_call(text: str) -> Written:
             continue
         if isinstance(read, Written):
             return read
+        if read is None:
+            at = reader.at
+            continue
         if is_thought and start == len(text):
             raise BadCall("the only call is inside thinking; write it after the thinking")
         raise read
-    raise BadCall("the answer has too many parts with thinking")
+    raise BadCall("the answer has too many parts before a call")
 
 
-def _read(family: Family, reader: CallReader) -> Written | BadCall:
+def _read(family: Family, reader: CallReader) -> Written | BadCall | None:
     start = reader.at
     try:
         return family.read(reader)
