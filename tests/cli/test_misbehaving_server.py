@@ -73,7 +73,7 @@ ENDS = {
     "another tool's arguments": End(0, "invalid", "is missing"),
     "wrong types": End(0, "invalid", "must be of type string, not 7"),
     "1 MB": End(1, "repeated", "was called three times with the same result: "),
-    "1 MB of prose": End(0, "invalid", "the answer has no tool call"),
+    "1 MB of prose": End(0, "invalid", "the answer has 1,100,000 characters"),
     "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
     "busy": End(3, "failed", "returned status 429: too many requests; the server limits"),

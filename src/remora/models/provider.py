@@ -130,7 +130,7 @@ def check_model(
     """Return the status and capabilities of the configured model.
 
     `set_by` is the configuration layer that set the address, for use in hints. Does not start a
-    server. A server at a configured address is asked to generate at most one token. If the model
+    server. A server at a configured address is asked to generate a few tokens. If the model
     cannot be used, the reason is returned as `problem`, and no exception is raised. Raises
     ConfigError if the settings are invalid.
     """

@@ -44,6 +44,13 @@ def test_each_strategy_asks_in_its_own_way() -> None:
             }
         ],
     }
+    form = Request(messages=messages, decoding=Decoding(strategy="json_schema", grammar="{}"))
+    sent = chat_body(form, model="m", llama=False)
+    assert "grammar" not in sent
+    assert sent["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "call", "strict": True, "schema": {}},
+    }
     strings = Request(messages=messages, decoding=Decoding(strategy="string_tool_call"))
     assert chat_body(strings, model="m", llama=False)["tool_choice"] == "auto"
     assert completion_body(plain, model="m", llama=False) == {
