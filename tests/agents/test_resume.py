@@ -101,16 +101,16 @@ ENDINGS: dict[str, tuple[dict[str, int], int]] = {
     "verification": ({call("x ="): 1, SUBMIT: 1}, 12),
 }
 SEEDS = {
-    ("submitted", True): 1,
+    ("submitted", True): 4,
     ("submitted", False): 2,
-    ("no_change", False): 12,
+    ("no_change", False): 22,
     ("repeated_call", True): 7,
     ("repeated_call", False): 7,
-    ("no_progress", True): 2,
+    ("no_progress", True): 1,
     ("no_progress", False): 1,
-    ("max_turns", True): 1,
+    ("max_turns", True): 2,
     ("max_turns", False): 1,
-    ("verification", True): 5,
+    ("verification", True): 1,
     ("verification", False): 4,
 }
 """Seeds with which the answers lead to an ending, with an opening and without one."""
