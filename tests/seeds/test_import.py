@@ -1,0 +1,35 @@
+"""The memory is light: other programs import it for a ContextManager alone."""
+
+import json
+import subprocess
+import sys
+from time import perf_counter
+
+USE = "import remora; remora.ContextManager('goal').get_prompt_context()"
+LOADED = "; import sys, json; print(json.dumps([*sys.modules]))"
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def seconds(code: str) -> float:
+    started = perf_counter()
+    run(code)
+    return perf_counter() - started
+
+
+def packages(code: str) -> set[str]:
+    names = {name.partition(".")[0] for name in json.loads(run(code + LOADED))}
+    return names - sys.stdlib_module_names
+
+
+def test_no_package_but_msgspec_is_loaded() -> None:
+    assert packages(USE) - packages("import msgspec") == {"remora"}
+
+
+def test_it_takes_at_most_six_starts_of_python() -> None:
+    times = [(seconds(USE), seconds("pass")) for _ in range(7)]
+    used, bare = (min(column) for column in zip(*times, strict=True))
+    assert used <= 6 * bare
