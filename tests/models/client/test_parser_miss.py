@@ -20,6 +20,7 @@ from remora.models.client.sync_http import ServerConnection
 from remora.models.decoding.call_validation import BadCall
 from remora.models.protocol import Answer, Capabilities, Decoding, Request, Strategy
 from remora.models.token_counters import UsageCounter
+from remora.trace.read.transcript import _response
 from tests.openai_server import answer, send_json
 
 TOOLS = (ToolSchema(name="put", parameters={"properties": {"line": {"type": "integer"}}}),)
@@ -138,3 +139,9 @@ def test_an_unreadable_native_call_is_not_replaced_by_the_text() -> None:
     response = ModelResponse(text=HERMES, raw=answer(("put", "unreadable"), text=HERMES))
     with pytest.raises(BadCall, match="the arguments of put are not a JSON object"):
         STRATEGIES["tool_call"].parse(response, TOOLS)
+
+
+def test_a_transcript_names_the_server() -> None:
+    miss = {"family": "gemma", "server": "vLLM", "version": "0.11.0"}
+    lines = list(_response({"text": "x", "parser_miss": miss}))
+    assert "parser_miss: vLLM 0.11.0 left a call of the family gemma in the text" in lines[-1]
