@@ -138,7 +138,10 @@ def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -
     ("words", "hint"),
     [
         (("--arm", "gpt"), "use rules, embedded, configured or the address of a server"),
-        (("--arm", "rules,margin=1"), "use decoding=auto|grammar|tool_call, renderer=lines|"),
+        (
+            ("--arm", "rules,margin=1"),
+            "use decoding=auto|grammar|tool_call|json_schema|text, renderer=lines|",
+        ),
         (("--arm", "rules,limit=all"), "limit=N"),
     ],
 )
