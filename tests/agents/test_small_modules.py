@@ -172,7 +172,7 @@ class TestSummarizers:
         self, tmp_path: Path, text: str
     ) -> None:
         own = self.script(tmp_path, text)
-        assert own.summarize("raw") == "Executed act"
+        assert own.summarize("raw") == "Executed act: raw"
         assert isinstance(own.extract_knowledge("raw"), dict)
 
     def test_the_named_ones(self, tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ DELTA = PacketDelta(
     hub_context={"n": None},
     hub_freshness={"n": None},
     extensions={"x": None},
+    add_history="Looked",
 )
 
 
