@@ -33,15 +33,15 @@ _UPDATE = "to record it, pass update=True once"
 
 
 def build_events(
-    context: ContextManager | Mapping[str, Any],
+    context: ContextManager | Mapping[str, Any] | str,
     events: Iterable[Mapping[str, Any] | PacketDelta] = (),
 ) -> list[Event]:
     """Return the events of a stream, as they would be recorded.
 
     `context` is a ContextManager, for example with your summarizers, or the values of the first
     packet. `events` are plain dicts as for `ContextManager.apply_event`, and deltas of hooks. Each
-    is applied to `context`. Raises InvalidEvent if a dict is neither a turn's start nor a tool
-    result.
+    is applied to `context`. Raises InvalidEvent if a dict is neither a turn's start, a tool result
+    nor facts of the Hub.
     """
     manager = context if isinstance(context, ContextManager) else ContextManager(context)
     first = manager.packet
@@ -53,7 +53,7 @@ def build_events(
     built = [emitter.emit(AgentStart(packet=first), turn=first.turn)]
     for event in events:
         if isinstance(event, PacketDelta):
-            (delta,) = manager.run_middleware([partial(_given, event)])
+            delta = next(iter(manager.run_middleware([partial(_given, event)])), PacketDelta())
             payload: Payload = ContextUpdate(source="middleware")
         else:
             delta = manager.apply_event(event)
@@ -67,10 +67,13 @@ def _given(delta: PacketDelta, _packet: DecisionPacket) -> PacketDelta:
 
 
 def _payload(event: Mapping[str, Any], delta: PacketDelta) -> Payload:
-    if event["type"] == TurnStart.type:
+    kind = event.get("type", ToolResulted.type)  # a trace entry has none
+    if kind == TurnStart.type:
         return TurnStart()
-    if event["type"] != ToolResulted.type or not delta.add_action:
-        raise InvalidEvent(f"cannot build a {event['type']!r} event from a dict")
+    if kind == "hub_update":
+        return ContextUpdate(source="hub")
+    if kind != ToolResulted.type or not delta.add_action:
+        raise InvalidEvent(f"cannot build a {kind!r} event from a dict")
     action, data = delta.add_action, event.get("data") or {}
     return ToolResulted(
         tool=action.tool,

@@ -7,6 +7,7 @@ import pytest
 import remora
 from remora import ContextManager
 from remora.errors import UsageError
+from remora.testing import build_events
 
 PACKET: dict[str, Any] = {
     "session_id": "dbg_abc123",
@@ -51,6 +52,19 @@ def test_short_track_an_unknown_key_is_refused_and_extensions_are_named() -> Non
     with pytest.raises(UsageError, match="did you mean 'diagnostics'") as caught:
         ContextManager({"goal": "g", "diagnostic": []})
     assert "extensions" in caught.value.hint
+
+
+@pytest.mark.parametrize("key", ["constraints", "extensions", "knowledge", "node"])
+def test_short_track_a_value_of_the_wrong_form_is_named(key: str) -> None:
+    with pytest.raises(UsageError, match=f"{key} of an initial context must be a mapping"):
+        ContextManager({"goal": "g", key: ["x"]})
+
+
+def test_long_track_events_for_tests_are_built_from_entries() -> None:
+    hub = {"type": "hub_update", "hub_context": {"n": {"callers": 3}}}
+    events = build_events("Find the bug", [ENTRY, hub, remora.PacketDelta()])
+    assert remora.replay(events).diagnostics == ("result is None",)
+    assert [event.type for event in events[1:]] == ["tool_result", *["context_update"] * 2]
 
 
 def test_long_track_a_trace_entry_is_an_event() -> None:

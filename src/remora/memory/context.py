@@ -68,6 +68,9 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
             f"no key {str(unknown)[:80]!r} in an initial context{meant}",
             hint="a key of your own belongs into extensions",
         )
+    for key in ("constraints", "extensions", "knowledge", "node"):
+        if not isinstance(context.get(key) or {}, Mapping):
+            raise UsageError(f"{key} of an initial context must be a mapping")
     node = tool_results.to_dict(context.get("node"))
     session = context.get("session_id")
     named = {"node_id": node.get("id"), "node_type": node.get("type"), "agent_id": session}
