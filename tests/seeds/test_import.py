@@ -5,6 +5,8 @@ import subprocess
 import sys
 from time import perf_counter
 
+import pytest
+
 USE = "import remora; remora.ContextManager('goal').get_prompt_context()"
 LOADED = "; import sys, json; print(json.dumps([*sys.modules]))"
 
@@ -29,6 +31,7 @@ def test_no_package_but_msgspec_is_loaded() -> None:
     assert packages(USE) - packages("import msgspec") == {"remora"}
 
 
+@pytest.mark.slow  # a time, which other tests beside it would spoil
 def test_it_takes_at_most_six_starts_of_python() -> None:
     times = [(seconds(USE), seconds("pass")) for _ in range(7)]
     used, bare = (min(column) for column in zip(*times, strict=True))
