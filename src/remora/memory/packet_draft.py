@@ -60,7 +60,7 @@ def delta_of(packet: DecisionPacket, draft: PacketDraft) -> PacketDelta:
     after = {key: fact.value if isinstance(fact, Fact) else fact for key, fact in known.items()}
     if gone := tuple(key for key in before if key not in after):
         changed["forget_knowledge"] = gone
-    if learned := {k: v for k, v in after.items() if k not in before or before[k] != v}:
+    if learned := _new_values(before, after):
         changed["update_knowledge"] = learned
     return PacketDelta(**changed, add_action=_added_action(packet, draft) or UNSET)
 
@@ -71,8 +71,11 @@ def _as_recorded(value: Any) -> Any:
 
 def _changed_keys(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return the values of keys that are new or changed, and None for those that are gone."""
-    changed = {k: v for k, v in after.items() if k not in before or before[k] != v}
-    return changed | {key: None for key in before if key not in after}
+    return _new_values(before, after) | {key: None for key in before if key not in after}
+
+
+def _new_values(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in after.items() if k not in before or before[k] != v}
 
 
 def _added_action(packet: DecisionPacket, draft: PacketDraft) -> NewAction | None:

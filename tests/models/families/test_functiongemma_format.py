@@ -15,7 +15,7 @@ from remora.memory.prompt.control_tokens import CONTROL_TOKENS
 from remora.memory.prompt.functiongemma_prompt import function_declaration
 from remora.memory.prompt.render import render
 from remora.models.families import parse_call
-from remora.models.families.functiongemma import MARKS
+from remora.models.families.functiongemma import FUNCTIONGEMMA
 
 TEXT = (Path(__file__).parent / "golden/functiongemma.txt").read_text(encoding="utf-8")
 GOLDEN = dict(re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[\w+\]$|\Z)", TEXT, re.DOTALL | re.MULTILINE))
@@ -38,7 +38,7 @@ CALL = ToolCall(tool="move_lines", args={"path": 'a {b}, "c".py', "by": -2, "row
 def test_tokens() -> None:
     tokens = GOLDEN["tokens"].split()
     assert set(tokens) <= set(CONTROL_TOKENS)
-    assert set(MARKS) <= set(tokens)
+    assert set(FUNCTIONGEMMA.marks) <= set(tokens)
 
 
 def test_declaration() -> None:

@@ -57,6 +57,20 @@ class Family:
     read: Callable[["CallReader"], Written | None]
 
 
+def escaped_calls(name: str, start: str, end: str, escape: str) -> Family:
+    """Return the family of `START call:f{k:ESCAPE v ESCAPE,n:3} END`, which two models share."""
+    marks = (start, end, escape)
+
+    def read(reader: CallReader) -> Written:
+        if not (reader.accept(start) and reader.accept("call:")):
+            raise reader.unexpected("call:")
+        written = reader.named_call(escape, marks)
+        reader.finish(end)
+        return written
+
+    return Family(name=name, marks=marks, begin=re.compile(re.escape(start)), read=read)
+
+
 class CallReader:
     """Recursive-descent reader of a model's answer. `at` is its place in the text."""
 

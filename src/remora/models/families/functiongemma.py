@@ -4,22 +4,7 @@ The format is defined in Google's guide "FunctionGemma formatting and best pract
 chat template of google/functiongemma-270m-it.
 """
 
-import re
-
-from remora.models.families.call_reader import CallReader, Family, Written
+from remora.models.families.call_reader import escaped_calls
 
 START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
-MARKS = (START, END, ESCAPE)
-
-
-def _read(reader: CallReader) -> Written:
-    if not (reader.accept(START) and reader.accept("call:")):
-        raise reader.unexpected("call:")
-    written = reader.named_call(ESCAPE, MARKS)
-    reader.finish(END)
-    return written
-
-
-FUNCTIONGEMMA = Family(
-    name="functiongemma", marks=MARKS, begin=re.compile(re.escape(START)), read=_read
-)
+FUNCTIONGEMMA = escaped_calls("functiongemma", START, END, ESCAPE)
