@@ -107,4 +107,5 @@ def test_the_frozen_copy_of_a_killed_run_goes_with_a_later_one(desk: Desk) -> No
     desk.analyze()
     assert list(bases.iterdir()) == []
     slots = [path for path in (desk.project.cache / "slots").iterdir() if path.is_dir()]
-    assert len(slots) <= 2, "as many as there were workers"
+    # Two workers. A process that is starting holds the lock of a closed slot until its exec.
+    assert len(slots) <= 3, "later runs use the slots of earlier ones"
