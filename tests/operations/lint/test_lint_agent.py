@@ -80,6 +80,16 @@ def test_an_edit_that_cannot_be_made_is_refused(
     assert found.result.status == "no_change"
 
 
+def test_a_model_is_asked_for_the_words_of_a_docstring(theatre: Theatre, lint: Agent) -> None:
+    source = 'def pay() -> int:\n    """Return what is\n    to be paid.\n    """\n    return 1\n'
+    answers = [edit('    """Return what is to be paid."""', 2, 4), SUBMIT]
+    files = {"ruff.toml": 'lint.select = ["D205"]\n'}
+    found = play(theatre, lint, source, files=files, answers=answers, node="pay")
+    assert "D205 line 2" in repr(found.payloads(ModelRequest)[0])
+    assert '"""Return what is to be paid."""' in text_after(found)
+    assert found.result.status == "submitted"
+
+
 def test_a_submission_without_fewer_findings_comes_back(theatre: Theatre, lint: Agent) -> None:
     answers = [edit("    return prize"), SUBMIT, edit("    return price"), SUBMIT]
     found = play(theatre, lint, TYPO, answers=answers, node="pay")

@@ -37,3 +37,25 @@ def test_a_file_that_ruff_cannot_check_is_left_out_with_the_reason(
     assert found == {"a.py": 1, "hangs.py": 0, "talks.py": 0, "z.py": 1}
     assert set(counts.unchecked) == {"hangs.py", "talks.py"}
     assert "did not finish" in counts.unchecked["hangs.py"]
+
+
+FOR_AN_AUTHOR = {
+    "D205": 'def f():\n    """Return one.\n    It never changes.\n    """\n',
+    "D401": 'def f():\n    """Returns one."""\n',
+    "E501": f"# {'word ' * 20}\nx = 1\n",
+    "RUF003": "# It\N{RIGHT SINGLE QUOTATION MARK}s 1.\nx = 1\n",
+    "RUF012": "class A:\n    names = []\n",
+}
+
+
+@pytest.mark.parametrize("rule", FOR_AN_AUTHOR)
+def test_a_model_gets_what_rules_have_no_right_answer_for(tmp_path: Path, rule: str) -> None:
+    files = {"a.py": FOR_AN_AUTHOR[rule], "ruff.toml": f'lint.select = ["{rule}"]\n'}
+    module = parse_module("a.py", files["a.py"].encode())
+    assert isinstance(module, Module)
+    place = ToolTree(write(tmp_path, files))
+    found = []
+    for is_open in (False, True):
+        counts = fixable_findings(place, [module], {"open": is_open})
+        found.append(sum(int(counts(module, node)) for node in module.nodes))
+    assert found == [0, 1]

@@ -35,6 +35,36 @@ CHANGES = {
         + def f(x: Any) -> list[int]:
               return x
         """,
+    "UP006,UP035: an import of several lines loses those of unused names": """
+          from typing import (
+              Any,
+        -     Dict,
+        -     List,
+          )
+
+
+        - def f(x: Any) -> List[Dict]:
+        + def f(x: Any) -> list[dict]:
+              return x
+        """,
+    "UP006,UP035: an import of which no name is used goes": """
+        - from typing import Dict, List
+        -
+        -
+        - def f() -> List[Dict]:
+        + def f() -> list[dict]:
+              return []
+        """,
+    "UP006,UP035: a name that a text uses stays": """
+          from typing import List
+
+          KIND = "List"
+
+
+        - def f() -> List[int]:
+        + def f() -> list[int]:
+              return [KIND]
+        """,
     "UP035: imports that fixes add go beside the others": """
           import json
           import re

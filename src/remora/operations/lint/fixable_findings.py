@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from remora.operations.lint.recipes.apply import RECIPES
-from remora.operations.lint.recipes.imports import UNUSED_IMPORTS
+from remora.operations.lint.recipes.imports import UNUSED_NAMES
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.rules import fixable_codes
 from remora.tools.tree import ToolTree
@@ -38,16 +37,16 @@ class FixableFindings:
         fixes.
         """
         code = finding["code"]
-        return self._selected.contain(path, code) or code in UNUSED_IMPORTS.codes
+        return self._selected.contain(path, code) or code in UNUSED_NAMES
 
     def in_preview(
         self, wanted: Sequence[Finding], check: Callable[[Sequence[str]], list[Finding]]
     ) -> list[Finding]:
         """Return the wanted findings that ruff fixes only in preview mode, with their fixes.
 
-        `check` returns the findings of some rules in preview mode. Rules with a recipe are left out.
+        `check` returns the findings of some rules in preview mode. Rules about unused names are left out.
         """
-        rules = sorted(({each["code"] for each in wanted} & fixable_codes()) - RECIPES.keys())
+        rules = sorted(({each["code"] for each in wanted} & fixable_codes()) - UNUSED_NAMES)
         if not rules:
             return []
         places = {place_of(each) for each in wanted}

@@ -22,7 +22,6 @@ from remora.tools.host.style_config import (
     black_options,
     configured_width,
     habitual_width,
-    sets_width,
 )
 from remora.tools.tree import ToolTree
 
@@ -67,11 +66,6 @@ class FileFormat:
         if self._text.body[:1] not in ("\r", "\n"):
             body = body.lstrip("\r\n")
         return self._text._replace(body=body).bytes()
-
-    @property
-    def sets_width(self) -> bool:
-        """True if the project sets the line length."""
-        return sets_width(self._place, self._path)
 
     @cached_property
     def _options(self) -> tuple[Sequence[str] | None] | None:

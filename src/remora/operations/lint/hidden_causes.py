@@ -3,20 +3,18 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
-from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.ids import split_node_key
+from remora.operations.lint.recipes.exceptions import MISSING, raises_in_handlers, without_name
 from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
 
 _FROM = re.compile(r"(?:\s|\\\n)*\bfrom\b")
 _HANDLED = "the handled exception"
-_Raise = tuple[ast.Raise, ast.ExceptHandler]
-"""A `raise` statement of a new exception, and the innermost handler around it."""
 
 
 def read_causes(texts: Texts) -> list[Slot]:
@@ -33,7 +31,7 @@ def _slots(path: str, text: str) -> Iterator[Slot]:
     """Yield the causes in a file. The exception that is handled is the same under any name."""
     source, module = ParsedText(text), parse_module(path, text.encode())
     met: Counter[str] = Counter()
-    for number, (node, handler) in enumerate(_raises(source)):
+    for number, (node, handler) in enumerate(raises_in_handlers(source.tree)):
         if not isinstance(module, Module):
             return
         _, qualname = split_node_key(node_at_line(module, node.lineno))
@@ -57,49 +55,23 @@ def hide_causes(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
 
 def _edits(_path: str, text: str, places: Set[Place]) -> Iterator[Edit]:
     source, numbers = ParsedText(text), {number for number, _ in places}
-    removed = [each for number, each in enumerate(_raises(source)) if number in numbers]
+    removed = [
+        each for number, each in enumerate(raises_in_handlers(source.tree)) if number in numbers
+    ]
     causes = {id(node.cause) for node, _ in removed}
     for node, handler in removed:
         assert node.exc is not None
-        start = _span(_FROM, source, node.exc).start
-        yield Edit(start, source.end(node), "")
+        found = _FROM.search(source.text, source.end(node.exc))
+        assert found is not None
+        yield Edit(found.start(), source.end(node), "")
         uses = (use for use in ast.walk(handler) if isinstance(use, ast.Name))
         if handler.name and not any(u.id == handler.name and id(u) not in causes for u in uses):
-            assert handler.type is not None
-            yield _span(re.compile(rf"\s+as\s+{handler.name}\b"), source, handler.type)
-
-
-def _span(pattern: re.Pattern[str], source: ParsedText, after: ast.expr) -> Edit:
-    found = pattern.search(source.text, source.end(after))
-    assert found is not None
-    return Edit(found.start(), found.end(), "")
-
-
-def _raises(source: ParsedText) -> list[_Raise]:
-    """Return the `raise` statements in handlers that need a cause, in source order.
-
-    Like ruff, this leaves out variables, such as `raise error`.
-    """
-    return [
-        (node, handler)
-        for node, handler in _in_block(source.tree.body, None)
-        if node.exc is not None and not (isinstance(node.exc, ast.Name) and node.exc.id.islower())
-    ]
-
-
-def _in_block(body: Iterable[ast.AST], handler: ast.ExceptHandler | None) -> Iterator[_Raise]:
-    for node in body:
-        if isinstance(node, ast.Raise) and handler is not None:
-            yield node, handler
-        around = None if isinstance(node, DefinitionNode | ast.Lambda) else handler
-        if isinstance(node, ast.ExceptHandler):
-            around = node
-        yield from _in_block(ast.iter_child_nodes(node), around)
+            yield without_name(source, handler)
 
 
 RESTORER = Restorer(
     find=read_causes,
     read=read_causes,
     hide=hide_causes,
-    settings={"operations.lint.select": ["B904"]},
+    settings={"operations.lint.select": [MISSING]},
 )

@@ -6,31 +6,17 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from remora.code.edit.text_lines import decode, split_lines
-from remora.code.syntax.source import parse_text
+from remora.code.edit.parsed_text import ParsedText
+from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
-from remora.operations.lint.conventions import conventions_of
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
-from remora.operations.lint.recipes.apply import (
-    RECIPES,
-    Proposal,
-    apply_proposals,
-    edited,
-    propose,
-    verified,
-    without_overlaps,
-)
-from remora.operations.lint.recipes.base import (
-    Conventions,
-    PythonSource,
-    RecipeFix,
-    nodes_with_parents,
-    parse_source,
-)
+from remora.operations.lint.recipes.apply import Proposal, apply_proposals, edited
+from remora.operations.lint.recipes.exceptions import chained
+from remora.operations.lint.recipes.imports import UNUSED_NAMES, without_unused
 from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
@@ -145,7 +131,7 @@ class _Fixer:
 
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
-        conventions = self._conventions
+        names = self._names
         tries_preview = True
         for _ in range(_MAX_RECIPE_PASSES):
             present = self.check(content)
@@ -159,37 +145,33 @@ class _Fixer:
                 for each in own
                 if not self._allows(each) and self._fixes.may_go_beyond_ruff(self._path, each)
             ]
-            source = parse_source(self._path, body, conventions)
-            proposals = propose(source, wanted)
-            proposals += _ruff_fixes(source, filter(self._allows, own))
+            source = self._parsed(body)
+            proposals = chained(source, wanted) + without_unused(source, wanted, names)
+            proposals += _ruff_fixes(body, filter(self._allows, own))
             if tries_preview:
                 check = partial(self._place.ruff.check_text, self._path, body.encode())
                 in_preview = filter(self._allows, self._fixes.in_preview(wanted, check))
-                preview_fixes = [*_ruff_fixes(source, in_preview)]
+                preview_fixes = [*_ruff_fixes(body, in_preview)]
                 proposals += preview_fixes
                 tries_preview = bool(preview_fixes)  # one may have overlapped another
-            settle = partial(self._settled, before=present, conventions=conventions)
+            settle = partial(self._settled, before=present)
             changed = apply_proposals(
-                source, proposals, present, settle=settle, check=self._check_body
+                body, proposals, present, settle=settle, check=self._check_body
             )
             if changed is None:
                 break
             content = changed
         return content
 
-    def _settled(
-        self, body: str, *, before: list[Finding], conventions: Conventions
-    ) -> tuple[bytes, list[Finding]]:
+    def _settled(self, body: str, *, before: list[Finding]) -> tuple[bytes, list[Finding]]:
         """Return a changed version in its format and its findings.
 
         If it has new findings that ruff or recipes fix, they are fixed, too.
         """
-        fixed, _ = self._mended(self._format.formatted(body), before, conventions)
+        fixed, _ = self._mended(self._format.formatted(body), before)
         return fixed, self.check(fixed)
 
-    def _mended(
-        self, content: bytes, before: list[Finding], conventions: Conventions
-    ) -> tuple[bytes, list[Finding]]:
+    def _mended(self, content: bytes, before: list[Finding]) -> tuple[bytes, list[Finding]]:
         """Fix the new findings of a version, by ruff and by recipes. Also return those that stay."""
         extra = self._added(before, content)
         codes = sorted({each["code"] for each in extra if self._allows(each)})
@@ -198,13 +180,12 @@ class _Fixer:
             extra = self._added(before, content)
         if not extra or any(map(self._kept(content).__contains__, map(place_of, extra))):
             return content, extra
-        if all(each["code"] in RECIPES for each in extra):
+        if all(each["code"] in UNUSED_NAMES for each in extra):
             bodies = [decode(self._path, each).body for each in (self._content, content)]
             new = suspects(bodies[0], bodies[1], extra, self.check(content))
-            source = parse_source(self._path, bodies[1], conventions)
-            more = verified(source, without_overlaps(propose(source, new)))
+            more = without_unused(self._parsed(bodies[1]), new, self._names)
             if len(more) >= len(extra):
-                content = self._format.formatted(edited(source, more))
+                content = self._format.formatted(edited(bodies[1], more))
                 extra = self._added(before, content)
         return content, extra
 
@@ -239,12 +220,16 @@ class _Fixer:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())
 
     @cached_property
-    def _conventions(self) -> Conventions:
-        tree = parse_text(decode(self._path, self._content).body)
-        if isinstance(tree, str):
-            raise HostError(f"{self._path}: {tree}")
-        names = {node.id for _, node in nodes_with_parents(tree) if isinstance(node, ast.Name)}
-        return conventions_of(self._place, self._format, names)
+    def _names(self) -> frozenset[str]:
+        """The names that the file used before it was changed."""
+        tree = self._parsed(decode(self._path, self._content).body).tree
+        return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+    def _parsed(self, body: str) -> ParsedText:
+        try:
+            return ParsedText(body)
+        except SyntaxError as error:
+            raise HostError(f"{self._path}: {error}") from None
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""
@@ -266,7 +251,7 @@ class _Fixer:
         extra = self._added(self.before, fixed)
         if not extra:
             return fixed
-        mended, lasting = self._mended(fixed, self.before, self._conventions)
+        mended, lasting = self._mended(fixed, self.before)
         if not lasting:
             return mended
         bodies = [decode(self._path, each).body for each in (self._content, fixed)]
@@ -344,11 +329,7 @@ def _long_lines(body: str, width: int) -> list[Finding]:
     ]
 
 
-def _ruff_fixes(source: PythonSource, findings: Iterable[Finding]) -> Iterator[Proposal]:
+def _ruff_fixes(body: str, findings: Iterable[Finding]) -> Iterator[Proposal]:
+    lines = lines_of(body)
     for each in findings:
-        edits = edits_of(source.body, each["fix"], source.lines)
-        yield Proposal(each, RecipeFix(edits), _trust_ruff)
-
-
-def _trust_ruff(_before: PythonSource, _after: PythonSource) -> bool:
-    return True
+        yield Proposal(each, edits_of(body, each["fix"], lines))

@@ -5,16 +5,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
-from remora.operations.lint.conventions import conventions_of
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
-from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.left_alone import kept_findings
-from remora.operations.lint.recipes.apply import RECIPES, propose
-from remora.operations.lint.recipes.base import parse_source
+from remora.operations.lint.recipes.exceptions import MISSING, chained
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree
@@ -42,7 +40,7 @@ def fixable_findings(
 ) -> FindingCounts:
     """Return a function that counts a node's findings that can be fixed.
 
-    A finding can be fixed if a recipe applies to it, or if ruff has a fix, also in preview mode.
+    A finding can be fixed if ruff has a fix, also in preview mode, or if a cause can be named.
     Unsafe fixes count only if the option `unsafe_fixes` is set. Findings without a fix count if the
     option `open` is True, because a model can write lines. Findings of generated files cannot be
     fixed. Raises ConfigError if ruff fails.
@@ -59,7 +57,7 @@ def fixable_findings(
         if not fixes.has_fix(each) and fixes.may_go_beyond_ruff(each["path"], each)
     ]
     fixable += fixes.in_preview(others, ruff.findings)
-    fixable += _fixed_by_recipes(place, others)
+    fixable += _chained(place, others)
     place.ruff.find_formatted(sorted({each["path"] for each in fixable}))
     if options.get("open"):
         known = {place_of(each) for each in fixable}
@@ -123,15 +121,13 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return by_path
 
 
-def _fixed_by_recipes(place: ToolTree, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that recipes apply to."""
+def _chained(place: ToolTree, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of exceptions whose cause can be named."""
     fixed: list[Finding] = []
-    for path, here in _by_path([each for each in findings if each["code"] in RECIPES]).items():
-        with suppress(HostError):  # it does not parse
-            text = decode(path, place.read(path))
-            conventions = conventions_of(place, FileFormat(place, path, text))
-            source = parse_source(path, text.body, conventions)
-            fixed += [each.finding for each in propose(source, here)]
+    for path, here in _by_path([each for each in findings if each["code"] == MISSING]).items():
+        with suppress(HostError, SyntaxError):
+            source = ParsedText(decode(path, place.read(path)).body)
+            fixed += [proposal.finding for proposal in chained(source, here)]
     return fixed
 
 

@@ -103,16 +103,6 @@ def _set_width(place: FileTree, path: str, *, prose: bool = False) -> int | None
     return None
 
 
-def sets_width(place: FileTree, path: str) -> bool:
-    """Return True if the project sets a line length for ruff, Black, flake8 or pycodestyle."""
-    return (
-        _set_width(place, path) is not None
-        or _option_width(" ".join(_hook_arguments(place, "black") or ())) is not None
-        or _command_width(place, "black") is not None
-        or _flake8_width(place) is not None
-    )
-
-
 def _within_limits(width: int | None) -> int | None:
     return None if width is None else min(max(width, _LEAST), _MOST)
 

@@ -1,28 +1,18 @@
-"""Applies recipes, and keeps only those edits whose result passes every check."""
+"""Applies proposed fixes, and keeps only those whose result passes every check."""
 
+import ast
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
-from remora.errors import HostError
-from remora.operations.lint.recipes.base import PythonSource, RecipeFix, Verify, parse_source
-from remora.operations.lint.recipes.class_variables import CLASS_VARIABLES
-from remora.operations.lint.recipes.comment_wrapping import WRAPPED_COMMENTS
-from remora.operations.lint.recipes.docstring_text import IMPERATIVE, PERIOD, PLAIN_CHARACTERS
-from remora.operations.lint.recipes.exceptions import CHAINED
-from remora.operations.lint.recipes.imports import UNUSED_IMPORTS, needed_imports
-from remora.operations.lint.recipes.summary import SUMMARY_LINE
+from remora.code.edit.text_lines import lines_of
+from remora.code.syntax.source import parse_text
 from remora.operations.lint.reverting import causes_elsewhere
 from remora.tools.host.ruff.finding import Finding, comparison_key, new_findings
 
-_RECIPES = (
-    *(WRAPPED_COMMENTS, SUMMARY_LINE, IMPERATIVE, PERIOD, CLASS_VARIABLES, CHAINED),
-    *(PLAIN_CHARACTERS, UNUSED_IMPORTS),
-)
-RECIPES = {code: recipe for recipe in _RECIPES for code in recipe.codes}
-"""All recipes, by rule."""
 Settled = tuple[bytes, list[Finding]]
 Settle = Callable[[str], Settled]
 """Returns the final content for an edited version of the file, and its findings."""
@@ -33,18 +23,17 @@ _MAX_CHECKS = 10
 
 @dataclass(frozen=True)
 class Proposal:
-    """A fix of a finding. `keeps` verifies the version with all fixes that share it."""
+    """The edits that fix a finding."""
 
     finding: Finding
-    fix: RecipeFix
-    keeps: Verify
+    edits: tuple[Edit, ...]
 
 
 @dataclass
 class _Trial:
-    """Decides which proposals can be applied together to `source`."""
+    """Decides which proposals can be applied together to the text `body`."""
 
-    source: PythonSource
+    body: str
     before: list[Finding]
     settle: Settle
     check: Check
@@ -73,7 +62,7 @@ class _Trial:
 
         Returns an empty list if it is not known which ones are.
         """
-        body = edited(self.source, proposals)
+        body = edited(self.body, proposals)
         content, found = self.settle(body)
         wrong = [*new_findings(self.before, found), *self._lasting(proposals, found)]
         if not wrong:
@@ -89,81 +78,67 @@ class _Trial:
         }
         causes = causes_elsewhere(wrong, content.decode("utf-8", "replace"))
         return [
-            each
-            for each, own in _placed(self.source, proposals)
+            proposal
+            for proposal, own in _placed(self.body, proposals)
             if not lines.isdisjoint(own)
-            or any(causes(self.source.body[e.start : e.end], e.text) for e in each.fix.edits)
+            or any(causes(self.body[edit.start : edit.end], edit.text) for edit in proposal.edits)
         ]
 
     def _lasting(self, proposals: Sequence[Proposal], found: list[Finding]) -> list[Finding]:
         """Return the findings of each rule of which fewer are fixed than there are proposals."""
-        fixed = Counter(one.finding["code"] for one in proposals)
+        fixed = Counter(proposal.finding["code"] for proposal in proposals)
         left = Counter(each["code"] for each in found)
         had = Counter(each["code"] for each in self.before)
         lasting = {code for code, number in fixed.items() if left[code] > had[code] - number}
         return [each for each in found if each["code"] in lasting]
 
 
-def edited(source: PythonSource, proposals: Sequence[Proposal]) -> str:
-    """Return the text with the edits of proposals, and with the imports that they need."""
-    edits = [edit for one in proposals for edit in one.fix.edits]
-    needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
-    return apply_edits(source.body, [*edits, *needed_imports(source, needed)])
+def edited(body: str, proposals: Sequence[Proposal]) -> str:
+    """Return a text with the edits of proposals."""
+    return apply_edits(body, [edit for proposal in proposals for edit in proposal.edits])
 
 
-def _placed(
-    source: PythonSource, proposals: Sequence[Proposal]
-) -> Iterator[tuple[Proposal, range]]:
+def _placed(body: str, proposals: Sequence[Proposal]) -> Iterator[tuple[Proposal, range]]:
     """Yield the lines that each proposal has in the edited text."""
-    needed = frozenset[tuple[str, str]]().union(*(one.fix.imports for one in proposals))
-    edits = {edit for one in proposals for edit in one.fix.edits} | {
-        *needed_imports(source, needed)
-    }
-    moved = 0
+    moved, starts = 0, [line.start for line in lines_of(body)]
     lines: dict[Edit, tuple[int, int]] = {}
-    for edit in sorted(edits):
-        first = bisect_right(source.lines, edit.start, key=lambda line: line.start) + moved
+    for edit in sorted({edit for proposal in proposals for edit in proposal.edits}):
+        first = bisect_right(starts, edit.start) + moved
         added = edit.text.count("\n")
         lines[edit] = (first, first + added)
-        moved += added - source.body.count("\n", edit.start, edit.end)
-    for one in proposals:
-        places = [lines[edit] for edit in one.fix.edits]
-        yield one, range(min(each[0] for each in places), max(each[1] for each in places) + 1)
+        moved += added - body.count("\n", edit.start, edit.end)
+    for proposal in proposals:
+        firsts, lasts = zip(*(lines[edit] for edit in proposal.edits), strict=True)
+        yield proposal, range(min(firsts), max(lasts) + 1)
 
 
-def verified(source: PythonSource, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Return the proposals that keep the meaning of the file, each group by its own check."""
-    kept: list[Proposal] = []
-    for keeps in dict.fromkeys(each.keeps for each in proposals):
-        kept += _keeping(source, [each for each in proposals if each.keeps is keeps])
-    return kept
+def keeping(
+    body: str, proposals: Sequence[Proposal], forget: Callable[[ast.Module], None]
+) -> list[Proposal]:
+    """Return the proposals that keep the meaning of a file: all, or those that do so alone.
 
+    `forget` removes from a syntax tree what the proposals may change.
+    """
 
-def _keeping(source: PythonSource, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Return as many of the proposals as pass their own check. It is the same for all."""
-    try:
-        after = parse_source(source.path, edited(source, proposals), source.conventions)
-        if proposals[0].keeps(source, after):
-            return list(proposals)
-    except HostError:  # it does not parse
-        pass
-    if len(proposals) == 1:
+    def meaning(text: str) -> str | None:
+        tree = parse_text(text)
+        if isinstance(tree, str):
+            return None
+        forget(tree)
+        with suppress(RecursionError):
+            return ast.dump(tree)
+        return None
+
+    before = meaning(body) if proposals else None
+    if before is None:
         return []
-    middle = len(proposals) // 2
-    return [*_keeping(source, proposals[:middle]), *_keeping(source, proposals[middle:])]
-
-
-def propose(source: PythonSource, findings: Sequence[Finding]) -> list[Proposal]:
-    """Return the fixes of all findings that a recipe applies to."""
-    return [
-        Proposal(finding, fix, recipe.keeps)
-        for finding in findings
-        if (recipe := RECIPES.get(finding["code"])) and (fix := recipe.fix(source, finding))
-    ]
+    if meaning(edited(body, proposals)) == before:
+        return list(proposals)
+    return [each for each in proposals if meaning(edited(body, [each])) == before]
 
 
 def apply_proposals(
-    source: PythonSource,
+    body: str,
     proposals: Sequence[Proposal],
     before: list[Finding],
     *,
@@ -172,24 +147,23 @@ def apply_proposals(
 ) -> bytes | None:
     """Return the content of the file with as many of the proposals as pass every check.
 
-    `before` contains the findings of `source`. Fixes are left out if they overlap an earlier one, if
-    the result does not parse, if their own check fails, if a finding stays, or if there are new
-    findings. Returns None if no proposal is left.
+    `before` contains the findings of `body`. Fixes are left out if they overlap an earlier one, if
+    the result does not parse, if a finding stays, or if there are new findings. Returns None if no
+    proposal is left.
     """
-    trial = _Trial(source, before, settle, check)
-    trial.add(verified(source, without_overlaps(proposals)))
+    trial = _Trial(body, before, settle, check)
+    trial.add(_without_overlaps(proposals))
     return trial.content
 
 
-def without_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
+def _without_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Return the proposals whose edits do not overlap those of an earlier one."""
     taken: list[Edit] = []
     apart: list[Proposal] = []
     for proposal in proposals:
-        edits = proposal.fix.edits
-        if not any(_touches(taken, edit) for edit in edits):
+        if not any(_touches(taken, edit) for edit in proposal.edits):
             apart.append(proposal)
-            for edit in edits:
+            for edit in proposal.edits:
                 insort(taken, edit)
     return apart
 

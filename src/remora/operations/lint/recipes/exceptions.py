@@ -1,79 +1,103 @@
-"""Recipes for `raise` and `except` statements."""
+"""Names the causes of exceptions that are raised in handlers."""
 
 import ast
 import re
 from collections import Counter
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Iterator, Sequence
 
 from remora.code.edit.edits import Edit
-from remora.code.syntax.definitions import FunctionNode, ImportNode
-from remora.operations.lint.recipes.base import (
-    PythonSource,
-    Recipe,
-    RecipeFix,
-    Statements,
-    are_alike,
-    dump,
-)
+from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.operations.lint.recipes.apply import Proposal, keeping
 from remora.tools.host.ruff.finding import Finding
 
+MISSING = "B904"
+"""The rule that asks for a cause."""
+_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 _NAMES = ("err", "error", "exc", "e", "ex", "exception")
 
 
-def chain(source: PythonSource, finding: Finding) -> RecipeFix | None:
+def chained(source: ParsedText, findings: Sequence[Finding]) -> list[Proposal]:
     """B904: raise from the exception that is being handled, or `from None` if the file does.
 
     With a cause, tracebacks keep showing both exceptions, and only the text between them changes.
     What people choose is a habit of the project: the other choices in the same file and package
     tell it in 84 % of cases, and `from` with a name alone in 75 %.
     """
-    at = source.position(finding["line"], finding["column"])
-    around = source.enclosing(at)
-    raised = next((node for node in reversed(around) if isinstance(node, ast.Raise)), None)
-    handler = next((node for node in reversed(around) if isinstance(node, ast.ExceptHandler)), None)
-    if raised is None or handler is None or raised.cause or not _is_new(raised.exc):
-        return None
-    end = source.span(raised)[1]
-    if source.once(_hides_causes):
-        return RecipeFix((Edit(end, end, " from None"), *_unused_name(source, handler)))
+    found = {(each["line"], each["column"]): each for each in findings if each["code"] == MISSING}
+    hides_causes = bool(found) and _hides_causes(source.tree)
+    proposals = [
+        Proposal(finding, edits)
+        for raised, handler in (raises_in_handlers(source.tree) if found else ())
+        if (finding := found.get(source.place(source.start(raised))))
+        and raised.cause is None
+        and _is_new(raised.exc)
+        and (edits := _edits(source, raised, handler, hides_causes=hides_causes))
+    ]
+    return keeping(source.text, proposals, _forget_causes)
+
+
+def raises_in_handlers(tree: ast.Module) -> Iterator[tuple[ast.Raise, ast.ExceptHandler]]:
+    """Yield the `raise` statements in handlers that need a cause, with the innermost handler.
+
+    Like ruff, this leaves out variables, such as `raise error`.
+    """
+    for node, handler in _in_block(tree.body, None):
+        if node.exc is not None and not (isinstance(node.exc, ast.Name) and node.exc.id.islower()):
+            yield node, handler
+
+
+def _in_block(
+    body: Iterable[ast.AST], handler: ast.ExceptHandler | None
+) -> Iterator[tuple[ast.Raise, ast.ExceptHandler]]:
+    for node in body:
+        if isinstance(node, ast.Raise) and handler is not None:
+            yield node, handler
+        around = None if isinstance(node, DefinitionNode) else handler
+        if isinstance(node, ast.ExceptHandler):
+            around = node
+        inner = (each for each in ast.iter_child_nodes(node) if isinstance(each, _BLOCKS))
+        yield from _in_block(inner, around)
+
+
+def _edits(
+    source: ParsedText, raised: ast.Raise, handler: ast.ExceptHandler, *, hides_causes: bool
+) -> tuple[Edit, ...]:
+    end = source.end(raised)
+    if hides_causes:
+        return (Edit(end, end, " from None"), *_unused_name(source, handler))
     if handler.name:
-        return None if _is_rebound(handler) else _with_cause(end, handler.name)
-    return _with_new_name(source, handler, around, end)
+        return () if _is_rebound(handler) else (Edit(end, end, f" from {handler.name}"),)
+    name = _new_name(source.tree, raised, handler)
+    if name is None or handler.type is None:
+        return ()
+    named = source.end(handler.type)
+    shut = source.text.find(":", named)
+    if source.text[named:shut].strip() not in ("", ")"):
+        return ()
+    return (Edit(shut, shut, f" as {name}"), Edit(end, end, f" from {name}"))
 
 
-def _with_cause(end: int, name: str) -> RecipeFix:
-    return RecipeFix((Edit(end, end, f" from {name}"),))
-
-
-def _unused_name(source: PythonSource, handler: ast.ExceptHandler) -> tuple[Edit, ...]:
+def _unused_name(source: ParsedText, handler: ast.ExceptHandler) -> tuple[Edit, ...]:
     """Return the edit that removes the name of an exception that its handler does not use."""
     inner = [node for statement in handler.body for node in ast.walk(statement)]
     if not handler.name or any(handler.name in _names_of(node) for node in inner):
         return ()
+    return (without_name(source, handler),)
+
+
+def without_name(source: ParsedText, handler: ast.ExceptHandler) -> Edit:
+    """Return the edit that removes the name of a handler's exception."""
     assert handler.type is not None  # only an exception with a type has a name
-    start = source.span(handler.type)[1]
-    found = re.compile(rf"(\)?)\s+as\s+{handler.name}\s*(?=:)").match(source.body, start)
-    return (Edit(start, found.end(), found[1]),) if found else ()
+    pattern = re.compile(rf"\s+as\s+{handler.name}\b")
+    found = pattern.search(source.text, source.end(handler.type))
+    assert found is not None
+    return Edit(found.start(), found.end(), "")
 
 
-def _with_new_name(
-    source: PythonSource, handler: ast.ExceptHandler, around: list[ast.AST], end: int
-) -> RecipeFix | None:
-    name = _new_name(source, handler, around)
-    if name is None or handler.type is None:
-        return None
-    named = source.span(handler.type)[1]
-    closing = re.match(r"\s*\)?", source.body[named:])
-    shut = source.body.find(":", named)
-    if closing is None or source.body[named:shut].strip() not in ("", ")"):
-        return None
-    return RecipeFix((Edit(shut, shut, f" as {name}"), Edit(end, end, f" from {name}")))
-
-
-def _hides_causes(source: PythonSource) -> bool:
+def _hides_causes(tree: ast.Module) -> bool:
     """Return True if more exceptions of the file are raised `from None` than from a name."""
-    causes = [node.cause for node in source.nodes if isinstance(node, ast.Raise)]
+    causes = [node.cause for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     hidden = sum(isinstance(cause, ast.Constant) for cause in causes)
     return hidden > sum(isinstance(cause, ast.Name) for cause in causes)
 
@@ -95,33 +119,19 @@ def _is_rebound(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def _new_name(
-    source: PythonSource, handler: ast.ExceptHandler, around: list[ast.AST]
-) -> str | None:
+def _new_name(tree: ast.Module, raised: ast.Raise, handler: ast.ExceptHandler) -> str | None:
     """Return the name that the file's handlers use most, if it is free in the function."""
-    used = Counter(
-        node.name
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.ExceptHandler) and node.name in _NAMES
-    )
-    function = next(
-        (node for node in reversed(around) if isinstance(node, FunctionNode | ast.Lambda)),
-        source.tree,
-    )
-    wanted = [name for name, _ in used.most_common()] + list(_NAMES)
-    if function is source.tree:
-        wanted = [name for name in wanted if name not in source.once(_imported)]
-    return next((name for name in wanted if _is_free(function, handler, name)), None)
+    nodes = list(ast.walk(tree))
+    handlers = [node for node in nodes if isinstance(node, ast.ExceptHandler)]
+    used = Counter(node.name for node in handlers if node.name in _NAMES)
+    functions = [node for node in nodes if isinstance(node, FunctionNode) and _holds(node, raised)]
+    scope = functions[-1] if functions else tree  # the innermost function
+    wanted = [name for name, _ in used.most_common() if name] + list(_NAMES)
+    return next((name for name in wanted if _is_free(scope, handler, name)), None)
 
 
-def _imported(source: PythonSource) -> frozenset[str]:
-    """Return the names that imports bind anywhere in a file."""
-    return frozenset(
-        (each.asname or each.name).split(".")[0]
-        for node in source.nodes
-        if isinstance(node, ImportNode)
-        for each in node.names
-    )
+def _holds(function: FunctionNode, node: ast.stmt) -> bool:
+    return function.lineno <= node.lineno <= (function.end_lineno or 0)
 
 
 def _is_free(function: ast.AST, handler: ast.ExceptHandler, name: str) -> bool:
@@ -135,8 +145,8 @@ def _is_free(function: ast.AST, handler: ast.ExceptHandler, name: str) -> bool:
         for node in ast.walk(function)
         if isinstance(node, ast.ExceptHandler) and node.name == name
     ]
-    if any(_is_around(node, handler) for node in elsewhere):
-        return False
+    if any(handler in ast.walk(node) or node in ast.walk(handler) for node in elsewhere):
+        return False  # one is inside the other
     bound = {id(inner) for node in elsewhere for inner in ast.walk(node)}
     return not any(id(node) not in bound and name in _names_of(node) for node in ast.walk(function))
 
@@ -157,25 +167,9 @@ def _names_of(node: ast.AST) -> Sequence[str | None]:
     return ()
 
 
-def _is_around(one: ast.ExceptHandler, other: ast.ExceptHandler) -> bool:
-    """Return True if one of two handlers is inside the other."""
-    return any(node is other for node in ast.walk(one)) or any(
-        node is one for node in ast.walk(other)
-    )
-
-
-def _same_but_causes(before: PythonSource, after: PythonSource) -> bool:
-    return are_alike(before, after, _without_causes)
-
-
-def _without_causes(statements: Statements) -> str:
-    copies = deepcopy(statements)
-    for node in (inner for copy in copies for inner in ast.walk(copy)):
+def _forget_causes(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Raise):
             node.cause = None
         elif isinstance(node, ast.ExceptHandler):
             node.name = None
-    return dump(copies)
-
-
-CHAINED = Recipe(codes=("B904",), fix=chain, keeps=_same_but_causes)
