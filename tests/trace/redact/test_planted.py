@@ -53,6 +53,28 @@ def test_whatever_their_values(redactor: Redactor, seed: int) -> None:
     assert _survivors(redactor, planted(seed)) == []
 
 
+def _in_lines(text: str) -> list[object]:
+    """What tools return for a text: a list of its lines, or a row for each."""
+    lines = text.split("\n")
+    return [lines, tuple(lines), [{"number": n, "text": line} for n, line in enumerate(lines)]]
+
+
+def test_no_planted_secret_survives_a_division_into_lines(redactor: Redactor) -> None:
+    several = [secret for secret in SECRETS if "\n" in secret.context]
+    assert len(several) >= 200
+    for secret in several:
+        for value in _in_lines(secret.context):
+            clean = repr(redactor.clean({"result": value}))
+            assert [part for part in readable(secret) if part in clean] == []
+
+
+def test_lines_keep_their_number_and_other_texts(redactor: Redactor) -> None:
+    key = next(secret for secret in SECRETS if secret.kind == "private-key").value.split("\n")
+    clean = redactor.clean(["before", *key, "after\nand more", *key, "end"])
+    assert len(clean) == 2 * len(key) + 3
+    assert [clean[0], clean[1 + len(key)], clean[-1]] == ["before", "after\nand more", "end"]
+
+
 @pytest.mark.slow
 def test_no_planted_secret_survives_in_nested_values(redactor: Redactor) -> None:
     for secret in SECRETS:

@@ -56,6 +56,16 @@ def widen_to_characters(data: bytes, finding: Finding) -> Finding:
     return Finding(start, end, rule)
 
 
+def split_at_lines(data: bytes, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the part of each finding in each line, so that replacing them keeps all newlines."""
+    for start, end, rule in findings:
+        at = start
+        for line in data[start:end].split(b"\n"):
+            if line:
+                yield Finding(at, at + len(line), rule)
+            at += len(line) + 1
+
+
 def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Merge overlapping findings and yield them from left to right.
 

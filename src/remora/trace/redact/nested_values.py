@@ -13,6 +13,8 @@ from remora.trace.redact.assignment import ENDING, NAME
 _T = TypeVar("_T")
 _Children = list[tuple[Any, str]]
 _LEAVES = (str, int, float, bytes, bytearray)
+_ITEM = object()
+"""Stands for the field where an item is a text itself."""
 _SECRET_NAME = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
 _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
@@ -30,6 +32,12 @@ class TextRedactor(Protocol):
         """Return `data` with secrets redacted.
 
         `under` is the name of the field that contains the data.
+        """
+
+    def lines(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return `texts` with secrets redacted that continue from one text to the next.
+
+        Return the same object if there are none.
         """
 
     def may_contain_secret(self, text: str) -> bool:
@@ -50,6 +58,7 @@ def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
     """
     waiting: _Children = [(value, "")]
     plain: list[str] = []
+    sequences: list[Sequence[Any]] = []
     while waiting:
         item, under = waiting.pop()
         if isinstance(item, str) and not under:
@@ -57,11 +66,15 @@ def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
             continue
         if (children := _children(item, under)) is not None:
             waiting += children
+            if isinstance(item, list | tuple) and len(item) > 1:
+                sequences.append(item)
         elif _leaf(item, under, cleaner) is not item:
             return False
-    if len(plain) > 1 and not cleaner.may_contain_secret("\n".join(plain)):
+    if len(plain) > 1 and not cleaner.may_contain_secret("\n".join(["", *plain, ""][::-1])):
         return True
-    return all(cleaner.text(text) is text for text in plain)
+    return all(cleaner.text(text) is text for text in plain) and all(
+        _redact_lines(parts, cleaner) is parts for parts in sequences
+    )
 
 
 class _Frame(NamedTuple):
@@ -80,7 +93,8 @@ def _rebuild(value: Any, cleaner: TextRedactor) -> Any:
         if not remaining:
             frames.pop()
             if frames:
-                frames[-1].done.append(_copy_with(value, done))
+                parts = _redact_lines(done, cleaner) if isinstance(value, list | tuple) else done
+                frames[-1].done.append(_copy_with(value, parts))
             continue
         item, under = remaining.pop()
         if (children := _children(item, under)) is None:
@@ -88,6 +102,23 @@ def _rebuild(value: Any, cleaner: TextRedactor) -> Any:
         else:
             frames.append(_Frame(item, children[::-1], []))
     return root.done[0]
+
+
+def _redact_lines(parts: Sequence[Any], cleaner: TextRedactor) -> Sequence[Any]:
+    """Redact a text that was split into the items of a list, or into a field of its dicts."""
+    columns: dict[Any, dict[int, str]] = {}
+    for number, part in enumerate(parts):
+        for field, text in part.items() if isinstance(part, dict) else [(_ITEM, part)]:
+            if isinstance(text, str):
+                columns.setdefault(field, {})[number] = text
+    for field, column in columns.items():
+        texts = list(column.values())
+        if len(texts) < 2 or (lines := cleaner.lines(texts)) is texts:
+            continue
+        parts = list(parts)
+        for number, line in zip(column, lines, strict=True):
+            parts[number] = line if field is _ITEM else {**parts[number], field: line}
+    return parts
 
 
 def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
@@ -151,7 +182,7 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
     return children
 
 
-def _copy_with(value: Any, parts: list[Any]) -> Any:
+def _copy_with(value: Any, parts: Sequence[Any]) -> Any:
     """Return a copy of a container with the given items, or `value` itself if no item has
     changed.
     """

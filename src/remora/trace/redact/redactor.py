@@ -4,6 +4,7 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from remora.trace.redact.found_spans import (
     mask,
     outside_placeholders,
     replace_findings,
+    split_at_lines,
     widen_to_characters,
 )
 from remora.trace.redact.heuristics import MIN_LENGTH
@@ -88,6 +90,18 @@ class Redactor:
         clean = self._clean(data, text=True, under="" if head else under)
         return text if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
 
+    def lines(self, texts: Sequence[str]) -> Sequence[str]:
+        """Redact secrets that continue from one text to the next, such as a private key in lines.
+
+        Returns the same object if there are none.
+        """
+        data = "\n".join(texts).encode("utf-8", "surrogatepass")
+        clean = self._clean(data, text=True, by_line=True)
+        if clean is data:
+            return texts
+        lines = iter(clean.decode("utf-8", "surrogatepass").split("\n"))
+        return ["\n".join(islice(lines, text.count("\n") + 1)) for text in texts]
+
     def may_contain_secret(self, text: str) -> bool:
         """Return False if `text` cannot contain a secret. This check is cheap."""
         data = text.encode("utf-8", "surrogatepass")
@@ -125,15 +139,20 @@ class Redactor:
         """
         return redact_nested(value, self)
 
-    def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
-        """Redact repeatedly until no secrets are found. After 8 passes, replace the whole text."""
+    def _clean(self, data: bytes, *, text: bool, under: str = "", by_line: bool = False) -> bytes:
+        """Redact repeatedly until no secrets are found. After 8 passes, replace the whole text.
+
+        With `by_line`, all newlines are kept.
+        """
         for _ in range(_PASSES):
             if not (findings := self._findings(data, under)):
                 return data
             if text:
                 findings = [widen_to_characters(data, finding) for finding in findings]
+            if by_line:
+                findings = list(split_at_lines(data, findings))
             data = replace_findings(data, findings, self._mark)
-        return self._mark(_TANGLED, data)
+        return b"\n".join(self._mark(_TANGLED, part) for part in data.split(b"\n"))
 
     def _mark(self, rule: str, secret: bytes) -> bytes:
         return placeholder(self._key, rule, secret)
