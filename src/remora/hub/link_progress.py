@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.store.reader import open_snapshot
+from remora.hub.store.reader import read_snapshot
 
 
 class LinkCount(NamedTuple):
@@ -21,13 +21,9 @@ class LinkCount(NamedTuple):
 
 def read_link_count(places: HubPaths) -> LinkCount | None:
     """Return the progress of precomputing links, or None if the database cannot be read."""
-    view = open_snapshot(places.db)
-    if view is None:
-        return None
-    try:
-        return LinkCount(*view.linked(), complete=view.links().complete())
-    finally:
-        view.close()
+    return read_snapshot(
+        places.db, lambda view: LinkCount(*view.linked(), complete=view.links().complete())
+    )
 
 
 def why_unknown(places: HubPaths) -> str:

@@ -16,7 +16,7 @@ from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.hub_database import is_foreign
 from remora.hub.store.owner_lock import is_lock, lock_of, owner
-from remora.hub.store.reader import open_snapshot
+from remora.hub.store.reader import read_snapshot
 from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
@@ -124,19 +124,12 @@ def _require_idle(db: Path) -> None:
 
 def _measured(db: Path) -> Observation:
     """Return the links that `hub observe` stored, or no links if the database cannot be read."""
-    view = open_snapshot(db)
-    if view is None:
-        return Observation(calls=(), tests=(), ran=())
-    with closing(view):
-        return view.observation()
+    found = read_snapshot(db, lambda view: view.observation())
+    return Observation(calls=(), tests=(), ran=()) if found is None else found
 
 
 def _holds_source(db: Path) -> bool:
-    view = open_snapshot(db)
-    if view is None:
-        return True
-    with closing(view):
-        return bool(view.paths())
+    return read_snapshot(db, lambda view: bool(view.paths())) is not False
 
 
 def _orphaned_databases(folder: Path) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from remora.hub.members.members import Members
 from remora.hub.node import ObservedValues
 from remora.hub.observed_links import observed_values
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
-from remora.hub.store.reader import StoredSnapshot, open_snapshot
+from remora.hub.store.reader import StoredSnapshot, read_snapshot
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
 
 _T = TypeVar("_T")
@@ -70,13 +70,10 @@ class CurrentNodes:
         return self._ask(lambda view: _at_line(view, paths, line))
 
     def _ask(self, question: Callable[[OverlaidSnapshot], _T | None]) -> _T | None:
-        view = None if self._db is None else open_snapshot(self._db)
-        if view is None:
-            return None
-        try:
+        def ask(view: StoredSnapshot) -> _T | None:
             return question(OverlaidSnapshot(view, self._changed_files(view)))
-        finally:
-            view.close()
+
+        return None if self._db is None else read_snapshot(self._db, ask)
 
     def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
         """Return the files whose content changed by path, with None for each deleted file."""

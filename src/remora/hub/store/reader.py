@@ -4,10 +4,10 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -37,6 +37,7 @@ _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = 
 _CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
 _VALUES = msgspec.json.Decoder(ObservedValues)
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
+_T = TypeVar("_T")
 
 
 class SharedState:
@@ -280,6 +281,14 @@ def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | 
     """
     connection = open_reading(db)
     return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))
+
+
+def read_snapshot(db: Path, query: Callable[[StoredSnapshot], _T]) -> _T | None:
+    """Return the result of `query`, or None if the database is not usable."""
+    if (view := open_snapshot(db)) is None:
+        return None
+    with closing(view):
+        return query(view)
 
 
 def _update(facts: FileFacts | None) -> FileUpdate | None:

@@ -234,15 +234,11 @@ def _nodes_reached_by_tests(invocation: Invocation, project: Project) -> frozens
     """
     if project.config.hub.enabled is False:
         return frozenset()
-    from remora.hub.store.reader import open_snapshot
+    from remora.hub.store.reader import read_snapshot
 
     try:
-        view = open_snapshot(hub_paths(invocation.folders, project.root).db)
-        if view is None:
-            return frozenset()
-        try:
-            return frozenset(test.node for test in view.observation().tests)
-        finally:
-            view.close()
+        db = hub_paths(invocation.folders, project.root).db
+        tests = read_snapshot(db, lambda view: view.observation().tests) or ()
+        return frozenset(test.node for test in tests)
     except RemoraError:
         return frozenset()

@@ -80,17 +80,12 @@ def observed_values(
     if config.hub.enabled is False or not is_read:
         return {}
     from remora.hub.sources.current_nodes import CurrentNodes
-    from remora.hub.store.reader import open_snapshot
+    from remora.hub.store.reader import read_snapshot
 
     db = hub_paths(invocation.folders, project.root).db
     try:
-        view = open_snapshot(db)
-        if view is None:
-            return {}
-        try:
-            keys = [each.node for each in view.observation().functions]
-        finally:
-            view.close()
+        seen = read_snapshot(db, lambda view: view.observation().functions) or ()
+        keys = [function.node for function in seen]
         rules = FileRules(tuple(config.exclude), config.hub.file_limit)
         found = CurrentNodes(project.root, db, rules).observed(keys) if keys else {}
     except RemoraError:
