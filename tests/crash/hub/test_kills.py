@@ -88,7 +88,7 @@ class Killing:
         if owner(places.lock) != child.pid:
             return False
         try:
-            return ask(places.socket, ChangedSince(generation=0)).ok
+            return ask(places, ChangedSince(generation=0)).ok
         except OutsideError:
             return False
 

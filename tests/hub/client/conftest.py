@@ -14,20 +14,22 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from remora.bootstrap.invocation import Invocation
 from remora.hub.client import Context, HubClient
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPaths, hub_paths
+from remora.hub.process.addresses import read_addresses, write_addresses
+from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.usecases.hub.start_daemon import start_hub
 from remora.usecases.hub.target import HubTarget
 
 _T = TypeVar("_T")
 GENEROUS = 30.0
-RUNGS = ("socket", "sqlite", "file")
+RUNGS = ("socket", "http", "sqlite", "file")
 FILES = {
     "shop/__init__.py": "",
     "shop/cart.py": (
@@ -59,10 +61,8 @@ class House:
         self.root.mkdir()
         self.caller = Invocation(environ=environ, folder=self.root, root=self.root)
         self.clients: list[HubClient] = []
-
-    @property
-    def places(self) -> HubPaths:
-        return hub_paths(self.caller.folders, self.root)
+        self.places = hub_paths(self.caller.folders, self.root)
+        """Where clients look."""
 
     def write(self, files: Mapping[str, str | bytes | None]) -> None:
         for path, content in files.items():
@@ -90,9 +90,22 @@ class House:
         if rung == "socket":
             start_hub(self.caller, HubTarget())
             self.until(lambda: ask(self.client(), [TOTAL]).source == "socket")
+        elif rung == "http":
+            start_hub(self.caller, HubTarget(http="0"))
+            self.hide_socket()
+            self.until(lambda: ask(self.client(), [TOTAL]).source == "http")
         elif rung == "sqlite":
             self.index()
         return self
+
+    def hide_socket(self) -> None:
+        """From now on, clients look where the daemon's files are, but its socket is not."""
+        usual, nowhere = hub_paths(self.caller.folders, self.root), self.folder / "nowhere"
+        found = read_addresses(usual.addresses)
+        assert found is not None
+        copied = usual.addresses.with_name("copied.addresses")
+        write_addresses(copied, replace(found, socket=str(nowhere)))
+        self.places = self.places._replace(socket=nowhere, addresses=copied)
 
     def remora(self, *words: str) -> str:
         """What a command prints, that must be well."""

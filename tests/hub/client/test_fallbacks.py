@@ -24,7 +24,7 @@ from remora.hub.protocol import MAX_BYTES
 from remora.usecases.hub.open_hub import HubObserver, open_hub
 from remora.usecases.hub.start_daemon import start_hub
 from remora.usecases.hub.target import HubTarget
-from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run
+from tests.hub.client.conftest import FILES, GENEROUS, TOTAL, House, ask, run
 
 Say = Callable[[dict[str, Any]], bytes | None]
 """What a false daemon answers to a request; None: it closes the line."""
@@ -333,6 +333,7 @@ def test_a_daemon_with_a_socket_of_its_own_is_found(
     observer = HubObserver(note=print, progress=lambda: nullcontext(print))
     with open_hub(house.caller, HubTarget(), observer) as hub:
         assert ask(hub.client, [TOTAL]).source == "socket"
+    assert json.loads(house.remora("hub", "index", "--json"))["files"] == len(FILES)
 
 
 @pytest.mark.parametrize(

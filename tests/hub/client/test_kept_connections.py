@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remora.hub.client import Context, HubClient
-from remora.hub.sources.daemon_source import DaemonConnection
+from remora.hub.sources.daemon_connection import DaemonConnection
 from tests.hub.client.conftest import CART, TOTAL, House
 
 

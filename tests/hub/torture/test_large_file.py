@@ -54,7 +54,7 @@ async def _others(house: House, over: asyncio.Event, seconds: list[float], kind:
 def _told(house: House, request: Request) -> Any:
     """The daemon's own answer: no other rung is to read the file here, where we count."""
     try:
-        answer = hub(house.places.socket, request, seconds=60.0)
+        answer = hub(house.places, request, seconds=60.0)
     except OutsideError:  # it begins anew
         return {}
     return msgspec.json.decode(answer.result) if answer.ok else {}

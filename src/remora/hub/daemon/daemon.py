@@ -253,7 +253,9 @@ class Daemon:
 
     def _write_addresses(self) -> None:
         notes = (*self._updater.notes, *self._health.notes)
-        addresses = Addresses(socket=display_path(self._places.socket), notes=notes)
+        addresses = Addresses(
+            socket=display_path(self._places.socket), http=self._status.http, notes=notes
+        )
         if addresses != self._written or not self._places.addresses.exists():
             with suppress(OSError):  # e.g. a full disk; the next tick retries
                 write_addresses(self._places.addresses, addresses)

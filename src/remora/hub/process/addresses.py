@@ -1,4 +1,4 @@
-"""Socket and problems of a running daemon, in a small file next to its database."""
+"""Addresses and problems of a running daemon, in a small file next to its database."""
 
 import os
 from contextlib import suppress
@@ -7,15 +7,18 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import DiskError
+from remora.hub.process.hub_paths import HubPaths
+from remora.regular_file import READ_NO_FOLLOW
 
 _TOKEN_BYTES = 32
 _MAX_READ = 1 << 16
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Socket of a running daemon. `notes` describes its current problems."""
+    """Socket and URL of a running daemon. `notes` describes its current problems."""
 
     socket: str
+    http: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -27,16 +30,31 @@ def write_addresses(path: Path, addresses: Addresses) -> None:
 def read_addresses(path: Path) -> Addresses | None:
     """Return the addresses stored in a file.
 
-    Returns None if the file is missing, unreadable or owned by another user.
+    Returns None if the file is missing, unreadable or not private to this user.
     """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(file, "rb") as stream:
-            if os.fstat(file).st_uid != os.geteuid():
-                return None
-            return msgspec.json.decode(stream.read(_MAX_READ), type=Addresses)
+        return msgspec.json.decode(_read_private(path), type=Addresses)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def sockets_of(places: HubPaths) -> tuple[Path, ...]:
+    """Return the sockets at which a daemon may listen, the most likely first.
+
+    A daemon that was started with another `--socket` has written its own.
+    """
+    found = read_addresses(places.addresses)
+    own = () if found is None else (Path(found.socket),)
+    return tuple(dict.fromkeys((*own, places.socket)))
+
+
+def read_token(path: Path) -> str | None:
+    """Return the token stored in a file, or None in the cases of `read_addresses`."""
+    try:
+        token = _read_private(path).removesuffix(b"\n").decode("ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return token if token.isprintable() else None
 
 
 def make_token(path: Path) -> str:
@@ -63,6 +81,15 @@ def remove(*paths: Path) -> None:
     for path in paths:
         with suppress(OSError):
             path.unlink()
+
+
+def _read_private(path: Path) -> bytes:
+    """Return the start of a file. Raises OSError if other users may have read or written it."""
+    with os.fdopen(os.open(path, READ_NO_FOLLOW), "rb") as file:
+        status = os.fstat(file.fileno())
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise PermissionError(f"{path} is not private")
+        return file.read(_MAX_READ)
 
 
 def _write(path: Path, content: bytes) -> None:

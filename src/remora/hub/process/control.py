@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import DiskError, HubDamaged, OutsideError
-from remora.hub.process.addresses import read_addresses, remove
+from remora.hub.process.addresses import read_addresses, remove, sockets_of
 from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.protocol import (
     Answer,
@@ -25,7 +25,6 @@ from remora.hub.protocol import (
 from remora.hub.server.socket_listener import is_ours
 from remora.hub.store.owner_lock import owner
 
-_PART = 1 << 16
 _STOP_S = 10.0
 _KILL_S = 5.0
 _LOOK_S = 0.02
@@ -48,18 +47,17 @@ def status(places: HubPaths) -> StatusResult:
 
 
 def daemon_status(places: HubPaths) -> StatusResult | None:
-    for place in dict.fromkeys((_address(places), places.socket)):
-        with suppress(OutsideError):
-            answer = ask(place, Status())
-            if answer.ok:
-                return msgspec.json.decode(answer.result, type=StatusResult)
+    with suppress(OutsideError):
+        answer = ask(places, Status())
+        if answer.ok:
+            return msgspec.json.decode(answer.result, type=StatusResult)
     return None
 
 
 def has_scanned(places: HubPaths) -> bool:
     """Return True if the daemon has finished its initial scan or does not answer."""
     try:
-        answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
+        answer = ask(places, ChangedSince(generation=0), seconds=_ANSWER_S)
     except OutsideError:
         return True
     return answer.error is None or answer.error.code != "busy"
@@ -117,11 +115,6 @@ def _wait_for_end(places: HubPaths, pid: int, handle: int | None, seconds: float
     return owner(places.lock) != pid
 
 
-def _address(places: HubPaths) -> Path:
-    found = read_addresses(places.addresses)
-    return places.socket if found is None else Path(found.socket)
-
-
 def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
     """Return the status of a daemon that is not running or does not answer."""
     files, nodes, generation = _stored_counts(places.db)
@@ -130,7 +123,7 @@ def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
         pid=pid,
         root=display_path(places.root),
         db=display_path(places.db),
-        socket=display_path(places.socket if pid is None else _address(places)),
+        socket=display_path(places.socket if pid is None else sockets_of(places)[0]),
         files=files,
         nodes=nodes,
         generation=generation,
@@ -142,27 +135,33 @@ def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
 
 
 def _stored_counts(db: Path) -> tuple[int | None, int | None, int | None]:
-    from remora.hub.store.reader import open_snapshot  # imports the database code
+    from remora.hub.store.reader import StoredSnapshot, read_snapshot  # imports the database code
 
-    if (view := open_snapshot(db)) is None:
-        return None, None, None
-    try:
+    def count(view: StoredSnapshot) -> tuple[int, int, int]:
         return len(view.paths()), sum(1 for _ in view.keys()), view.generation  # noqa: SIM118
-    except (DiskError, HubDamaged):
-        return None, None, None
-    finally:
-        view.close()
+
+    with suppress(DiskError, HubDamaged):
+        return read_snapshot(db, count) or (None, None, None)
+    return None, None, None
 
 
-def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
-    """Send a request to the daemon and return its answer.
+def ask(places: HubPaths, request: Request, *, seconds: float = 5.0) -> Answer:
+    """Send a request to the daemon over its socket and return its answer.
 
     Raises OutsideError if the daemon belongs to another user, or if it does not respond within
     `seconds`.
     """
-    with connect(place, request, seconds) as line:
+    *others, last = sockets_of(places)
+    for place in others:
+        with suppress(OutsideError):
+            return _ask_at(place, request, seconds)
+    return _ask_at(last, request, seconds)
+
+
+def _ask_at(place: Path, request: Request, seconds: float) -> Answer:
+    with connect(place, request, seconds) as line, line.makefile("rb") as received:
         try:
-            return decode_answer(_line_of(line))
+            return decode_answer(received.readline())
         except (OSError, msgspec.DecodeError) as error:
             raise _not_responding(place, error) from error
 
@@ -188,12 +187,3 @@ def connect(place: Path, request: Request, seconds: float | None = None) -> sock
 
 def _not_responding(place: Path, error: Exception) -> OutsideError:
     return OutsideError(f"no daemon is responding at {place}: {error}")
-
-
-def _line_of(line: socket.socket) -> bytes:
-    received = bytearray()
-    while not received.endswith(b"\n"):
-        if not (part := line.recv(_PART)):
-            raise ConnectionResetError("the connection was closed")
-        received += part
-    return bytes(received)

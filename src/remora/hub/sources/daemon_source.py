@@ -1,9 +1,8 @@
-"""Answers from a running daemon, received over its Unix socket."""
+"""Answers from a running daemon, over its Unix socket or over HTTP."""
 
-import asyncio
-import os
-import socket
 import time
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,60 +11,14 @@ import msgspec
 from remora.errors import NotFound
 from remora.hub import protocol
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.process.addresses import read_addresses
+from remora.hub.process.addresses import sockets_of
 from remora.hub.process.hub_paths import HubPaths, display_path
-from remora.hub.protocol import (
-    Answer,
-    GetContext,
-    GetNode,
-    Health,
-    Request,
-    Status,
-)
-from remora.hub.server.socket_listener import is_ours
-from remora.hub.sources.source_answer import Busy, SourceAnswer
+from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
+from remora.hub.sources.daemon_connection import DaemonConnection, connect_http, connect_socket
+from remora.hub.sources.source_answer import Busy, SourceAnswer, SourceName
 
-_MAX_ANSWER_BYTES = 1 << 26
-"""Maximum bytes of an answer line."""
-_PART = 1 << 16
+_Connect = Callable[[], Awaitable[DaemonConnection | None]]
 _context = msgspec.json.Decoder(dict[str, AnsweredNode])
-
-
-class DaemonConnection:
-    """A connection that answers one question at a time. It needs no event loop to be closed."""
-
-    def __init__(self, line: socket.socket) -> None:
-        self._socket = line
-        self._received = bytearray()
-
-    async def ask(self, *requests: Request) -> list[Answer]:
-        """Send requests together, and return their answers.
-
-        Raises OSError, EOFError, ValueError or msgspec.DecodeError if there is no valid answer. The
-        connection must then be closed, as after a cancelled call.
-        """
-        loop = asyncio.get_running_loop()
-        await loop.sock_sendall(self._socket, b"".join(map(protocol.request_line, requests)))
-        return [protocol.decode_answer(await self._line(loop)) for _ in requests]
-
-    def close(self) -> None:
-        self._socket.close()
-
-    async def _line(self, loop: asyncio.AbstractEventLoop) -> bytes:
-        searched = 0
-        while (end := self._received.find(b"\n", searched)) < 0:
-            searched = len(self._received)
-            if searched > _MAX_ANSWER_BYTES:
-                raise ValueError("the answer is too long")
-            part = await loop.sock_recv(self._socket, _PART)
-            if not part:
-                raise EOFError("the connection was closed")
-            self._received += part
-        line = bytes(self._received[: end + 1])
-        del self._received[: end + 1]
-        return line
-
-
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
 
@@ -88,33 +41,30 @@ class DaemonSource:
 
         Returns Busy if the daemon is busy, or None if no daemon answers. There is no time limit.
         """
-        busy = None
         began = time.monotonic()
-        for place in self._sockets():
+        for name, place, connect in self._ways():
             try:
-                if (answer := await self._answer(place, request)) is None:
+                if (answer := await self._answer(place, connect, request)) is None:
                     continue
                 if answer.ok:
                     result = _decode_result(request, answer.result)
-                    return SourceAnswer(result, answer.generation, "socket")
-                if answer.error is not None and answer.error.code == "unknown_node":
-                    return NotFound(answer.error.message)
-                if answer.error is not None and answer.error.code == "busy":
-                    busy = Busy(time.monotonic() - began)
+                    return SourceAnswer(result, answer.generation, name)
             except _NOT_ANSWERED:
                 continue
-        return busy
+            if answer.error is not None and answer.error.code == "unknown_node":
+                return NotFound(answer.error.message)
+            if answer.error is not None and answer.error.code == "busy":
+                return Busy(time.monotonic() - began)
+        return None
 
-    def _sockets(self) -> tuple[Path, ...]:
-        """Return the sockets to try.
-
-        They include the socket of a daemon that was started with a different `--socket`.
-        """
-        if self._places is None:
-            return ()
-        usual = self._places.socket
-        found = None if self._is_named else read_addresses(self._places.addresses)
-        return tuple(dict.fromkeys((usual if found is None else Path(found.socket), usual)))
+    def _ways(self) -> Iterator[tuple[SourceName, Path, _Connect]]:
+        """Return the ways to reach the daemon, with a path that identifies each."""
+        if (places := self._places) is None:
+            return
+        for place in (places.socket,) if self._is_named else sockets_of(places):
+            yield "socket", place, partial(connect_socket, place)
+        if not self._is_named:
+            yield "http", places.addresses, partial(connect_http, places)
 
     def close(self) -> None:
         """Close the connections that were kept."""
@@ -122,15 +72,14 @@ class DaemonSource:
             connection.close()
         self._kept.clear()
 
-    async def _answer(self, place: Path, request: Request) -> Answer | None:
+    async def _answer(self, place: Path, connect: _Connect, request: Request) -> Answer | None:
         kept = self._kept.pop(place, None)
         if kept is not None:
             try:
                 return await self._exchange(place, kept, request)
             except (OSError, EOFError):
                 pass  # the daemon has been restarted since
-        connection = await _connect(place) if _is_ours(place) else None
-        if connection is None:
+        if (connection := await connect()) is None:
             return None
         # one write: the daemon answers requests in order
         return await self._exchange(place, connection, Health(), Status(), request)
@@ -162,10 +111,6 @@ class DaemonSource:
         return bool(found.get("root", self._root) == self._root)
 
 
-def _is_ours(place: Path) -> bool:
-    return place.lstat().st_uid == os.geteuid()
-
-
 def _is_compatible(health: Answer) -> bool:
     if not health.ok:
         return False
@@ -177,21 +122,3 @@ def _decode_result(request: Request, result: msgspec.Raw) -> Any:
     if isinstance(request, GetContext):
         return _context.decode(result)
     return msgspec.json.decode(result, type=NodeState if isinstance(request, GetNode) else Any)
-
-
-async def _connect(place: Path) -> DaemonConnection | None:
-    """Connect to a daemon, or return None if the process at the socket is another user's.
-
-    Raises OSError if no process is listening.
-    """
-    line = socket.socket(socket.AF_UNIX)
-    try:
-        line.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(line, os.fspath(place))
-        if is_ours(line):
-            return DaemonConnection(line)
-    except BaseException:
-        line.close()
-        raise
-    line.close()
-    return None

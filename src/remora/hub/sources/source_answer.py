@@ -3,7 +3,7 @@
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
-SourceName = Literal["socket", "sqlite", "file"]
+SourceName = Literal["socket", "http", "sqlite", "file"]
 
 
 class SourceAnswer(NamedTuple):

@@ -8,10 +8,13 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HubLocked, OutsideError
+from remora.regular_file import READ_NO_FOLLOW
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _WORDS = " remora hub\n"
@@ -107,16 +110,9 @@ def lock_of(db: Path) -> Path:
 
 def is_lock(path: Path) -> bool:
     """Return True if a Hub process has ever held the lock at `path`."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
+    with suppress(OSError), _opened(path) as file:
         return os.read(file, _LONGEST).endswith(_WORDS.encode())
-    except OSError:  # a folder
-        return False
-    finally:
-        os.close(file)
+    return False
 
 
 def owner(path: Path) -> int | None:
@@ -124,21 +120,37 @@ def owner(path: Path) -> int | None:
 
     Returns None if no process holds the lock.
     """
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    pid = None
-    try:
+    with suppress(OSError), _opened(path) as file:
         pid = _written_pid(file)
-        if pid is not None and not _is_alive(pid):
-            return None  # do not try the lock: that could make a starting process fail
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return pid or 0
+        # if that process ended, do not try the lock: that could make a starting process fail
+        if (pid is None or _is_alive(pid)) and _is_locked(file):
+            return pid or 0
+    return None
+
+
+def is_held(path: Path) -> bool:
+    """Return True if a process holds the lock, even one outside this container."""
+    with suppress(OSError), _opened(path) as file:
+        return _is_locked(file)
+    return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    file = os.open(path, READ_NO_FOLLOW)
+    try:
+        yield file
     finally:
         os.close(file)
-    return None
+
+
+def _is_locked(file: int) -> bool:
+    """Try the lock. Other processes that try it do not count as its owner."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _locked_error(path: Path, pid: int | None) -> HubLocked:

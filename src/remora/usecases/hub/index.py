@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
-from remora.hub.store.reader import StoredSnapshot, open_snapshot
+from remora.hub.store.reader import StoredSnapshot, read_snapshot
 from remora.usecases.hub.index_writer import store_or_daemon
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
@@ -193,11 +193,7 @@ def _partial(places: HubPaths) -> dict[str, str]:
 
 def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found | None:
     """Return the result of `query`, or None if the database cannot be read."""
-    view = open_snapshot(places.db)
-    if view is None:
-        return None
-    with closing(view):
-        return query(view)
+    return read_snapshot(places.db, query)
 
 
 def _caught_up(places: HubPaths) -> int:
@@ -207,7 +203,7 @@ def _caught_up(places: HubPaths) -> int:
     """
     before = control.status(places).generation or 0
     while control.running(places) is not None:
-        answer = ask(places.socket, ChangedSince(generation=before), seconds=_ANSWER_S)
+        answer = ask(places, ChangedSince(generation=before), seconds=_ANSWER_S)
         if answer.ok:
             result: dict[str, Any] = msgspec.json.decode(answer.result)
             return len(result["changed"])

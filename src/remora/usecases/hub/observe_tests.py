@@ -125,6 +125,6 @@ def _store(places: HubPaths, observation: Observation) -> bool:
 def _notify(places: HubPaths) -> None:
     """Ask the daemon to collect observations now. If this fails, its next sweep collects them."""
     try:
-        ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)
+        ask(places, Invalidate(path="."), seconds=_ANSWER_S)
     except RemoraError:
         return

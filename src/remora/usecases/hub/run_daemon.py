@@ -21,6 +21,7 @@ from remora.hub.daemon.link_scheduler import QUIET_S
 from remora.hub.daemon.query_threads import THREAD_NAME
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
+from remora.hub.process.addresses import remove
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import StatusResult
@@ -58,6 +59,7 @@ def run_hub(
         ownership = OwnerLock(places.lock)
     except HubLocked:
         return False
+    remove(places.addresses, places.token)  # of a killed daemon, whose port others may use now
     log_to(places.log if log_file else None)
     _allow_many_descriptors()
     sys.setswitchinterval(_SWITCH_S)
