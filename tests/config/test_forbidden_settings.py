@@ -12,6 +12,9 @@ from remora.errors import ConfigError
 from remora.models.provider import wants_none
 
 
+AFTER_RUNS = "runner.memory.retention.after_runs"
+
+
 def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
     for name, text in (("config.yaml", user), ("remora.yaml", project)):
         (folder / name).write_text(text)
@@ -36,6 +39,10 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {base_url: 'http://[::1]:1/v2'}", "1:24", "escalation.base_url"),
         ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
         ("agents: {replace: [lint]}", "1:19", "agents.replace"),
+        *(
+            (f"runner: {{memory: {{retention: {{after_runs: {value}}}}}}}", "1:43", AFTER_RUNS)
+            for value in ("true", "false")
+        ),
         ("model: {api_key: x}", "1:18", "model.api_key"),
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
         ("postgres: {dsn: null}", "1:17", "postgres.dsn"),
@@ -137,7 +144,6 @@ def test_a_project_uses_no_database_that_the_user_has_not_named(tmp_path: Path) 
         ("runner: {memory: {retention: {keep_days: VALUE}}}", "30", "0", "31"),
         ("runner: {memory: {retention: {keep_days: VALUE}}}", "null", "30", "null"),
         ("runner: {memory: {retention: {keep_mb: VALUE}}}", "100", "1", "null"),
-        ("runner: {memory: {retention: {after_runs: VALUE}}}", "false", "true", "false"),
         ("model: {max_requests: VALUE}", "9", "1000000", "8"),
         ("model: {max_requests: VALUE}", "100", "101", "0x01"),
         ("model: {max_tokens: VALUE}", "1000", "1001", "999"),
@@ -152,6 +158,15 @@ def test_a_project_cannot_weaken_the_users_limits(
     mine, bad, good = (settings.replace("VALUE", each) for each in (user, weaker, stricter))
     assert load(tmp_path, bad, mine) == load(tmp_path, "", mine)
     assert load(tmp_path, good, mine) == load(tmp_path, "", good)
+
+
+@pytest.mark.parametrize("user", ["", "runner: {memory: {retention: {after_runs: true}}}"])
+def test_a_project_cannot_have_runs_removed_sooner(tmp_path: Path, user: str) -> None:
+    settings = "runner: {memory: {retention: {keep_days: DAYS, keep_mb: 0}}}"
+    sooner = load(tmp_path, settings.replace("DAYS", "0"), user).runner.memory.retention
+    assert (sooner.keep_days, sooner.keep_mb) == (30, None)
+    later = load(tmp_path, settings.replace("DAYS", "31"), user).runner.memory.retention
+    assert (later.keep_days, later.keep_mb) == (31, None)
 
 
 def test_a_project_cannot_raise_the_default_costs(tmp_path: Path) -> None:

@@ -140,7 +140,9 @@ def test_a_current_directory_that_is_gone(project: Path, tmp_path: Path) -> None
 
 def test_old_runs_are_removed_after_a_run(project: Path) -> None:
     settings = "runner: {memory: {retention: {after_runs: true, keep_days: 0}}}\n"
-    (project / "remora.yaml").write_text(settings)
+    own = Path.home() / ".config" / "remora"
+    own.mkdir(parents=True)
+    (own / "config.yaml").write_text(settings)
     first = remora.analyze("a.py", operations=["lint"])
     remora.reject(first.run_id, every=True)
     (first.project.state / "retention.json").unlink()  # a pass takes place once a day

@@ -47,6 +47,7 @@ _WHY: dict[tuple[str, ...], str] = {
     ("runner", "memory", "signing_key_file"): "the signing key for anchors",
     _DECISIONS: "that a model decides",
     _REPLACED: "that its agents replace built-in agents",
+    ("runner", "memory", "retention", "after_runs"): "that runs remove older ones",
     _DATABASE: "the address of a database",
 }
 
@@ -56,15 +57,12 @@ _UPPER = (
     ("model", "max_concurrency"),
     ("hub", "memory_mb"),
     ("hub", "max_file_mb"),
-    ("runner", "memory", "retention", "after_runs"),
 )
-_LOWER = (
-    ("workspace", "require_isolation"),
-    ("runner", "memory", "durability"),
-    ("runner", "memory", "retention", "keep_days"),
-    ("runner", "memory", "retention", "keep_mb"),
-)
+_KEPT = tuple(("runner", "memory", "retention", key) for key in ("keep_days", "keep_mb"))
+_LOWER = (("workspace", "require_isolation"), ("runner", "memory", "durability"), *_KEPT)
 """Limits of the user that a project may only lower, and those that it may only raise."""
+_ALWAYS = (*_COSTS, *_KEPT)
+"""Limits that hold against a project even if the user has not set them."""
 _RULES = ("redaction", "rules")
 _DURABILITY = ("none", "turn", "event")
 
@@ -120,14 +118,14 @@ def kept_from_user(
 ) -> dict[tuple[str, ...], Any]:
     """Return the settings of the user that a project's file would weaken, with their values.
 
-    `set_by` contains the settings that the user has set. The limits of a model's costs hold even if
-    the user has not set them. Redaction rules of a project are added to the user's.
+    `set_by` contains the settings that the user has set. Redaction rules of a project are added to
+    the user's.
     """
     kept: dict[tuple[str, ...], Any] = {}
     for where in (*_UPPER, *_LOWER):
         mine, others = _at(user, where), _at(merged, where)
         excess = _rank(others) - _rank(mine)
-        if (where in set_by or where in _COSTS) and (excess > 0 if where in _UPPER else excess < 0):
+        if (where in set_by or where in _ALWAYS) and (excess > 0 if where in _UPPER else excess < 0):
             kept[where] = mine
     rules = [*_at(user, _RULES)]
     if rules:

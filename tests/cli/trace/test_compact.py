@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, lint_project, user_without_weights
+from tests.cli.conftest import Remora, lint_project, user_without_weights, write
 
 DAY = 86_400
 
@@ -35,10 +35,16 @@ def old(analyzed: tuple[Remora, Path]) -> tuple[Remora, Path]:
     for folder in (root, remora.home):
         shutil.rmtree(folder)
         shutil.copytree(root.parent / "kept" / folder.name, folder, symlinks=True)
-    (root / "remora.yaml").write_text(
-        "runner: {memory: {retention: {keep_days: 0, compress_after_days: 0}}}\n"
-    )
+    limits(remora, "keep_days: 0, compress_after_days: 0")
     return remora, root
+
+
+def limits(remora: Remora, settings: str) -> None:
+    """The user's own."""
+    write(
+        remora.home,
+        {"config/remora/config.yaml": f"runner: {{memory: {{retention: {{{settings}}}}}}}\n"},
+    )
 
 
 def streams(root: Path) -> list[str]:
@@ -73,9 +79,7 @@ def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path
 
 def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -> None:
     remora, root = old
-    (root / "remora.yaml").write_text(
-        "runner: {memory: {retention: {keep_days: null, compress_after_days: 0}}}\n"
-    )
+    limits(remora, "keep_days: null, compress_after_days: 0")
     assert remora("reject", "last", "--all", cwd=root).code == 0
     looks = [
         ("runs", "--json"),
@@ -113,8 +117,7 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
 
 def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
     remora, root = old
-    settings = root / "remora.yaml"
-    settings.write_text(settings.read_text().replace("{keep_days", "{after_runs: true, keep_days"))
+    limits(remora, "after_runs: true, keep_days: 0, compress_after_days: 0")
     waiting = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
     assert "retention" not in waiting.err
     assert remora("reject", "last", "--all", cwd=root).code == 0
