@@ -11,6 +11,7 @@ from remora.memory.delta import excerpt
 from remora.memory.packet import Action, Candidate, Constraints, Excerpt, Fact, packet_json
 from remora.memory.prompt.base import RenderedRequest, prompt_context
 from remora.memory.prompt.render import RENDERERS, render
+from remora.text import clip
 
 PACKET = DecisionPacket(
     agent_id="lint-0123456789ab",
@@ -86,7 +87,7 @@ Done:
 Findings:
 E741 line 4: ambiguous name
 {"code":"F841","line":5}
-Not shown: 1 actions, 2 knowledge
+Not shown: 1 action, 2 facts
 Now: 2 of 4 findings left
 Error: No text
 Turn 4 of 12
@@ -129,6 +130,18 @@ SYSTEMS = {
     "tool_call": f"{ROLE}\nAnswer with one call of a tool.",  # the tools are declared natively
     "completion": f"{ROLE}\nAnswer with one function call.\n{SIGNATURES}",
 }
+
+
+@pytest.mark.parametrize("size", [4, 199, 200, 250, 300])
+def test_an_error_is_shown_once(size: int) -> None:
+    error = "no " + "x" * (size - 3)
+    failed = Action(turn=1, tool="act", args={}, summary=clip(error, 200), outcome="error")
+    packet = DecisionPacket(turn=2, last_error=error, recent_actions=(failed,))
+    _, user = messages(render("lines/1", packet, TOOLS, "tool_call"))
+    assert user == f"Done:\n1. act() -> error\nError: {error}\nTurn 2 of 12"
+    told = replace(packet, state_summary=clip(f"the submission was refused: {error}", 300))
+    _, user = messages(render("lines/1", told, TOOLS, "tool_call"))
+    assert user == f"Done:\n1. act() -> error\nNow: {told.state_summary}\nTurn 2 of 12"
 
 
 @pytest.mark.parametrize("strategy", SYSTEMS)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.memory.excerpts import left_out, numbered_lines
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import SUMMARY_LIMIT, DecisionPacket
 from remora.memory.prompt.base import json_line
-from remora.text import escape_line
+from remora.text import count, escape_line
 
-_RECALLABLE = ("actions", "knowledge", "diagnostics")
-"""Omitted parts that the model can see again."""
+_RECALLABLE = {"actions": "action", "knowledge": "fact", "diagnostics": "finding"}
+"""Omitted parts that the model can see again, and what they are called here."""
 _OWN_LINE = re.compile(
     r"\s*(?:(?:Goal|Target|Facts|Hub|Extensions|Code|Done|Findings|Not shown|Now|Error|Suggestions"
     r"|History):|Turn \d+ of )"
@@ -98,18 +98,24 @@ def _done(packet: DecisionPacket) -> Iterator[str]:
         times = f" x{action.count}" if action.count > 1 else ""
         outcome = "" if action.outcome == "success" else f"{action.outcome}: "
         call = _call(action.tool, action.args)
-        is_told = action is packet.recent_actions[-1] and action.summary == packet.last_error
+        is_told = action is packet.recent_actions[-1] and _has_error(action.summary, packet)
         summary = "error" if is_told else f"{outcome}{escape_line(action.summary)}"
         yield f"{action.turn}. {call}{times} -> {summary}"
 
 
+def _has_error(text: str, packet: DecisionPacket) -> bool:
+    """Return True if a text contains the last error, or as much of it as a summary can."""
+    return bool(packet.last_error) and str(packet.last_error)[: SUMMARY_LIMIT - 1] in text
+
+
 def _state(packet: DecisionPacket) -> Iterator[str]:
-    omitted = [f"{n} {what}" for what, n in packet.omitted.items() if what in _RECALLABLE]
+    omitted = [count(n, _RECALLABLE[k]) for k, n in packet.omitted.items() if k in _RECALLABLE]
     if omitted:
         yield "Not shown: " + ", ".join(omitted)
     if packet.state_summary:
         yield f"Now: {escape_line(packet.state_summary)}"
-    yield from error_line(packet)
+    if not _has_error(packet.state_summary, packet):
+        yield from error_line(packet)
     yield from turn_line(packet)
 
 
