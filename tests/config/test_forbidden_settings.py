@@ -11,7 +11,6 @@ from remora.config.schema import Config
 from remora.errors import ConfigError
 from remora.models.provider import wants_none
 
-
 AFTER_RUNS = "runner.memory.retention.after_runs"
 
 

@@ -52,12 +52,7 @@ _WHY: dict[tuple[str, ...], str] = {
 }
 
 _COSTS = (("model", "max_requests"), ("model", "max_tokens"))
-_UPPER = (
-    *_COSTS,
-    ("model", "max_concurrency"),
-    ("hub", "memory_mb"),
-    ("hub", "max_file_mb"),
-)
+_UPPER = (*_COSTS, ("model", "max_concurrency"), ("hub", "memory_mb"), ("hub", "max_file_mb"))
 _KEPT = tuple(("runner", "memory", "retention", key) for key in ("keep_days", "keep_mb"))
 _LOWER = (("workspace", "require_isolation"), ("runner", "memory", "durability"), *_KEPT)
 """Limits of the user that a project may only lower, and those that it may only raise."""
@@ -125,7 +120,8 @@ def kept_from_user(
     for where in (*_UPPER, *_LOWER):
         mine, others = _at(user, where), _at(merged, where)
         excess = _rank(others) - _rank(mine)
-        if (where in set_by or where in _ALWAYS) and (excess > 0 if where in _UPPER else excess < 0):
+        is_weaker = excess > 0 if where in _UPPER else excess < 0
+        if is_weaker and (where in set_by or where in _ALWAYS):
             kept[where] = mine
     rules = [*_at(user, _RULES)]
     if rules:
