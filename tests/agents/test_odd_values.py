@@ -80,7 +80,8 @@ action = {"tool": "act", "args": {"x": odd}, "reason": "\\x00\\u2028"}
  "excerpt": {"ref": "r", "path": "p", "lines": [2**62, 2**62], "text": "\\x00"},
  "extensions": odd}
 """  # fmt: skip
-    played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+    agent = theatre.tool(script, more="packet_extension: {type: object, maxProperties: 0}")
+    played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
     found = result(played)
     assert (found.outcome, found.error_kind) == ("partial", None)
     assert same(decode_value(found.parsed_output), odd())

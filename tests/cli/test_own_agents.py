@@ -394,18 +394,21 @@ class TestValidate:
     def test_what_is_granted_and_what_is_declared_should_agree(
         self, poor: Remora, project: Path
     ) -> None:
-        act = (
-            INPUTS
-            + "from typing import Any\n"
-            + 'what: Any = Input("what")\n'
-            + "@external\ndef edit_text(path: str) -> Any: ...\n1\n"
+        act = INPUTS + 'from typing import Any\nwhat: Any = Input("what")\n'
+        external = "@external\ndef edit_text(path: str) -> Any: ...\n1\n"
+        folder = own(project, {"act.pym": act + external, "agent.yaml": YAML})
+        refusal = (
+            f"{folder}/agent.yaml:6:13: act.pym:5: `edit_text` is not granted: add it to the grants"
         )
-        folder = own(project, {"act.pym": act, "agent.yaml": YAML})
+        done = poor("agents", "validate", "own", "--json", cwd=project)
+        assert (done.code, done.document["agents"][0]["error"]) == (2, refusal)
+        done = poor("analyze", "-o", "own", "--json", cwd=project)
+        assert (done.code, done.error["message"]) == (2, refusal)
+
+        own(project, {"act.pym": act + "1\n"})
         done = poor("agents", "validate", "own", "--json", cwd=project)
         assert done.code == 0
         assert done.document["agents"][0]["warnings"] == [
-            f"{folder}/agent.yaml:6:13: act.pym:5: `edit_text` is declared but not granted; "
-            "calls to it are denied",
             f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
             "external",
             f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its "

@@ -51,18 +51,18 @@ def check_script(
     """
     script, errors = checks.examine(path)
     known = {*offered}
-    warnings = _warnings(script, known, known if grants is None else {*grants}) if script else []
+    found = [error.message for error in errors]
     if script:
-        warnings += _empty_summaries(script)
+        found += _denied(script, known, known if grants is None else {*grants})
     return ScriptCheck(
         path=str(path),
-        ok=script is not None,
-        errors=[error.message for error in errors],
-        warnings=warnings,
+        ok=not found,
+        errors=found,
+        warnings=[*_empty_summaries(script)] if script else [],
     )
 
 
-def _warnings(script: Script, known: set[str], granted: set[str]) -> list[str]:
+def _denied(script: Script, known: set[str], granted: set[str]) -> list[str]:
     found: list[str] = []
     for spec in script.externals:
         if spec.name not in known:

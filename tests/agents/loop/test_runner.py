@@ -113,8 +113,6 @@ class TestBadTools:
             ('{"result": 1, "summary": ["no", "text"]}', "contract", "summary"),
             ('{"result": 1, "summary": "s", "outcome": "great"}', "contract", "outcome"),
             ('{"result": 1, "summary": "s", "excerpt": 7}', "contract", "excerpt"),
-            ("from remora.pym import external\n@external\ndef nope() -> int: ...\nnope()",
-             "denied", "nope"),
         ],
     )  # fmt: skip
     def test_it_is_recorded_and_shown(

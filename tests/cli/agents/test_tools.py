@@ -103,15 +103,17 @@ def test_check_reports_errors_by_line_and_missing_grants(poor: Remora, own: Path
     unheard = ":17: there is no host function `unheard`"
     assert free == {
         "path": "free.pym",
-        "ok": True,
-        "errors": [],
-        "warnings": [f"free.pym{unheard}"],
+        "ok": False,
+        "errors": [f"free.pym{unheard}"],
+        "warnings": [],
     }
     assert not wrong["ok"]
     assert wrong["errors"][0].startswith("wrong.pym:2: ")
     # one of the two tools that use it does not grant it
-    assert owned["warnings"] == ["count.pym:13: `list_files` is not granted", f"count.pym{unheard}"]
+    assert owned["errors"] == ["count.pym:13: `list_files` is not granted", f"count.pym{unheard}"]
+    write(own, {"free.pym": COUNT.replace("unheard", "read_text")})
     assert poor("tools", "check", "free.pym", cwd=own).code == 0
+    assert poor("tools", "check", ours, cwd=own).code == 1
 
 
 def test_a_summary_that_only_repeats_the_name_is_a_warning(poor: Remora, own: Path) -> None:
@@ -134,6 +136,8 @@ def test_a_summary_that_only_repeats_the_name_is_a_warning(poor: Remora, own: Pa
     write(own, {"read_lines.pym": head + contract.format("'Executed ' + 'read_lines'")})
     ran = poor("tools", "run", "read_lines.pym", cwd=own)
     assert "warning: the summary only repeats the tool's name" in ran.err
+    write(own, {"read_lines.pym": head + contract.format("''")})  # as in a candidates script
+    assert "warning" not in poor("tools", "run", "read_lines.pym", cwd=own).err
 
 
 def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from remora.agents.definition.agent import load_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.schema import ModelConfig
+from remora.errors import ConfigError
 from remora.runs.planning.agent_definitions import check_definitions
 
 AGENT = """\
@@ -15,7 +17,7 @@ goal: Tidy {node_name}
 tools:
   - name: act
     script: act.pym
-    grants: [edit_text]
+    grants: [read_text]
 """
 SCRIPT = """\
 from remora.pym import external
@@ -38,19 +40,38 @@ def _own(root: Path, agent: str = AGENT) -> Path:
     return folder
 
 
-def test_a_host_function_that_is_declared_but_not_granted_is_a_warning(tmp_path: Path) -> None:
-    folder = _own(tmp_path)
+def test_what_a_script_declares_must_be_granted(tmp_path: Path) -> None:
+    folder = _own(tmp_path, AGENT.replace("read_text", "edit_text"))
+    with pytest.raises(ConfigError) as caught:
+        load_agent(folder, BUILT_IN)
     checked = check_definitions(tmp_path, BUILT_IN, [folder])[0]
-    assert checked.error == ""
-    assert checked.warnings == (
-        f"{folder}/agent.yaml:6:13: act.pym:5: `read_text` is declared but not granted; "
-        "calls to it are denied",
-        f"{folder}/agent.yaml:7:14: `edit_text` is granted, but act.pym declares no such external",
+    assert caught.value.message == checked.error
+    place = f"{folder}/agent.yaml:6:13: act.pym:5:"
+    assert checked.error == f"{place} `read_text` is not granted: add it to the grants"
+
+
+def test_extensions_need_a_schema(tmp_path: Path) -> None:
+    folder = _own(tmp_path)
+    found = (
+        '{\n    "result": {"extensions": 1},\n    "summary": "",\n    "extensions": {"n": 1},\n}\n'
+    )
+    (folder / "act.pym").write_text(SCRIPT + found)
+    (checked,) = check_definitions(tmp_path, BUILT_IN, [folder])
+    place = f"{folder}/agent.yaml:6:13: act.pym:9:"
+    assert checked.error == f"{place} `extensions` needs a `packet_extension` in agent.yaml"
+    (folder / "agent.yaml").write_text(AGENT + "packet_extension: {type: object}\n")
+    assert check_definitions(tmp_path, BUILT_IN, [folder])[0].error == ""
+
+
+def test_a_grant_that_no_script_uses_is_a_warning(tmp_path: Path) -> None:
+    folder = _own(tmp_path, AGENT.replace("[read_text]", "[read_text, edit_text]"))
+    assert check_definitions(tmp_path, BUILT_IN, [folder])[0].warnings == (
+        f"{folder}/agent.yaml:7:25: `edit_text` is granted, but act.pym declares no such external",
     )
 
 
 def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
-    folder = _own(tmp_path, AGENT.replace("edit_text", "read_text"))
+    folder = _own(tmp_path)
     assert check_definitions(tmp_path, BUILT_IN, [folder])[0].warnings == ()
 
 
@@ -116,7 +137,7 @@ def test_of_two_agents_of_one_operation_the_second_is_wrong(tmp_path: Path) -> N
 
 
 def test_a_model_without_an_address_is_a_warning(tmp_path: Path) -> None:
-    folder = _own(tmp_path, AGENT.replace("edit_text", "read_text") + "model: large\n")
+    folder = _own(tmp_path, AGENT + "model: large\n")
     (checked,) = check_definitions(tmp_path, BUILT_IN, [folder], ModelConfig())
     said = "model.name is large, but model.base_url is not set"
     assert checked.warnings == (f"{folder}/agent.yaml: {said}",)

@@ -1,5 +1,6 @@
 """The scripts of an agent definition: the inputs that the harness provides, loading, and faults."""
 
+import ast
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from remora.config.yaml_positions import place_of, read_yaml_file
 from remora.errors import ConfigError, ScriptError
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.pym import InputSpec, Limits, Script
+from remora.python_text import parse
 
 _TARGET: Mapping[str, Any] = {
     "path": "a.py",
@@ -187,10 +189,7 @@ def load_scripts(folder: Path, definition: AgentDefinition, examine: Examine) ->
             if script is None:
                 continue
             scripts[use.script] = script
-        faults += [
-            (use, fault)
-            for fault in input_faults(scripts[use.script], use.role, definition.node_types)
-        ]
+        faults += [(use, fault) for fault in _use_faults(scripts[use.script], use, definition)]
     if faults:
         marked = read_yaml_file(folder / "agent.yaml")
         lines = [f"{place_of(marked, use.where)[1]}: {fault}" for use, fault in faults]
@@ -198,17 +197,28 @@ def load_scripts(folder: Path, definition: AgentDefinition, examine: Examine) ->
     return scripts
 
 
+def _use_faults(script: Script, use: ScriptUse, definition: AgentDefinition) -> Iterator[str]:
+    yield from input_faults(script, use.role, definition.node_types)
+    if use.role in _WITHOUT_HOST:
+        return
+    for spec in script.externals:
+        if spec.name not in use.grants:
+            yield f"{script.label}:{spec.line}: `{spec.name}` is not granted: add it to the grants"
+    parts = ast.walk(parse(script.raw)) if definition.packet_extension is None else ()
+    for mapping in (part for part in parts if isinstance(part, ast.Dict)):
+        if {"'result'", "'extensions'"} <= {ast.unparse(key) for key in mapping.keys if key}:
+            at = f"{script.label}:{mapping.lineno}"
+            yield f"{at}: `extensions` needs a `packet_extension` in agent.yaml"
+
+
 def script_warnings(
     folder: Path, definition: AgentDefinition, scripts: Mapping[str, Script]
 ) -> Iterator[str]:
-    """Yield a warning for each undeclared grant, ungranted external and untyped input."""
+    """Yield a warning for each undeclared grant and untyped input."""
     marked = read_yaml_file(folder / "agent.yaml")
     for use in script_uses(definition):
         script, place = scripts[use.script], place_of(marked, use.where)[1]
-        declared = {spec.name: spec for spec in script.externals}
-        for name in declared.keys() - set(use.grants):
-            where = f"{script.label}:{declared[name].line}"
-            yield f"{place}: {where}: `{name}` is declared but not granted; calls to it are denied"
+        declared = {spec.name for spec in script.externals}
         for index, name in enumerate(use.grants):
             if name not in declared:
                 at = place_of(marked, (*use.where[:-1], "grants", index))[1]

@@ -60,8 +60,8 @@ def list_(options: Options) -> int:
 def check(options: Options, paths: tuple[Path, ...]) -> int:
     """Check the declarations, syntax and types of scripts. Exit with 1 if there are errors.
 
-    Scripts are not run. An external that is unknown or not granted causes a warning, because calls
-    to it are denied.
+    Scripts are not run. An external that is unknown, or that the script's agent does not grant, is
+    an error, because calls to it are denied.
     """
     from remora.usecases.tool_lookup import check_scripts
 
@@ -128,7 +128,9 @@ def run(
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
             note(options, line)
-    if repeats_name(str(tried.document["summary"]), Path(name).stem):
+    raw = tried.run.raw_output  # a script for candidates or contexts has no summary to give
+    is_without = isinstance(raw, dict) and raw.get("summary") == ""
+    if not is_without and repeats_name(str(tried.document["summary"]), Path(name).stem):
         note(options, f"warning: {REPEATED_NAME}")
     return _EXIT[tried.run.result.outcome]
 

@@ -28,8 +28,7 @@ from remora.pym import ScriptChecks
 class CheckedDefinition:
     """Result of checking one `agent.yaml`. `error` is empty if the file is valid.
 
-    `warnings` contains unused grants, externals that are declared but not granted, and a model
-    without an address.
+    `warnings` contains unused grants, vague inputs, and a model without an address.
     """
 
     path: Path
