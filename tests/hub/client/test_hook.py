@@ -10,6 +10,7 @@ import pytest
 
 from remora.hub import client
 from remora.hub.client import refresh_context
+from remora.hub.file_limits import FileRules
 from remora.memory.context import ContextManager
 from tests.hub.client.conftest import CART, GENEROUS, TOTAL, House
 
@@ -74,6 +75,17 @@ def test_without_an_answer_facts_are_kept_and_called_old(house: House) -> None:
     memory.run_middleware([hook])
     shown = memory.packet.hub_context[TOTAL]
     assert (shown["signature"], shown["fresh"]) == (SIGNATURE, False)
+
+
+def test_excluded_files_are_left_out_if_the_client_knows_them(house: House) -> None:
+    house.raised_to("sqlite")
+    house.write({"vendored/v.py": "def f(): ...\n"})
+    client = house.client(files=FileRules(exclude=("vendored/",)))
+    memory = ContextManager({"node_id": TOTAL, "knowledge": {"other": "node:vendored/v.py:f"}})
+    memory.run_middleware([partial(refresh_context, hub=client)])
+    assert list(memory.packet.hub_context) == [TOTAL]
+    memory.run_middleware([partial(refresh_context, hub=house.client())])
+    assert list(memory.packet.hub_context) == [TOTAL, "node:vendored/v.py:f"]
 
 
 def test_a_packet_that_names_no_node_has_no_facts(house: House) -> None:
