@@ -73,7 +73,7 @@ def project(*places: Path, most: int | None = None) -> Iterator[Path]:
 def opened(root: Path) -> Iterator[tuple[HubStore, Indexer]]:
     """Open the store of a project and its indexer."""
     db = root.parent / "cache" / "hub.db"
-    with HubStore.open(db, root=root, clock=_now) as store:
+    with HubStore(db, root=root, clock=_now) as store:
         yield store, Indexer(root, store, Members(root))
 
 

@@ -89,7 +89,7 @@ def test_a_file_that_grows_and_shrinks_is_forgotten_and_known_again(tmp_path: Pa
     root = tmp_path / "root"
     root.mkdir()
     members = Members(root, file_limit=100)
-    with HubStore.open(tmp_path / "cache" / "hub.db", root=root, clock=now) as store:
+    with HubStore(tmp_path / "cache" / "hub.db", root=root, clock=now) as store:
         indexer = Indexer(root, store, members)
         for text in ("def f(): ...\n", "x = 1\n" * 100, "", "x = 1\n" * 200, "def g(): ...\n"):
             (root / "a.py").write_text(text)

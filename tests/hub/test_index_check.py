@@ -70,7 +70,7 @@ def script(seed: int) -> None:
     with folder() as place:
         root, db = place / "root", place / "cache" / "hub.db"
         editor = Editor(root, place / "outside", random.Random(seed), with_git=False)
-        store = HubStore.open(db, root=root, clock=now)
+        store = HubStore(db, root=root, clock=now)
         members = Members(root)
         try:
             for _ in range(chance.randrange(3, 9)):
@@ -78,7 +78,7 @@ def script(seed: int) -> None:
                     editor.make()
                 if chance.random() < 0.1:  # the daemon ends, and another begins
                     store.close()
-                    store = HubStore.open(db, root=root, clock=now)
+                    store = HubStore(db, root=root, clock=now)
                     members = Members(root)
                 indexer = Indexer(root, store, members)
                 look = indexer.look()
@@ -122,7 +122,7 @@ def small(tmp_path: Path) -> Iterator[tuple[Path, HubStore]]:
     root.mkdir()
     (root / "a.py").write_text("def f():\n    return 1\n")
     (root / "b.py").write_text("import a\n\ndef g():\n    return a.f()\n")
-    with HubStore.open(tmp_path / "cache" / "hub.db", root=root, clock=now) as store:
+    with HubStore(tmp_path / "cache" / "hub.db", root=root, clock=now) as store:
         Indexer(root, store, Members(root)).refresh(["a.py", "b.py"], source="cold_start")
         yield root, store
 

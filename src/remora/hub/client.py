@@ -307,8 +307,4 @@ def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> Hub
         folders = UserFolders.of_this_process()
     except ConfigError:
         return None
-    return hub_paths(folders, root, db=_path(db), socket=_path(socket))
-
-
-def _path(named: str | Path | None) -> Path | None:
-    return None if named is None else Path(named)
+    return hub_paths(folders, root, db=db, socket=socket)

@@ -3,18 +3,17 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from urllib.parse import quote
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
-from remora.hub.store.hub_database import is_foreign
+from remora.hub.store.hub_database import is_foreign, read_untouched
 from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.hub.store.reader import read_snapshot
 from remora.ids import unescape_path
@@ -145,11 +144,8 @@ def _root_of(db: Path) -> Path | None:
     with suppress(OSError, sqlite3.Error):
         if db.is_symlink() or not db.is_file() or is_foreign(db):
             return None
-        name = quote(os.fsencode(db.absolute()))
-        # immutable: creates no log or lock
-        with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
-            found = connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
-            return Path(unescape_path(found[0])) if found else None
+        found = read_untouched(db, "SELECT value FROM meta WHERE name = 'root'")
+        return Path(unescape_path(found[0][0])) if found else None
     return None
 
 

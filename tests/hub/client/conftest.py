@@ -77,7 +77,7 @@ class House:
         """Fill the database, as `remora hub index` does."""
         places = self.places
         places.db.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        store = HubStore.open(places.db, root=self.root, clock=now)
+        store = HubStore(places.db, root=self.root, clock=now)
         try:
             indexer = Indexer(self.root, store, Members(self.root))
             look = indexer.look()

@@ -30,7 +30,7 @@ def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(tmp_path: Pa
     ahead = time.time_ns() + 3600 * 10**9  # as young as can be, however slow this machine is
     os.utime(root / "a.py", ns=(ahead, ahead))
     stamp = stamp_of(os.lstat(root / "a.py"))
-    with HubStore.open(places.db, root=root, clock=ticking()) as store:
+    with HubStore(places.db, root=root, clock=ticking()) as store:
         store.apply(Batch(updates=(update_of("a.py", BEFORE, stamp),), source="cold_start"))
     newest = CurrentNodes(places.root, places.db, FileRules())
     assert newest.at_line(["a.py"], 1) == "node:a.py:g"
@@ -38,7 +38,7 @@ def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(tmp_path: Pa
 
 def test_what_was_observed_is_read_for_many_functions_at_once(house: House) -> None:
     house.index()
-    with HubStore.open(house.places.db, root=house.root, clock=ticking()) as store:
+    with HubStore(house.places.db, root=house.root, clock=ticking()) as store:
         total, test = (store.view().node(key) for key in (TOTAL, TEST))
         assert total is not None
         assert test is not None

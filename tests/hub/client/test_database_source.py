@@ -33,7 +33,7 @@ def rung(tmp_path: Path) -> Iterator[DatabaseSource]:
     for path, text in FILES.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    with HubStore.open(db, root=root, clock=ticking()) as store:
+    with HubStore(db, root=root, clock=ticking()) as store:
         put(store, FILES)
     found = DatabaseSource(root, db, Members(root))
     yield found

@@ -218,7 +218,7 @@ class Clock:
 async def foreseeing(folder: Path, quiet_s: float) -> AsyncIterator[LinkScheduler]:
     """At work on a project that nobody else writes."""
     db = folder / "hub.db"
-    with HubStore.open(db, root=folder, clock=lambda: datetime.now(UTC)) as store:
+    with HubStore(db, root=folder, clock=lambda: datetime.now(UTC)) as store:
         put(store, {"a.py": "def f(): ...\n"})
         upkeep: Any = SimpleNamespace(ready=True, pending=ChangeQueue(), storing=asyncio.Lock())
         foresight = LinkScheduler(db, store, upkeep, {}, quiet_s=quiet_s, damaged=lambda: None)

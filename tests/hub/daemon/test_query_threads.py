@@ -20,9 +20,7 @@ from tests.hub.store.conftest import put
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[HubStore]:
-    with HubStore.open(
-        tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
-    ) as store:
+    with HubStore(tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)) as store:
         yield store
 
 
@@ -199,7 +197,7 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
 
     def opened(folder: str) -> HubStore:
         db = tmp_path / folder / "hub.db"
-        return HubStore.open(db, root=tmp_path, clock=lambda: datetime.now(UTC))
+        return HubStore(db, root=tmp_path, clock=lambda: datetime.now(UTC))
 
     def replaced(answers: NodeQueries) -> None:
         until.append(answers.view.deadline)
@@ -220,9 +218,7 @@ def test_a_missing_database_is_reported_and_found_when_it_is(tmp_path: Path) -> 
     async def asked(asking: QueryThreads) -> None:
         with pytest.raises(DiskError):
             await asking.ask(generation)
-        with HubStore.open(
-            tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)
-        ) as store:
+        with HubStore(tmp_path / "hub.db", root=tmp_path, clock=lambda: datetime.now(UTC)) as store:
             assert await asking.ask(generation) == store.generation
 
     with_threads(tmp_path / "hub.db", asked)

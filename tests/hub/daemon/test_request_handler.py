@@ -78,7 +78,7 @@ async def open_house(
         known.generation = done.generation
 
     monkeypatch.setattr(request_handler, "handle", counted)
-    with HubStore.open(places.db, root=root, clock=clock) as store:
+    with HubStore(places.db, root=root, clock=clock) as store:
         members, known = Members(root), DaemonStatus(store, places)
         indexer, watcher = Indexer(root, store, members), open_watcher(root, members)
         upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=tell, ahead=None)

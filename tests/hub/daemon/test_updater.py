@@ -29,7 +29,7 @@ def test_a_large_file_that_became_something_else_is_left_to_the_next_look(
     async def ask() -> dict[str, int]:
         members = Members(root)
         watcher = SweepingWatcher(note="")
-        with HubStore.open(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
+        with HubStore(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
             indexer = Indexer(root, store, members)
             upkeep = Updater(
                 root, indexer, watcher, AnalysisPool({}), report=lambda *_: None, ahead=None

@@ -29,7 +29,7 @@ class Project:
 
     def __init__(self, root: Path, db: Path) -> None:
         self.root = root
-        self.store = HubStore.open(db, root=root, clock=now)
+        self.store = HubStore(db, root=root, clock=now)
         self.indexer = Indexer(root, self.store, Members(root))
 
     def write(self, path: str, text: str | bytes, *, age: float = 10) -> Path:

@@ -20,7 +20,7 @@ def db(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(db: Path) -> Iterator[HubStore]:
-    with HubStore.open(db, root=Path("/project"), clock=ticking()) as store:
+    with HubStore(db, root=Path("/project"), clock=ticking()) as store:
         yield store
 
 

@@ -41,7 +41,7 @@ for line in sys.stdin:
 
 
 def opened(db: Path) -> HubStore:
-    return HubStore.open(db, root=Path("/project"), clock=ticking())
+    return HubStore(db, root=Path("/project"), clock=ticking())
 
 
 class Reader:

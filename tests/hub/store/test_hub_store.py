@@ -103,13 +103,13 @@ def test_an_edit_changes_time_and_source_of_what_it_changed_only(store: HubStore
 
 def test_the_generation_begins_at_the_milliseconds_since_1970_and_grows_by_one(db: Path) -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
-    with HubStore.open(db, root=Path("/project"), clock=lambda: now) as store:
+    with HubStore(db, root=Path("/project"), clock=lambda: now) as store:
         beginning = int(now.timestamp() * 1000)
         assert store.generation == beginning
         assert put(store, SHOP).generation == beginning + 1
         assert put(store, SHOP).generation == beginning + 1
         assert put(store, {"shop/tax.py": None}).generation == beginning + 2
-    with HubStore.open(db, root=Path("/project"), clock=lambda: now) as store:
+    with HubStore(db, root=Path("/project"), clock=lambda: now) as store:
         assert store.generation == beginning + 2
         store.rebuild()
         assert store.generation == beginning + 3, "it never goes back"
@@ -207,7 +207,7 @@ def test_rows_after_an_edit_are_those_of_a_store_that_never_knew_the_file_before
     other = {"a.py:b.py": _ONE}
     put(store, {"a.py": _ONE + _TWO, **other})
     put(store, {"a.py": now})
-    with HubStore.open(tmp_path / "new.db", root=Path("/project"), clock=ticking()) as new:
+    with HubStore(tmp_path / "new.db", root=Path("/project"), clock=ticking()) as new:
         put(new, {"a.py": now, **other})
         assert _rows(store) == _rows(new)
 
@@ -257,7 +257,7 @@ def test_the_log_of_changes_has_a_bound(store: HubStore, monkeypatch: pytest.Mon
 
 def test_a_second_writer_is_reported_who_has_the_database(store: HubStore, db: Path) -> None:
     with pytest.raises(HubLocked, match=str(os.getpid())) as refused:
-        HubStore.open(db, root=Path("/project"), clock=ticking())
+        HubStore(db, root=Path("/project"), clock=ticking())
     assert refused.value.pid == os.getpid()
 
 
@@ -265,7 +265,7 @@ def test_only_its_user_can_read_it_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         db = tmp_path / "new" / "folder" / "hub.db"
-        with HubStore.open(db, root=Path("/project"), clock=ticking()) as store:
+        with HubStore(db, root=Path("/project"), clock=ticking()) as store:
             put(store, SHOP)
             modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in db.parent.iterdir()}
     finally:
@@ -282,17 +282,17 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
     (tmp_path / name).symlink_to(precious)
 
     with pytest.raises(DiskError, match=r"hub\.db"):
-        HubStore.open(tmp_path / "hub.db", root=Path("/project"), clock=ticking())
+        HubStore(tmp_path / "hub.db", root=Path("/project"), clock=ticking())
 
     assert precious.read_text() == "precious"
     assert name.endswith(".lock") or open_snapshot(tmp_path / "hub.db") is None
 
 
 def test_a_database_of_another_root_is_not_believed(db: Path) -> None:
-    with HubStore.open(db, root=Path("/project"), clock=ticking()) as store:
+    with HubStore(db, root=Path("/project"), clock=ticking()) as store:
         put(store, SHOP)
         generation = store.generation
-    with HubStore.open(db, root=Path("/elsewhere"), clock=ticking()) as store:
+    with HubStore(db, root=Path("/elsewhere"), clock=ticking()) as store:
         assert store.counts() == (0, 0)
         assert store.generation > generation
 

@@ -27,7 +27,7 @@ from remora.hub.store.hub_store import HubStore
 
 root, db = Path(sys.argv[1]), Path(sys.argv[2])
 clock = lambda: datetime.now(UTC)
-with HubStore.open(db, root=root, clock=clock) as store:
+with HubStore(db, root=root, clock=clock) as store:
     indexer = Indexer(root, store, Members(root))
     number = 0
     while True:
@@ -62,7 +62,7 @@ def killed_at_work(root: Path, db: Path, after: float) -> None:
 
 def assert_whole(root: Path, db: Path, *, at_least: int) -> int:
     """The generation, after the index was brought up to date."""
-    with HubStore.open(db, root=root, clock=now) as store:
+    with HubStore(db, root=root, clock=now) as store:
         assert store.generation >= at_least
         indexer = Indexer(root, store, Members(root))
         look = indexer.look()

@@ -391,7 +391,7 @@ def test_after_any_edits_they_are_those_of_a_cold_linker(
     """Compare after each edit of the script, or after several where it says so."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        HubStore.open(Path(folder) / "hub.db", root=Path("/project"), clock=ticking()) as store,
+        HubStore(Path(folder) / "hub.db", root=Path("/project"), clock=ticking()) as store,
     ):
         there = set(PLACES)
         put(store, {path: text_of(path, chosen) for path, chosen in program.items()})

@@ -147,13 +147,13 @@ def clock(at: list[datetime]) -> Callable[[], datetime]:
 def test_a_vanished_node_is_remembered_for_thirty_days_and_over_a_restart(
     db: Path, at: list[datetime], clock: Callable[[], datetime], days: int, same: bool
 ) -> None:
-    with HubStore.open(db, root=Path("/project"), clock=clock) as store:
+    with HubStore(db, root=Path("/project"), clock=clock) as store:
         put(store, {"a.py": TOTAL, "b.py": TAX})
         uid = uid_of(store, "a.py:total")
         put(store, {"a.py": None})
         at[0] += timedelta(days=days)
         store.forget_expired()
-    with HubStore.open(db, root=Path("/project"), clock=clock) as store:
+    with HubStore(db, root=Path("/project"), clock=clock) as store:
         put(store, {"c.py": TOTAL})
         assert (uid_of(store, "c.py:total") == uid) is same
 
@@ -171,7 +171,7 @@ def test_a_birth_of_another_name_is_not_a_move(store: HubStore) -> None:
 def test_a_birth_is_remembered_for_a_minute_only(
     db: Path, at: list[datetime], clock: Callable[[], datetime]
 ) -> None:
-    with HubStore.open(db, root=Path("/project"), clock=clock) as store:
+    with HubStore(db, root=Path("/project"), clock=clock) as store:
         put(store, {"a.py": TOTAL})
         uid = uid_of(store, "a.py:total")
         put(store, {"b.py": TOTAL})

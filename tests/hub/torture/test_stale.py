@@ -79,7 +79,7 @@ class Fuzz:
         """What is asked next comes from rows, if that was not too much to find in a while."""
         if self.mode == "sqlite":
             self.house.index()
-            with HubStore.open(self.house.places.db, root=self.house.root, clock=now) as store:
+            with HubStore(self.house.places.db, root=self.house.root, clock=now) as store:
                 link(store)
         for _ in range(300):
             if self._is_linked():

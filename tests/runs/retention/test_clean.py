@@ -195,7 +195,7 @@ def test_a_database_of_a_missing_root_goes(shop: Desk) -> None:
         root = shop.folder / name
         root.mkdir(exist_ok=True)
         places[name] = hub_paths(shop.caller().folders, root)
-        HubStore.open(places[name].db, root=root, clock=utc_now).close()
+        HubStore(places[name].db, root=root, clock=utc_now).close()
     shutil.rmtree(shop.folder / "gone")
     done = clean(shop)
     assert [found.name for found in done.removed if found.kind == "hub"] == [
@@ -208,7 +208,7 @@ def test_a_database_of_a_missing_root_goes(shop: Desk) -> None:
 def test_the_hub_database_of_the_project_goes_unless_it_is_in_use(shop: Desk) -> None:
     """It holds source text, and the next question makes it again."""
     places = hub_paths(shop.caller().folders, shop.project.root)
-    with HubStore.open(places.db, root=shop.project.root, clock=utc_now):
+    with HubStore(places.db, root=shop.project.root, clock=utc_now):
         assert "hub" not in kinds(clean(shop))
         assert is_hub_in_use(shop.caller(), shop.project)
 
@@ -231,7 +231,7 @@ def test_what_tests_were_observed_to_run_stays_without_any_source_text(shop: Des
         ran=("tests/test_api.py::test_f",),
     )
     (shop.project.root / "told.py").write_text('def told(word="the_secret_default"): ...\n')
-    with HubStore.open(places.db, root=shop.project.root, clock=utc_now) as store:
+    with HubStore(places.db, root=shop.project.root, clock=utc_now) as store:
         indexer = Indexer(shop.project.root, store, Members(shop.project.root))
         indexer.refresh(indexer.look().changed, source="manual")
         store.record_observed(seen)
@@ -242,7 +242,7 @@ def test_what_tests_were_observed_to_run_stays_without_any_source_text(shop: Des
     left = b"".join(path.read_bytes() for path in places.db.parent.rglob("*") if path.is_file())
     assert b"the_secret_default" not in left
     assert b"told" not in left
-    with HubStore.open(places.db, root=shop.project.root, clock=utc_now) as store:
+    with HubStore(places.db, root=shop.project.root, clock=utc_now) as store:
         store.forget_expired()
         view = store.view()
         assert not view.paths()

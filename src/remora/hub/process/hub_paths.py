@@ -32,7 +32,11 @@ class HubPaths(NamedTuple):
 
 
 def hub_paths(
-    folders: UserFolders, root: Path, *, db: Path | None = None, socket: Path | None = None
+    folders: UserFolders,
+    root: Path,
+    *,
+    db: str | Path | None = None,
+    socket: str | Path | None = None,
 ) -> HubPaths:
     """Return the paths of the hub for `root`, which must be resolved.
 
@@ -40,14 +44,14 @@ def hub_paths(
     Raises UsageError if `socket` is too long.
     """
     own = folders.cache / "hub" / _name(root) / "hub.db"
-    base = own if db is None else db.absolute()
+    base = own if db is None else Path(db).absolute()
     return HubPaths(
         root=root,
         db=base,
         lock=_with_suffix(base, ".daemon"),
         socket=_own_socket(folders, root, base)
         if socket is None
-        else _check_socket(socket.absolute()),
+        else _check_socket(Path(socket).absolute()),
         addresses=_with_suffix(base, ".addresses"),
         token=_with_suffix(base, ".token"),
         log=_with_suffix(base, ".log"),

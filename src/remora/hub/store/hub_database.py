@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from remora.errors import DiskError, HubDamaged
@@ -95,7 +96,8 @@ def is_foreign(path: Path) -> bool:
     try:
         if path.is_file() and path.stat().st_size == 0:
             return False
-        tables = _tables(path)
+        path.lstat()
+        tables = {name for (name,) in read_untouched(path, "SELECT name FROM sqlite_master")}
     except FileNotFoundError:
         return False
     except (OSError, sqlite3.Error):
@@ -103,11 +105,10 @@ def is_foreign(path: Path) -> bool:
     return not tables >= _OUR_TABLES
 
 
-def _tables(path: Path) -> set[str]:
-    path.lstat()
-    # immutable: creates no log or lock next to another program's database
+def read_untouched(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Query a database without creating a log or a lock next to it. Raises sqlite3.Error."""
     with closing(_connect(path, "ro&immutable=1")) as connection:
-        return {found for (found,) in connection.execute("SELECT name FROM sqlite_master")}
+        return connection.execute(sql).fetchall()
 
 
 def reset(connection: sqlite3.Connection, generation: int) -> None:

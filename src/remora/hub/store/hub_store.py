@@ -41,13 +41,18 @@ class Counts(NamedTuple):
 
 
 class HubStore:
-    """The only writer of a database, from `open` to `close`.
+    """The only writer of a database, until `close`.
 
     Instances may be used by only one thread at a time. Methods raise DiskError if the database
     cannot be used. A damaged or deleted database is reset, which is reported by `Applied.rebuilt`.
     """
 
-    def __init__(self, db: Path, root: Path, clock: Clock) -> None:
+    def __init__(self, db: Path, *, root: Path, clock: Clock) -> None:
+        """Open or create the database of the project at `root`.
+
+        Raises HubLocked if another process is writing to the database, and DiskError if it cannot
+        be opened.
+        """
         self._db = db
         self._clock = clock
         self._damage: list[HubDamaged] = []
@@ -58,15 +63,6 @@ class HubStore:
         except BaseException:
             self._session.close()
             raise
-
-    @classmethod
-    def open(cls, db: Path, *, root: Path, clock: Clock) -> Self:
-        """Open or create the database of the project at `root`.
-
-        Raises HubLocked if another process is writing to the database, and DiskError if it cannot
-        be opened.
-        """
-        return cls(db, root, clock)
 
     @property
     def generation(self) -> int:

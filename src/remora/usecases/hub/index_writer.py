@@ -19,7 +19,7 @@ def open_store(places: HubPaths) -> HubStore:
 
     Raises HubLocked if the database is in use, and DiskError if it cannot be opened.
     """
-    return HubStore.open(places.db, root=places.root, clock=_now)
+    return HubStore(places.db, root=places.root, clock=_now)
 
 
 def store_when_free(places: HubPaths) -> HubStore:
