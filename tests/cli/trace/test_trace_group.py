@@ -6,8 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from remora.testing import build_events
 from tests.cli.conftest import Ran
 
 
@@ -49,6 +51,22 @@ def test_a_forged_run_id_leaves_the_list_readable(
         forged.unlink()
     assert any("lint-forged" in line for line in lines)
     assert max(map(len, lines)) < 1000
+
+
+def test_a_stream_is_verified_by_the_path_of_its_file(ran: Ran, agent: str, tmp_path: Path) -> None:
+    whole = ran("trace", "verify", str(stream(ran, agent)), "--json").document
+    assert whole == ran("trace", "verify", agent, "--json").document
+    assert whole["streams"][0]["anchored"] is True
+    events = build_events(
+        {"goal": "Tidy up", "agent_id": "debug-1"},
+        [{"type": "tool_result", "tool": "lint", "data": {"summary": "F401 line 1"}}],
+    )
+    path = tmp_path / "debug-1.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    assert ran("trace", "verify", str(path)).code == 0
+    path.write_bytes(path.read_bytes().replace(b"F401", b"F402"))
+    assert "chain: the line does not match its hash" in ran("trace", "verify", str(path)).out
+    assert "does not exist" in ran("trace", "verify", str(tmp_path / "no.jsonl")).out
 
 
 def test_a_packet_is_the_one_that_was_decided_on(ran: Ran, agent: str) -> None:

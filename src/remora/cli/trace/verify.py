@@ -25,11 +25,12 @@ _MAX_CHARACTERS = 100_000_000
     examples=(
         "remora trace verify",
         "remora trace verify lint-3f2a --json",
+        "remora trace verify elsewhere/debug-1.jsonl",
         "remora trace verify --anchors kept-elsewhere.txt",
         "remora trace verify --anchors - < kept-elsewhere.txt",
     ),
 )
-@click.argument("agent", type=STREAM, required=False)
+@click.argument("agent", metavar="[AGENT_OR_FILE]", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="Verify all streams (default).")
 @click.option(
     "--anchors", metavar="FILE", help="Compare with the output of `trace anchor`; - is stdin."
@@ -37,6 +38,7 @@ _MAX_CHARACTERS = 100_000_000
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
+    AGENT_OR_FILE is an agent or a run, or a file AGENT_ID.jsonl with an agent's stream.
     This command only reads files, and does not use any model, tool or the Hub. Exit with 1 if
     anything differs from what was written. In this case, the affected line is shown. If you have a
     signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own configuration),
@@ -44,12 +46,14 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
     """
     from remora.cli.views.verification_view import report_lines
     from remora.runs.records.name_lookup import stream_named
+    from remora.trace.trace_folder import COMPRESSED_SUFFIX, STREAM_SUFFIX
     from remora.trace.verify.folder_check import verify_all
 
     if agent is not None and every:
-        raise click.UsageError("use either AGENT or --all")
+        raise click.UsageError("use either AGENT_OR_FILE or --all")
     folder = records_of(options)
-    name = None if agent is None else stream_named(folder, agent)
+    is_file = agent is not None and agent.endswith((STREAM_SUFFIX, COMPRESSED_SUFFIX))
+    name = agent and (Path(agent) if is_file else stream_named(folder, agent))
     saved = [] if anchors is None else _read(anchors)
     report = verify_all(folder, name, saved=saved, signer=signer_of(options))
     emit(options, report.as_json(), report_lines(report, verbose=options.verbose, saved=len(saved)))

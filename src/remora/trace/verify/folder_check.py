@@ -29,19 +29,21 @@ from remora.trace.verify.verify_report import (
 
 def verify_all(
     folder: TraceFolder,
-    agent: str | None = None,
+    agent: str | Path | None = None,
     *,
     saved: Sequence[SavedAnchor] = (),
     signer: Signer | None = None,
 ) -> VerifyReport:
     """Verify all streams, or only the stream of one agent or run. Nothing is written.
 
-    Each head in `saved` must match a line of its stream. `signer` is used to check signed runs.
+    `agent` is an ID, or the path of an agent's stream, which may be outside the folder. Each head in `saved` must match a line of its stream. `signer` is used to check signed runs.
     Raises NotFound if the ID is unknown, and DiskError if `.agentfs` is a link.
     """
     folder.check()
-    folder.recopy(agent)
     check = _FolderCheck(folder, saved, signer)
+    if isinstance(agent, Path):
+        return check.report([check.file(agent)])
+    folder.recopy(agent)
     if agent is None:
         return check.report(check.verify())
     run = folder.find_run(agent)
@@ -105,6 +107,10 @@ class _FolderCheck:
             report = self._agent(path, run_id)  # the run was appended to after it was read
         problems = (*self._copy_problems(path), *report.problems)
         return msgspec.structs.replace(report, problems=problems)
+
+    def file(self, path: Path) -> StreamReport:
+        run_id = _run_id(path)
+        return self._agent(path, run_id if self._run_path(run_id) else None)
 
     def _copy_problems(self, path: Path) -> Iterator[Problem]:
         if detail := self._folder.copy_problem(path):
