@@ -127,7 +127,7 @@ class _Fixer:
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
     def with_ruff_fixes(self) -> bytes:
-        return self._fix_step_by_step() if self._nodes else self._fix_file()
+        return self._fix_step_by_step(self._content) if self._nodes else self._fix_file()
 
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
@@ -176,17 +176,15 @@ class _Fixer:
         extra = self._added(before, content)
         codes = sorted({each["code"] for each in extra if self._allows(each)})
         if codes:
-            content = self._without(content, codes)
+            content = self._fix_step_by_step(content, codes)
             extra = self._added(before, content)
         if not extra or any(map(self._kept(content).__contains__, map(place_of, extra))):
             return content, extra
         if all(each["code"] in UNUSED_NAMES for each in extra):
-            bodies = [decode(self._path, each).body for each in (self._content, content)]
-            new = suspects(bodies[0], bodies[1], extra, self.check(content))
-            more = without_unused(self._parsed(bodies[1]), new, self._names)
-            if len(more) >= len(extra):
-                content = self._format.formatted(edited(bodies[1], more))
-                extra = self._added(before, content)
+            body = decode(self._path, content).body
+            more = without_unused(self._parsed(body), self.check(content), self._names)
+            content = self._format.formatted(edited(body, more))
+            extra = self._added(before, content)
         return content, extra
 
     def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
@@ -194,23 +192,6 @@ class _Fixer:
         extra = new_findings(before, self.check(content))
         may_be_long = bool(self._place.ruff.selected) and not self._is_configured
         return [each for each in extra if each["code"] != _LONG_LINE or not may_be_long]
-
-    def _without(self, content: bytes, codes: Sequence[str]) -> bytes:
-        """Return a version in which the findings of some rules are fixed."""
-        kept = self._kept(content)
-        present = self.check(content)
-        wanted = [each for each in present if each["code"] in codes and place_of(each) not in kept]
-        text = decode(self._path, content)
-        fixed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
-        fixed = self._format.formatted(decode(self._path, fixed).body)
-        if kept or not any(
-            each["code"] in codes and self._allows(each) for each in self.check(fixed)
-        ):
-            return fixed
-        all_fixed = self._place.ruff.fix_text(
-            self._path, content, unsafe=self._unsafe, fixable=codes
-        )
-        return self._format.formatted(decode(self._path, all_fixed.content).body)
 
     def _kept(self, content: bytes) -> dict[Place, str]:
         """Return the findings of a version that stay, with the reasons."""
@@ -247,7 +228,7 @@ class _Fixer:
         kept = {each["line"] for each in allowed if place_of(each) in left_alone}
         fixed = None if kept else self._fix_with_ruff()
         if fixed is None:
-            fixed = self._fix_step_by_step(self._findings_at(kept))
+            fixed = self._fix_step_by_step(self._content, excluded=self._findings_at(kept))
         extra = self._added(self.before, fixed)
         if not extra:
             return fixed
@@ -261,7 +242,8 @@ class _Fixer:
             return self._content
         fixed = self._format.formatted(reverted[0])
         if self._added(self.before, fixed):
-            fixed = self._fix_step_by_step(self._findings_at(reverted[1] | kept))
+            excluded = self._findings_at(reverted[1] | kept)
+            fixed = self._fix_step_by_step(self._content, excluded=excluded)
         return self._content if self._added(self.before, fixed) else fixed
 
     def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
@@ -271,27 +253,30 @@ class _Fixer:
             (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
         )
 
-    def _fix_step_by_step(self, excluded: Collection[tuple[str, str]] = ()) -> bytes:
-        """Apply fixes as ruff does, except for those of some findings.
+    def _fix_step_by_step(
+        self,
+        content: bytes,
+        codes: Collection[str] = (),
+        excluded: Collection[tuple[str, str]] = (),
+    ) -> bytes:
+        """Apply fixes as ruff does, or only those of some rules, except for those of some findings.
 
         If nodes are given, only their findings are fixed, and those that these fixes add anywhere.
         """
-        content = self._content
         for _ in range(_MAX_PASSES):
-            text, present, left_alone = (
-                decode(self._path, content),
-                self.check(content),
-                self._kept(content),
-            )
-            lines = split_lines(text.body)
-            own = [*self.targets(content, present), *new_findings(self.before, present)]
-            identities = set(map(id, own if self._nodes else present))
+            text, present = decode(self._path, content), self.check(content)
+            left_alone, lines = self._kept(content), split_lines(text.body)
+            own = present
+            if codes:
+                own = [each for each in present if each["code"] in codes]
+            elif self._nodes:
+                own = [*self.targets(content, present), *new_findings(self.before, present)]
+            places = set(map(place_of, own)) - left_alone.keys()
             wanted = [
                 each
                 for each in present
-                if id(each) in identities
+                if place_of(each) in places
                 and self._allows(each)
-                and place_of(each) not in left_alone
                 and (each["code"], lines[each["line"] - 1]) not in excluded
             ]
             changed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
