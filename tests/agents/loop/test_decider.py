@@ -132,7 +132,7 @@ class TestInvalidCalls:
         found = play(theatre, writer(theatre), {2: PROSE, 3: call("nope"), 4: put("7")})
         assert errors(found) == ["bad_call", "bad_call"]
         requests = found.model.requests  # type: ignore[attr-defined]
-        assert "Error: the answer is not JSON" in shown(requests[1])
+        assert "Error: the answer has no tool call" in shown(requests[1])
         assert "Error: unknown tool 'nope'" in shown(requests[2])
         assert "Error:" not in shown(requests[3])
         assert found.after == b"x = 7\ny = 0\n"
@@ -159,7 +159,7 @@ class TestInvalidCalls:
         assert errors(found) == ["bad_call"] * 3 + ["invalid_calls"]
         assert ending(found) == ("failed", "model_error")
         assert str(found.result.error).startswith(
-            "3 invalid calls in a row: the answer is not JSON"
+            "3 invalid calls in a row: the answer has no tool call"
         )
 
     @pytest.mark.slow
@@ -308,7 +308,7 @@ class TestEscalation:
         )
         (step,) = found.payloads(Escalation)
         assert step.model["name"] == "scripted"
-        assert step.reason.startswith("3 invalid calls in a row: the answer is not JSON")
+        assert step.reason.startswith("3 invalid calls in a row: the answer has no tool call")
         assert deciders(found) == ["rule", "escalation", "escalation"]
         assert found.result.decided_by["escalation"] == 2
         assert (found.after, ending(found)) == (b"x = 9\ny = 0\n", ("submitted", "submitted"))

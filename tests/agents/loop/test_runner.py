@@ -348,7 +348,7 @@ class TestEndings:
         errors = played.payloads(AgentError)
         assert [error.kind for error in errors] == ["bad_call"] * 4 + ["invalid_calls"]
         assert all(error.packet_sha256 and error.trim == 0 for error in errors)
-        assert fold_shown(played, 2)["last_error"].startswith("the answer is not JSON")
+        assert fold_shown(played, 2)["last_error"].startswith("the answer has no tool call")
         assert played.result.turns == 6, "a turn without a call is a turn"
 
     def test_a_failed_check_fails_the_job(self, theatre: Theatre) -> None:

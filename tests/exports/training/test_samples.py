@@ -45,7 +45,7 @@ def test_only_the_answer_that_was_used_has_an_outcome(theatre: Theatre) -> None:
         True, "success", "model", None,
     )  # fmt: skip
     assert columns(prose, "kept", "outcome", "tool") == (None, None, None)
-    assert prose["error"] == "bad_call: the answer is not JSON: Expecting value: 'I would say 7'"
+    assert prose["error"].startswith("bad_call: the answer has no tool call: 'I would say 7'")
 
 
 def test_of_two_that_pass_the_first_is_used(theatre: Theatre) -> None:

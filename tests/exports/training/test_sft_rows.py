@@ -95,7 +95,7 @@ def test_a_row_has_its_outcome(table: TraceFolder) -> None:
         True, "accepted", "submitted",
     )  # fmt: skip
     assert (bad["tool"], bad["outcome"]) == (None, None)
-    assert bad["error"] == "bad_call: the answer is not JSON: Expecting value: 'no call'"
+    assert bad["error"].startswith("bad_call: the answer has no tool call: 'no call'")
     assert {row["verdict"] for row in rejected} == {"rejected"}
     assert {row["verified"] for row in rejected} == {False}
     assert {row["feedback"] for row in rejected} == {"why so?"}

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from remora.chat import ToolSchema
 from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
-from remora.models.decoding.json_calls import parse_json_call
+from remora.models.families import parse_call
 
 _PART = re.compile(
     r'"(?P<literal>(?:[^"\\]|\\.)*)"|(?P<set>\[(?:[^\]\\]|\\.)*\])|(?P<rule>[a-z][a-z0-9-]*)'
@@ -141,7 +141,7 @@ def test_every_valid_call_is_a_sentence_and_parses_to_itself(data: st.DataObject
     tool = ToolSchema(name="run", parameters=schema)
     text = sentence("run", args)
     assert re.fullmatch(as_regex(tool_call_grammar([tool])), text)
-    call = parse_json_call(text, [tool])
+    call = parse_call(text, [tool])
     assert (call.tool, call.args) == ("run", args)
 
 

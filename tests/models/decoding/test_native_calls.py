@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall
-from remora.models.decoding.json_calls import read_native_call
+from remora.models.decoding.call_validation import BadCall, read_native_call
 
 TOOLS = (ToolSchema(name="stop"),)
 

@@ -17,10 +17,10 @@ from remora.chat import ToolSchema
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import RequestLimits
 from remora.models.decoding.grammar import tool_call_grammar
-from remora.models.decoding.json_calls import parse_json_call
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.weights import CONTEXT
+from remora.models.families import parse_call
 from remora.models.protocol import Decoding, Request, Strategy
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
@@ -49,7 +49,7 @@ TOOLS = (
 def test_a_grammar_answer_is_a_valid_call(embedded: Any) -> None:
     decoding = Decoding(strategy="grammar", grammar=tool_call_grammar(TOOLS), max_tokens=100)
     answer = embedded.ask(decoding, STABLE, "Edit line 3 of src/a.py.")
-    assert parse_json_call(answer.text, TOOLS).tool in ("stop", "edit")
+    assert parse_call(answer.text, TOOLS).tool in ("stop", "edit")
     assert answer.finish_reason == "stop"
     assert answer.model == embedded.model.name == "SmolLM2-135M-Instruct"
 
@@ -292,7 +292,7 @@ def test_the_server_takes_every_form_and_its_answers_are_calls(
     if answer.finish_reason == "length":  # an open-ended type may run into the limit
         assert number in (6, 7, 8)
         return
-    assert parse_json_call(answer.text, tools).tool == "do_it"
+    assert parse_call(answer.text, tools).tool == "do_it"
 
 
 def test_two_at_a_time(embedded: Any, said: Callable[..., Any]) -> None:

@@ -150,7 +150,7 @@ REFUSED = [
     ),
     ("<tool_call><function=put><parameter=path>a", "the answer ends inside an argument: 'a'"),
     ("<|tool_call>call:put{line:3}path:4}<tool_call|>", "expected <tool_call|> at 'path:4}"),
-    ("<|tool_call>call:put{line:3,", "an argument's name is missing"),
+    ("<|tool_call>call:put{line:3,", "the answer ends inside a call: an argument's name"),
     ("<|tool_call_start|>[put('a.py')]", "expected a value of 'a.py'"),
     ("<|tool_call_start|>[put(path='a' 'b')]", "expected , at"),
     ("<|tool_call_start|>[put(path=f'a')]", "expected a value (a string needs quotes)"),

@@ -14,8 +14,8 @@ from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
 from remora.models.client.wire_format import has_tool_calls
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
+from remora.models.decoding.call_validation import read_native_call
 from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
-from remora.models.decoding.json_calls import parse_json_call, read_native_call
 from remora.models.families import parse_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
@@ -101,7 +101,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
     {
         "grammar": DecisionStrategy(
             constrain=_constrain_grammar,
-            parse=lambda response, tools: parse_json_call(response.text, tools),
+            parse=lambda response, tools: parse_call(response.text, tools),
             is_supported=lambda able: able.grammar,
             refusal="does not support grammars",
         ),
@@ -116,7 +116,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
         ),
         "json_schema": DecisionStrategy(
             constrain=_constrain_json_schema,
-            parse=lambda response, tools: parse_json_call(response.text, tools),
+            parse=lambda response, tools: parse_call(response.text, tools),
             is_supported=lambda able: able.json_schema,
             refusal="does not support JSON schemas",
         ),

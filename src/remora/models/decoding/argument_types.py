@@ -1,9 +1,8 @@
 """Conversion of written arguments to the types that a tool declares."""
 
 import json
-import math
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -81,11 +80,6 @@ def _read(text: str) -> Any:
     if text in _PYTHON_WORDS:
         return _PYTHON_WORDS[text]
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        return msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return text
-    return text if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
 from remora.models.decoding.grammar import closed_schema
@@ -61,10 +63,29 @@ def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
     return call
 
 
-def is_cut(error: json.JSONDecodeError) -> bool:
-    """Return True if a text is not JSON only because it ends too early."""
-    ends = error.pos >= len(error.doc.rstrip())
-    return bool(error.doc.strip()) and (ends or error.msg.startswith("Unterminated string"))
+def read_native_call(call: ToolCall | None, raw: Any, tools: Iterable[ToolSchema]) -> ToolCall:
+    """Return the call if it is valid. `raw` is the server's response, which explains a missing call.
+
+    Raises BadCall, with a one-line message, if there is no call or if it is not valid.
+    """
+    if call is None:
+        raise BadCall(_why_no_call(raw))
+    return granted_call(call, tools)
+
+
+def _why_no_call(raw: Any) -> str:
+    match raw:
+        case {"choices": [{"message": {"tool_calls": [{"function": dict(function)}, *_]}}, *_]}:
+            name, arguments = function.get("name"), function.get("arguments")
+        case _:
+            return "the answer has no tool call"
+    text = arguments if isinstance(arguments, str) else "null"
+    try:
+        msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:  # such as an integer with too many digits
+        if text.strip() and "truncated" in str(error):
+            return f"the answer ends inside a tool call: {name} with {short_repr(arguments)}"
+    return f"the arguments of {name} are not a JSON object: {short_repr(arguments)}"
 
 
 def short_repr(value: Any) -> str:

@@ -120,9 +120,9 @@ class CallReader:
     def unexpected(self, expected: str) -> BadCall:
         """Return the error for a place where `expected` is not."""
         there = self.text[self.at : self.at + 40]
-        return BadCall(
-            f"expected {expected} at {short_repr(there)}" if there else f"{expected} is missing"
-        )
+        if not there:
+            return BadCall(f"the answer ends inside a call: {expected} is missing")
+        return BadCall(f"expected {expected} at {short_repr(there)}")
 
     def _arguments(self, escape: str, marks: tuple[str, ...]) -> dict[str, Any]:
         if not (self.is_next("{") or self.is_next("(")):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.call_validation import BadCall
-from remora.models.decoding.json_calls import parse_json_call
+from remora.models.families import parse_call
 
 TOOLS = (
     ToolSchema(name="stop"),
@@ -28,7 +28,7 @@ TOOLS = (
 
 def reason(text: str) -> str:
     with pytest.raises(BadCall) as caught:
-        parse_json_call(text, TOOLS)
+        parse_call(text, TOOLS)
     return caught.value.message
 
 
@@ -37,33 +37,29 @@ def call(**args: Any) -> str:
 
 
 def test_a_valid_call() -> None:
-    found = parse_json_call(call(path="a.py", line=3), TOOLS)
+    found = parse_call(call(path="a.py", line=3), TOOLS)
     assert found == ToolCall(tool="edit", args={"path": "a.py", "line": 3})
 
 
 def test_further_calls_are_ignored() -> None:
-    assert parse_json_call('{"tool":"stop","args":{}}\n' + call(), TOOLS).tool == "stop"
+    assert parse_call('{"tool":"stop","args":{}}\n' + call(), TOOLS).tool == "stop"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "the answer is empty"),
-        ("I would edit.", "the answer is not JSON: Expecting value"),
-        ('{"tool":"stop","args":{}', "the answer ends inside a tool call: '{"),
-        ('{"tool":"st', "the answer ends inside a tool call: '{"),
-        ('{"tool":"stop","args":{}} done', "the answer is not JSON: Expecting value"),
-        ('{"tool":"stop","tool":"edit","args":{}}', "the answer is not JSON: a key is given twice"),
-        ('{"tool":"stop","args":{"x":NaN}}', "the answer is not JSON: NaN is not a number"),
-        ('{"tool":"stop"}', "not a call {"),
-        ('{"tool":"stop","args":{},"why":"x"}', "not a call {"),
-        ('{"tool":"stop","args":[]}', "not a call {"),
-        ("[]", "not a call {"),
+        ('{"tool":"stop","args":{}', "the answer ends inside a call: , is missing"),
+        ('{"tool":"st', "the answer ends inside a string"),
+        ('{"tool":"stop","tool":"edit","args":{}}', "tool is given twice in one call"),
+        ('{"tool":"stop","args":{"x":NaN}}', "expected a value (a string needs quotes) at 'NaN"),
+        ('{"tool":"stop"}', "the answer has no tool call"),
+        ('{"tool":"stop","args":{},"why":"x"}', "the answer has no tool call"),
+        ('{"tool":"stop","args":[]}', "the answer has no tool call"),
         ('{"tool":"go","args":{}}', "unknown tool 'go'; the tools are stop, edit"),
         (call(path="a.py"), "edit: the argument 'line' is missing"),
         (call(path="a", line=1, x=2), "edit: no argument 'x'; it takes path, line, mode"),
         ('{"tool":"stop","args":{"x":1}}', "stop: no argument 'x'; it takes none"),
-        (call(path="a", line="1"), "edit: line must be of type integer, not '1'"),
+        (call(path="a", line="one"), "edit: line must be of type integer, not 'one'"),
         (call(path="a", line=1.0), "edit: line must be of type integer, not 1.0"),
         (call(path="a", line=True), "edit: line must be of type integer, not True"),
         (call(path="a", line=0), "edit: line is 0, against minimum: 1"),
@@ -77,7 +73,7 @@ def test_everything_else_is_a_bad_call_with_its_reason(text: str, expected: str)
 def outcome(text: str) -> str:
     """The tool that was called, or why none was; any other exception is a fault."""
     try:
-        return parse_json_call(text, TOOLS).tool
+        return parse_call(text, TOOLS).tool
     except BadCall as bad:
         return bad.message
 
