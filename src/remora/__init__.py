@@ -72,6 +72,8 @@ __all__ = [
 ]
 
 # Imported on first use, so that `remora --help` loads none of them.
+_API = "remora.usecases.api"
+_REVIEW = "remora.usecases.review.review_parts"
 _MODULES = {
     "CheckResult": "remora.usecases.check.check_files",
     "ContextManager": "remora.memory.context",
@@ -81,32 +83,16 @@ _MODULES = {
     "PacketBuilder": "remora.memory.context",
     "PacketDelta": "remora.memory.delta",
     "Recording": "remora.runs.recording",
-    "RunResult": "remora.usecases.api",
     "Summarizer": "remora.memory.summarizers",
-    "accept": "remora.usecases.api",
-    "accept_edited": "remora.usecases.review.review_parts",
-    "accept_hunks": "remora.usecases.review.review_parts",
-    "analyze": "remora.usecases.api",
     "check": "remora.usecases.check.check_files",
-    "fork": "remora.usecases.api",
-    "hunks": "remora.usecases.review.review_parts",
-    "messages": "remora.usecases.api",
-    "plan": "remora.usecases.api",
-    "proposed_files": "remora.usecases.review.review_parts",
     "read_events": "remora.trace.read.reader",
     "record": "remora.usecases.record_run",
-    "reject": "remora.usecases.api",
-    "render": "remora.usecases.api",
     "replay": "remora.trace.read.replay_stream",
-    "report": "remora.usecases.api",
-    "resume": "remora.usecases.api",
-    "retry": "remora.usecases.api",
-    "revert": "remora.usecases.api",
-    "undo": "remora.usecases.review.review_parts",
+    **dict.fromkeys(("accept_edited", "accept_hunks", "hunks", "proposed_files", "undo"), _REVIEW),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module 'remora' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    return getattr(import_module(_MODULES.get(name, _API)), name)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import DecisionPacket, packet_json
+from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.runs.records.packet_diff import PacketChange, packet_json_changes
 from remora.text import clip, count
@@ -27,7 +26,11 @@ from remora.trace.read.state_at import packet_at
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
 
-_SIGNS = {"add": "+", "remove": "-", "change": "~"}
+_SHOWN = {
+    "add": ("+", ["after"]),
+    "remove": ("-", ["before"]),
+    "change": ("~", ["before", "after"]),
+}
 _WIDTH = 200
 _UPDATE = "to record it, pass update=True once"
 
@@ -45,42 +48,35 @@ def build_events(
     """
     manager = context if isinstance(context, ContextManager) else ContextManager(context)
     first = manager.packet
-    emitter = NullEventEmitter(
-        Identity(
-            first.run_id or "test-run", first.agent_id or "test-1", first.operation, first.node_id
-        )
-    )
+    run_id, agent_id = first.run_id or "test-run", first.agent_id or "test-1"
+    emitter = NullEventEmitter(Identity(run_id, agent_id, first.operation, first.node_id))
     built = [emitter.emit(AgentStart(packet=first), turn=first.turn)]
     for event in events:
-        if isinstance(event, PacketDelta):
-            delta = next(iter(manager.run_middleware([partial(_given, event)])), PacketDelta())
-            payload: Payload = ContextUpdate(source="middleware")
-        else:
-            delta = manager.apply_event(event)
-            payload = _payload(event, delta)
+        payload, delta = _applied(manager, event)
         built.append(emitter.emit(payload, turn=manager.packet.turn, delta=delta))
     return built
 
 
-def _given(delta: PacketDelta, _packet: DecisionPacket) -> PacketDelta:
-    return delta
-
-
-def _payload(event: Mapping[str, Any], delta: PacketDelta) -> Payload:
+def _applied(
+    manager: ContextManager, event: Mapping[str, Any] | PacketDelta
+) -> tuple[Payload, PacketDelta]:
+    if isinstance(event, PacketDelta):
+        deltas = manager.run_middleware([lambda _packet: event])
+        return ContextUpdate(source="middleware"), next(iter(deltas), PacketDelta())
+    delta = manager.apply_event(event)
     kind = event.get("type", ToolResulted.type)  # a trace entry has none
     if kind == TurnStart.type:
-        return TurnStart()
+        return TurnStart(), delta
     if kind == "hub_update":
-        return ContextUpdate(source="hub")
+        return ContextUpdate(source="hub"), delta
     if kind != ToolResulted.type or not delta.add_action:
         raise InvalidEvent(f"cannot build a {kind!r} event from a dict")
-    action, data = delta.add_action, event.get("data") or {}
-    return ToolResulted(
-        tool=action.tool,
-        args=action.args,
-        raw_output=data.get("raw_output", event.get("raw_output")),
-        outcome=action.outcome,
+    raw = {**event, **(event.get("data") or {})}.get("raw_output")
+    action = delta.add_action
+    result = ToolResulted(
+        tool=action.tool, args=action.args, raw_output=raw, outcome=action.outcome
     )
+    return result, delta
 
 
 def golden_packets(events: Iterable[Event]) -> dict[str, Any]:
@@ -109,31 +105,25 @@ def check_golden(
         return
     if not path.exists():
         raise AssertionError(f"{path} does not exist; {_UPDATE}")
-    expected = json.loads(path.read_text("utf-8"))
-    found, wanted = _by_turn(packets), _by_turn(expected)
+    wanted, found = _by_turn(json.loads(path.read_text("utf-8"))), _by_turn(packets)
     different = {
         turn: changes
-        for turn in [*wanted, *(turn for turn in found if turn not in wanted)]
+        for turn in wanted | found
         if (changes := packet_json_changes(wanted.get(turn, {}), found.get(turn, {})))
     }
     if different:
-        raise AssertionError("\n".join([_title(path, list(different)), *_first(different)]))
+        first, *others = different
+        more = f", and {count(len(others), 'other packet')}" if others else ""
+        title = f"{path.name}: the packet of {first} is different{more} ({_UPDATE})"
+        raise AssertionError("\n".join([title, *map(_line, different[first])]))
 
 
 def _by_turn(packets: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"turn {turn}": packet for turn, packet in packets["shown"].items()} | {
-        "the end": packets["final"]
-    }
+    shown = {f"turn {turn}": packet for turn, packet in packets["shown"].items()}
+    return {**shown, "the end": packets["final"]}
 
 
-def _title(path: Path, places: list[str]) -> str:
-    first, *others = places
-    more = f", and {count(len(others), 'other packet')}" if others else ""
-    return f"{path.name}: the packet of {first} is different{more} ({_UPDATE})"
-
-
-def _first(different: Mapping[str, list[PacketChange]]) -> Iterable[str]:
-    for change in next(iter(different.values())):
-        before, after = (clip(json_text(value), _WIDTH) for value in (change.before, change.after))
-        value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
-        yield f"  {_SIGNS[change.op]} {change.path}: {value}"
+def _line(change: PacketChange) -> str:
+    sign, values = _SHOWN[change.op]
+    texts = (clip(json_text(getattr(change, name)), _WIDTH) for name in values)
+    return f"  {sign} {change.path}: {' → '.join(texts)}"

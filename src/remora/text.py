@@ -1,7 +1,7 @@
 """Text: safe single lines, escaped surrogates, counted nouns, clipped strings."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 REPORT = "please report it"
 _MAX_MESSAGE = 200
@@ -81,6 +81,14 @@ def some_of(names: Sequence[str], most: int) -> str:
     """Return the first names and the number of the others, such as `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def did_you_mean(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return ` (did you mean 'x'?)` with the nearest of `known`, or nothing if none is near."""
+    from difflib import get_close_matches  # imported when something is wrong, as it is slow
+
+    near = get_close_matches(word, known, n=1, cutoff=likeness)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def exception_summary(error: BaseException) -> str:

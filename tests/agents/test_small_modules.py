@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from remora.agents.inputs.target_location import line_ranges, locate_target
 from remora.agents.loop.packet_updates import checked_extensions
 from remora.agents.loop.stop_rules import StopRules, TurnCounts, raw_size
-from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
+from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named, summarizer_record
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
@@ -174,6 +174,25 @@ class TestSummarizers:
         own = self.script(tmp_path, text)
         assert own.summarize("raw") == "Executed act: raw"
         assert isinstance(own.extract_knowledge("raw"), dict)
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ('{"summary": "x", "knowledge": {}}', None),
+            (
+                '{"summary": "x", "knowledge_delta": {}}',
+                "s.pym: no key 'knowledge_delta' (did you mean 'knowledge'?)",
+            ),
+            ("1 / 0", "s.pym:3: ZeroDivisionError: division by zero"),
+        ],
+    )
+    def test_why_an_output_is_not_used_is_recorded(
+        self, tmp_path: Path, text: str, problem: str | None
+    ) -> None:
+        head = 'from remora.pym import Input\nraw: str = Input("raw")\n'
+        record = summarizer_record(self.script(tmp_path, head + text), {"raw_output": "x"})
+        assert record is not None
+        assert record.get("problem") == problem
 
     def test_the_named_ones(self, tmp_path: Path) -> None:
         assert isinstance(summarizer_named("tool", "t", tmp_path), ToolSidePassthrough)

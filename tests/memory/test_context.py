@@ -196,11 +196,19 @@ class TestStrict:
             ({"type": "tool_result"}, "a tool result without a tool"),
             (
                 {"type": "tool_result", "toll": "lint"},
-                "a tool result without a tool (did you mean 'tool' for 'toll'?)",
+                "unknown key 'toll' of a tool result (did you mean 'tool'?)",
             ),
             (
                 {"type": "tool_result", "tool": "", "toolname": "lint"},
-                "a tool result without a tool (did you mean 'tool' for 'toolname'?)",
+                "unknown key 'toolname' of a tool result (did you mean 'tool_name'?)",
+            ),
+            (
+                result(sumary="Fixed 3 errors"),
+                "unknown key 'sumary' of a tool result (did you mean 'summary'?)",
+            ),
+            (
+                {"type": "tool_result", "tool": "t", "delta": {"update_knowlege": {}}},
+                "unknown key 'update_knowlege' of a delta (did you mean 'update_knowledge'?)",
             ),
         ],
     )

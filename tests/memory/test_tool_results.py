@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora import ContextManager
+from remora.errors import UsageError
 from remora.memory.canonical import canonical
 from remora.memory.packet import packet_json
 from remora.memory.summarizers import LinterSummarizer
@@ -91,7 +93,8 @@ def test_no_result_whatever_it_holds_raises(
     memory.delta_for(last, strict=False)
     packet = memory.packet
     assert json.loads(canonical(packet)) == packet_json(packet)
-    json.dumps(memory.get_prompt_context(), allow_nan=False).encode()
+    with suppress(UsageError):  # the smallest packet is too large
+        json.dumps(memory.get_prompt_context(), allow_nan=False).encode()
 
 
 HOSTILE = {
@@ -107,7 +110,30 @@ HOSTILE = {
 def test_hostile_objects_become_text(make: Callable[[], Any], key: str) -> None:
     memory = ContextManager({})
     data = {key: make(), "raw_output": {"value": make(), key: make()}}
-    memory.apply_event({"type": "tool_result", "tool": "t", "data": data})
+    memory.apply_event({"type": "tool_result", "tool": "t", "data": data}, strict=False)
     memory.delta_for({key: make()}, strict=False)
     assert len(memory.packet.recent_actions) == 1
     canonical(memory.packet)
+
+
+CANDIDATES = [{"tool": "t"}, {"args": {"line": 3}}]
+WRONG = [
+    (
+        {"raw_output": {"result": 1, "sumary": "Fixed 3 errors"}},
+        "the tool's result has no key 'sumary' (did you mean 'summary'?)",
+    ),
+    ({"raw_output": 1, "candidate_actions": CANDIDATES}, "candidate action 2 has no tool"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), WRONG)
+def test_what_is_left_out_of_a_result_is_the_last_error(data: dict[str, Any], message: str) -> None:
+    memory = ContextManager("g")
+    delta = memory.apply_event({"type": "tool_result", "tool": "t", "data": data})
+    assert (delta.set_error, memory.packet.last_error) == (message, message)
+    assert memory.packet.recent_actions[0].outcome == "success"
+
+
+def test_a_candidate_without_a_tool_is_no_initial_context() -> None:
+    with pytest.raises(UsageError, match="candidate action 2 has no tool"):
+        ContextManager({"goal": "g", "candidate_actions": CANDIDATES})

@@ -122,3 +122,10 @@ def test_contract_never_raises_and_summaries_stay_short(value: Any) -> None:
 
     assert made.outcome in ("success", "error", "partial")
     assert len(made.summary or "") <= 200
+
+
+def test_a_misspelled_key_of_the_contract_is_named() -> None:
+    made = as_result({"result": 1, "sumary": "Fixed 3 errors"})
+    assert made.outcome == "error"
+    assert "no key `sumary` (did you mean 'summary'?); there is" in str(made.error)
+    assert as_result({"result": 1, "errors_left": 3}).outcome == "success"

@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from remora.memory.caller_events import raw_output_of
 from remora.memory.canonical import canonical
 from remora.memory.encode_values import encode_value, encoded_sha256
 from remora.memory.summarizers import (
@@ -16,10 +15,12 @@ from remora.memory.summarizers import (
     Summarizer,
     ToolSidePassthrough,
 )
-from remora.memory.tool_results import stated_summary
-from remora.pym import Limits, Script, load
+from remora.memory.tool_results import raw_output_of, stated_summary
+from remora.pym import Limits, Script, ScriptRun, load
+from remora.text import did_you_mean
 
 _REMEMBERED = 8
+_KEYS = ("summary", "knowledge")
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """Clock of scripts whose result must not depend on the time."""
 
@@ -51,23 +52,38 @@ class ScriptSummarizer(Summarizer):
 
     def output_of_recorded(self, recorded: Any) -> dict[str, Any]:
         """Return the script's output for a result in its recorded form."""
-        return self._run(canonical(recorded))
-
-    def _asked(self, raw: bytes) -> dict[str, Any]:
-        inputs = {"raw": json.loads(raw)}
-        run = self.script.run(inputs, {}, limits=Limits(), clock=EPOCH, seed=0)
+        run = self._run(canonical(recorded))
         return run.value if run.error is None and isinstance(run.value, dict) else {}
+
+    def problem(self, raw_result: Any) -> str:
+        """Return why the script's output is not used as it is, or an empty string."""
+        run = self._run(canonical(encode_value(raw_result)))
+        if run.error is not None:
+            return run.error.message
+        for key in self.output(raw_result).keys() - _KEYS:
+            return f"{self.script.label}: no key {key!r}{did_you_mean(str(key), _KEYS)}"
+        return ""
+
+    def _asked(self, raw: bytes) -> ScriptRun:
+        inputs = {"raw": json.loads(raw)}
+        return self.script.run(inputs, {}, limits=Limits(), clock=EPOCH, seed=0)
 
 
 def summarizer_record(
     summarizer: Summarizer | None, result: Mapping[str, Any]
 ) -> dict[str, str] | None:
-    """Return the hashes needed to replay the summarizer's script, or None if no script was used."""
+    """Return the hashes needed to replay the summarizer's script, or None if no script was used.
+
+    `problem` says why its output is not used as it is.
+    """
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None
-    value = summarizer.output(raw_output_of(result))  # it is cached
-    return {"script_sha256": summarizer.script.sha256, "output_sha256": encoded_sha256(value)}
+    raw = raw_output_of(result)
+    digest = encoded_sha256(summarizer.output(raw))  # it is cached
+    record = {"script_sha256": summarizer.script.sha256, "output_sha256": digest}
+    problem = summarizer.problem(raw)
+    return {**record, "problem": problem} if problem else record
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:

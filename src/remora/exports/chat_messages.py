@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from remora.memory.canonical import json_text
-from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
+from remora.memory.events import (
+    Event,
+    ModelRequest,
+    ModelResponse,
+    Payload,
+    ToolCalled,
+    ToolResulted,
+)
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 
@@ -24,65 +31,56 @@ def chat_messages(events: Iterable[Event], blobs: ObjectStore) -> list[dict[str,
     """
     conversation = _Conversation()
     for event in events:
-        match resolved_payload(event, blobs):
-            case ModelRequest() as request:
-                conversation.add_request(request)
-            case ModelResponse() as response:
-                conversation.add_answer(event.turn, response)
-            case ToolCalled() as called:
-                conversation.add_call(event, called)
-            case ToolResulted() as result:
-                conversation.add_result(result)
+        conversation.add(event, resolved_payload(event, blobs))
     return conversation.messages
 
 
 class _Conversation:
     """A conversation so far.
 
-    `_known` is what the next request may repeat, `_answers` are those of turn `_turn`, and
-    `_waiting` are the tools and IDs of the calls without a result.
+    `_known` is what the next request may repeat, `_answers` are the answers by turn, and `_waiting`
+    are the tools and IDs of the calls without a result.
     """
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self._known: list[tuple[Any, ...]] = []
-        self._turn = 0
-        self._answers: list[dict[str, Any]] = []
+        self._answers: dict[int, list[dict[str, Any]]] = {}
         self._waiting: list[tuple[str, str]] = []
 
-    def add_request(self, request: ModelRequest) -> None:
-        sent = request.messages or [{"role": "user", "content": request.prompt or ""}]
-        self.messages += [message for message in sent if _content(message) not in self._known]
-        self._known = [*map(_content, sent)]
+    def add(self, event: Event, payload: Payload | None) -> None:
+        """Add the messages of an event."""
+        answers = self._answers.setdefault(event.turn, [])
+        match payload:
+            case ModelRequest(messages=messages, prompt=prompt):
+                sent = messages or [{"role": "user", "content": prompt or ""}]
+                self.messages += [m for m in sent if _content(m) not in self._known]
+                self._known = [*map(_content, sent)]
+            case ModelResponse(text=text):
+                answers.append({"role": "assistant", "content": text})
+                self.messages.append(answers[-1])
+                self._known.append(_content(answers[-1]))
+            case ToolCalled() as called:
+                if called.decided_by not in _BY_MODEL or len(answers) != 1:
+                    answers = [{"role": "assistant", "content": None, "name": called.decided_by}]
+                    self.messages += answers
+                self._add_call(answers[0], called, f"call-{event.seq}")
+            case ToolResulted() as result:
+                self._add_result(result)
 
-    def add_answer(self, turn: int, response: ModelResponse) -> None:
-        message = {"role": "assistant", "content": response.text}
-        self._answers = [message] if turn != self._turn else [*self._answers, message]
-        self._turn = turn
-        self._known.append(_content(message))
-        self.messages.append(message)
-
-    def add_call(self, event: Event, called: ToolCalled) -> None:
-        answers = self._answers if event.turn == self._turn else []
-        if called.decided_by in _BY_MODEL and len(answers) == 1:
-            message = answers[0]
-        else:
-            message = {"role": "assistant", "content": None, "name": called.decided_by}
-            self.messages.append(message)
-        call_id = f"call-{event.seq}"
+    def _add_call(self, message: dict[str, Any], called: ToolCalled, call_id: str) -> None:
         function = {"name": called.tool, "arguments": json_text(called.args)}
-        calls = message.setdefault("tool_calls", [])
-        calls.append({"id": call_id, "type": "function", "function": function})
+        call = {"id": call_id, "type": "function", "function": function}
+        message.setdefault("tool_calls", []).append(call)
         self._waiting.append((called.tool, call_id))
 
-    def add_result(self, result: ToolResulted) -> None:
+    def _add_result(self, result: ToolResulted) -> None:
         waiting = next((call for call in self._waiting if call[0] == result.tool), None)
-        if waiting is None:
-            return
-        self._waiting.remove(waiting)
-        output = result.error if result.raw_output is None else result.raw_output
-        text = output if isinstance(output, str) else json_text(output)
-        self.messages.append({"role": "tool", "tool_call_id": waiting[1], "content": text})
+        if waiting is not None:
+            self._waiting.remove(waiting)
+            output = result.error if result.raw_output is None else result.raw_output
+            text = output if isinstance(output, str) else json_text(output)
+            self.messages.append({"role": "tool", "tool_call_id": waiting[1], "content": text})
 
 
 def _content(message: Mapping[str, Any]) -> tuple[Any, ...]:

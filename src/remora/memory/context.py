@@ -14,12 +14,9 @@ from remora.memory import tool_results
 from remora.memory.budget import fit
 from remora.memory.caller_events import (
     check_event,
-    check_tool,
+    check_result,
     delta_of_plain_event,
-    did_you_mean,
-    raw_output_of,
     read_event,
-    with_contract,
 )
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
@@ -36,6 +33,7 @@ from remora.memory.packet_draft import delta_of, draft_of
 from remora.memory.projection import apply, first_packet
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
+from remora.text import did_you_mean
 
 Hook = Callable[[DecisionPacket], PacketDelta | None]
 _TEXTS = ("agent_id", "run_id", "operation", "node_id", "node_type")
@@ -124,6 +122,8 @@ class ContextManager:
         self._count = token_counter or estimate_tokens
         self._summarizers: dict[str, Summarizer] = {}
         lists = {key: initial_context.get(key) for key in _LISTS}
+        if problem := tool_results.problem_of(lists):
+            raise UsageError(f"{problem} in an initial context")
         self.packet = apply(initial_packet(initial_context), PacketDelta(**self._optional(lists)))
 
     def register_summarizer(self, tool: str, summarizer: Summarizer) -> None:
@@ -164,11 +164,13 @@ class ContextManager:
 
         If the summary or the knowledge is missing, it is created by the tool's summarizer, or by
         the default summarizer if the tool has none. Values of the wrong type are ignored, so every
-        tool output has a delta. Raises InvalidEvent if `tool` is missing, unless `strict` is false.
+        tool output has a delta: `last_error` says what is wrong. Raises InvalidEvent if `tool` is
+        missing or a key is misspelled, unless `strict` is false.
         """
         if strict:
-            check_tool(tool_result, ("tool",))
-        tool_result = with_contract(tool_result)
+            known = tool_results.RESULT_KEYS if "raw_output" in tool_result else tool_result
+            check_result(tool_result, known, "tool")
+        tool_result = tool_results.with_contract(tool_result)
         tool = tool_results.to_text(tool_result.get("tool"))
         action = make.new_action(
             tool,
@@ -227,7 +229,7 @@ class ContextManager:
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
         stated = tool_results.stated_summary(tool_result)
         return stated or tool_results.to_text(
-            self._summarizer(tool, tool_result).summarize(raw_output_of(tool_result))
+            self._summarizer(tool, tool_result).summarize(tool_results.raw_output_of(tool_result))
         )
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,7 +239,8 @@ class ContextManager:
         if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
         summarizer = self._summarizer(action.tool, tool_result)
-        return tool_results.to_dict(summarizer.extract_knowledge(raw_output_of(tool_result)))
+        raw = tool_results.raw_output_of(tool_result)
+        return tool_results.to_dict(summarizer.extract_knowledge(raw))
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         optional: dict[str, Any] = {}
@@ -288,12 +291,14 @@ def _error_set(
 ) -> str | UnsetType | None:
     """Return the new value of the packet's `last_error`.
 
-    If the result failed or contains an `error`, this is the error message. Otherwise, it is None to
-    clear the last error, or UNSET if there is no error to clear.
+    If the result failed or contains an `error`, this is the error message. Otherwise, it is what
+    the result says wrongly, None to clear the last error, or UNSET if there is no error to clear.
     """
     if action.outcome == "error" or tool_results.stated_error(tool_result):
         error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
         return make.error_text(error)
+    if problem := tool_results.problem_of(tool_result):
+        return make.error_text(problem)
     return None if packet.last_error is not None else UNSET
 
 

@@ -1,6 +1,6 @@
 """PacketDelta, the changes that an event makes to the packet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,6 +22,8 @@ from remora.memory.packet import (
 )
 from remora.text import clip
 
+REPLACED = ("turn", "state_summary", "excerpt", "candidate_actions", "diagnostics")
+"""Fields whose new value takes the place of the packet's."""
 VALUE_LIMIT = 500
 """Maximum characters of a knowledge value in canonical JSON."""
 
@@ -53,6 +55,13 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
         if self.add_action is UNSET and self.add_history is not UNSET:
             return new_action("", {}, self.add_history, "success")
         return self.add_action
+
+
+def key_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
+    """Return the values that are new or changed, and None for keys that are gone. UNSET if none."""
+    changes = {key: None for key in before if key not in now}
+    changes |= {k: v for k, v in now.items() if k not in before or before[k] != v}
+    return changes or UNSET
 
 
 def one_line(text: str, limit: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.memory.canonical import canonical, canonical_size, to_packet_value
-from remora.memory.delta import PacketDelta
+from remora.memory.delta import PacketDelta, key_changes
 from remora.memory.node_facts import facts_view
 from remora.memory.packet import MAX_HUB_NODES, DecisionPacket
 
@@ -69,18 +69,15 @@ def hub_delta(
     one, and the other nodes share the rest in order. If `keep` is true, facts already in the packet
     are kept and marked as not fresh.
     """
-    context: dict[str, Any] = {}
+    context = _views_within(packet, facts, room)
+    times = {key: facts[key].get("last_updated") for key in facts if key in context}
     if keep:
-        context = {key: _mark_stale(before) for key, before in packet.hub_context.items()}
-    context |= _views_within(packet, facts, room)
-    times = {
-        key: node_facts.get("last_updated") for key, node_facts in facts.items() if key in context
-    }
-    if keep:
-        times = packet.hub_freshness | times
+        old = packet.hub_context.items()
+        stale = {k: {**v, "fresh": False} if isinstance(v, dict) else v for k, v in old}
+        context, times = stale | context, packet.hub_freshness | times
     return PacketDelta(
-        hub_context=_changed(packet.hub_context, context),
-        hub_freshness=_changed(packet.hub_freshness, {k: t for k, t in times.items() if t}),
+        hub_context=key_changes(packet.hub_context, context),
+        hub_freshness=key_changes(packet.hub_freshness, {k: t for k, t in times.items() if t}),
     )
 
 
@@ -97,14 +94,3 @@ def _views_within(
             context[to_packet_value(key)] = to_packet_value(view)
             rest -= 0 if of_target else canonical_size({key: view})
     return context
-
-
-def _mark_stale(before: Any) -> Any:
-    return {**before, "fresh": False} if isinstance(before, dict) else before
-
-
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
-    """Return the changes from `before` to `now`, or UNSET if there are none."""
-    changes = {key: None for key in before if key not in now}
-    changes |= {key: value for key, value in now.items() if before.get(key) != value}
-    return changes or msgspec.UNSET

@@ -1,5 +1,6 @@
 """The copy of a packet that a hook may change in place, and the delta of what it changed."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -8,13 +9,12 @@ from msgspec import UNSET
 from msgspec.structs import asdict
 
 from remora.errors import UsageError
-from remora.memory.delta import PacketDelta
+from remora.memory.delta import REPLACED, PacketDelta, key_changes
 from remora.memory.packet import DecisionPacket, Fact, NewAction
 from remora.memory.tool_results import actions
 
-_REPLACED = ("turn", "state_summary", "excerpt", "candidate_actions", "diagnostics")
 _BY_KEY = ("hub_context", "hub_freshness", "extensions")
-_CHANGEABLE = (*_REPLACED, "knowledge", "last_error", *_BY_KEY, "recent_actions")
+_CHANGEABLE = (*REPLACED, "knowledge", "last_error", *_BY_KEY, "recent_actions")
 _HINT = f"a hook may change {', '.join(_CHANGEABLE)}, or return a PacketDelta"
 
 
@@ -45,37 +45,24 @@ def delta_of(packet: DecisionPacket, draft: PacketDraft) -> PacketDelta:
     for name in packet.__struct_fields__:
         if name not in _CHANGEABLE and getattr(draft, name) != getattr(packet, name):
             raise UsageError(f"a hook changed {name}, which no event can change", hint=_HINT)
-    changed: dict[str, Any] = {
-        name: _as_recorded(getattr(draft, name))
-        for name in _REPLACED
-        if _as_recorded(getattr(draft, name)) != getattr(packet, name)
-    }
+    now = {name: getattr(draft, name) for name in REPLACED}
+    now = {name: tuple(v) if isinstance(v, list) else v for name, v in now.items()}
+    changed: dict[str, Any] = {k: v for k, v in now.items() if v != getattr(packet, k)}
     for name in _BY_KEY:
-        if nodes := _changed_keys(getattr(packet, name), getattr(draft, name)):
-            changed[name] = nodes
+        changed[name] = key_changes(getattr(packet, name), getattr(draft, name))
     if draft.last_error != packet.last_error:
         changed["set_error"] = draft.last_error
-    before = {key: fact.value for key, fact in packet.knowledge.items()}
-    known: dict[str, Any] = {**draft.knowledge}
-    after = {key: fact.value if isinstance(fact, Fact) else fact for key, fact in known.items()}
-    if gone := tuple(key for key in before if key not in after):
-        changed["forget_knowledge"] = gone
-    if learned := _new_values(before, after):
-        changed["update_knowledge"] = learned
-    return PacketDelta(**changed, add_action=_added_action(packet, draft) or UNSET)
+    before, after = _values(packet.knowledge), _values(draft.knowledge)
+    return PacketDelta(
+        **changed,
+        forget_knowledge=tuple(key for key in before if key not in after) or UNSET,
+        update_knowledge={k: v for k, v in after.items() if (k, v) not in before.items()} or UNSET,
+        add_action=_added_action(packet, draft) or UNSET,
+    )
 
 
-def _as_recorded(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _changed_keys(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of keys that are new or changed, and None for those that are gone."""
-    return _new_values(before, after) | {key: None for key in before if key not in after}
-
-
-def _new_values(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in after.items() if k not in before or before[k] != v}
+def _values(knowledge: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: v.value if isinstance(v, Fact) else v for key, v in knowledge.items()}
 
 
 def _added_action(packet: DecisionPacket, draft: PacketDraft) -> NewAction | None:

@@ -155,7 +155,8 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
     contains the script's inputs, except `args` and the packet, which are already in the stream.
     With `inputs`, `host_calls`, `clock` and `seed`, the script can be run again with the same
     result on any machine. If a script summarized the result, `summarized` is `{script_sha256,
-    output_sha256}`. The input of that script is `raw_output`.
+    output_sha256}`, with `problem` if the script failed or returned an unknown key. The input of
+    that script is `raw_output`.
     """
 
     type: ClassVar[str] = "tool_result"

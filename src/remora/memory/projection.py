@@ -11,7 +11,7 @@ from remora.errors import InvalidEvent
 from remora.memory.budget import TRIM
 from remora.memory.caller_events import check_event, read_event
 from remora.memory.canonical import canonical, canonical_size
-from remora.memory.delta import PacketDelta
+from remora.memory.delta import REPLACED, PacketDelta
 from remora.memory.events import AgentStart, Event, Recovered, payload
 from remora.memory.packet import (
     MAX_ACTIONS,
@@ -38,7 +38,9 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     """
     if delta is None or delta == _EMPTY:
         return packet
-    changed = _replaced_fields(delta)
+    changed = {name: value for name in REPLACED if (value := getattr(delta, name)) is not UNSET}
+    if "diagnostics" in changed:
+        changed["diagnostics"] = changed["diagnostics"][:MAX_DIAGNOSTICS]
     turn = changed.get("turn", packet.turn)
     if (action := delta.action) is not UNSET:
         changed["recent_actions"] = _with_action(packet.recent_actions, action, turn)
@@ -50,7 +52,9 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     if delta.hub_context is not UNSET or delta.hub_freshness is not UNSET:
         changed["hub_context"], changed["hub_freshness"] = _with_hub(packet, delta)
     if delta.extensions is not UNSET:
-        changed["extensions"] = _merge_extensions(packet.extensions, delta.extensions)
+        new = delta.extensions
+        merged = {**packet.extensions, **new}.items()
+        changed["extensions"] = {k: v for k, v in merged if v is not None or k not in new}
     return replace(packet, **changed)
 
 
@@ -99,21 +103,6 @@ def first_packet(event: Event | None) -> DecisionPacket:
     if (unknown := version_problem(start.fold, start.trim)) is not None:
         raise ValueError(unknown)
     return apply(start.packet, event.packet_delta)
-
-
-def _replaced_fields(delta: PacketDelta) -> dict[str, Any]:
-    changed: dict[str, Any] = {}
-    if delta.turn is not UNSET:
-        changed["turn"] = delta.turn
-    if delta.state_summary is not UNSET:
-        changed["state_summary"] = delta.state_summary
-    if delta.excerpt is not UNSET:
-        changed["excerpt"] = delta.excerpt
-    if delta.candidate_actions is not UNSET:
-        changed["candidate_actions"] = delta.candidate_actions
-    if delta.diagnostics is not UNSET:
-        changed["diagnostics"] = delta.diagnostics[:MAX_DIAGNOSTICS]
-    return changed
 
 
 def _with_action(actions: tuple[Action, ...], new: NewAction, turn: int) -> tuple[Action, ...]:
@@ -181,16 +170,6 @@ def _set_nodes(nodes: dict[str, Any], new: dict[str, Any]) -> None:
         nodes.pop(node, None)
         if value is not None:
             nodes[node] = value
-
-
-def _merge_extensions(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(extensions)
-    for key, value in new.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = value
-    return merged
 
 
 FOLD = "fold/1"

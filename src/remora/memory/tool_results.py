@@ -6,7 +6,14 @@ from typing import Any, cast, get_args
 from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import Candidate, NewAction, Outcome
+from remora.text import did_you_mean
 
+CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
+_CONTRACT = frozenset({"summary", "knowledge_delta", "outcome"})
+_STATED = (*_CONTRACT, "error", *CARRIED)
+RESULT_KEYS = ("args", "raw_output", *_STATED)
+LIKENESS = 0.75
+"""From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
 _LAST_LINE = 2**52  # the last line must also be an integer that a packet may contain
 
 
@@ -79,15 +86,58 @@ def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
     return "error" if error_of(tool_result) else "success"
 
 
+def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
+    """Return the raw output of a tool, or the whole result if there is no raw output.
+
+    This is the input of a summarizer.
+    """
+    return tool_result.get("raw_output", tool_result)
+
+
+def is_contract(value: Any) -> bool:
+    """Return True if a value is a dict of the contract `{result, summary, outcome, …}`."""
+    return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
+
+
+def misspelled_key(value: Any) -> str:
+    """Return what is wrong with the first key that is nearly one of the contract, if there is one."""
+    if isinstance(value, Mapping) and "result" in value:
+        for key in value.keys() - {"result", "_summary", *_STATED}:
+            if meant := did_you_mean(to_text(key), _STATED, LIKENESS):
+                return f"no key {to_text(key)[:40]!r}{meant}"
+    return ""
+
+
+def with_contract(tool_result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a tool result with what its raw output says, if that is a dict of the contract.
+
+    What the result says itself stays.
+    """
+    raw = to_dict(tool_result.get("raw_output"))
+    if not is_contract(raw):
+        return tool_result
+    return {**{key: raw[key] for key in _STATED if raw.get(key) is not None}, **tool_result}
+
+
+def problem_of(tool_result: Mapping[str, Any]) -> str:
+    """Return what a tool result says wrongly, so that it is left out, or an empty string."""
+    if wrong := misspelled_key(tool_result.get("raw_output")):
+        return f"the tool's result has {wrong}"
+    for number, entry in enumerate(to_list(tool_result.get("candidate_actions")), 1):
+        if not isinstance(to_dict(entry).get("tool"), str):
+            return f"candidate action {number} has no tool"
+    return ""
+
+
 def candidates(value: Any) -> tuple[Candidate, ...]:
     """Build candidate actions from entries of the form `{tool, args, reason}`.
 
-    Entries without a tool are ignored.
+    Entries without a tool are left out: `problem_of` names them.
     """
     return tuple(
         make.candidate(entry["tool"], to_dict(entry.get("args")), to_text(entry.get("reason")))
-        for entry in to_list(value)
-        if isinstance(entry, Mapping) and isinstance(entry.get("tool"), str)
+        for entry in map(to_dict, to_list(value))
+        if isinstance(entry.get("tool"), str)
     )
 
 

@@ -235,15 +235,10 @@ class Operations:
         Their needs, checks and host functions stay, because any agent may use them. What counts,
         reports or evaluates the built-in agent's work does not.
         """
+        counted = {"totals": None, **dict.fromkeys(("unit", "more_rules", "strengthened"), "")}
         return Operations(
             msgspec.structs.replace(
-                operation,
-                replaced=True,
-                load=partial(_general_parts, operation.load),
-                totals=None,
-                unit="",
-                more_rules="",
-                strengthened="",
+                operation, replaced=True, load=partial(_general_parts, operation.load), **counted
             )
             if operation.name in names
             else operation

@@ -7,10 +7,12 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from remora.text import clip
+from remora.text import clip, did_you_mean
 
 SUMMARY_LIMIT = 200
 _SHOWN = 40
+_LIKENESS = 0.75
+"""As in `memory/tool_results.py`."""
 _CONTRACT = frozenset({"summary", "outcome", "knowledge_delta"})
 
 Outcome = Literal["success", "error", "partial"]
@@ -86,13 +88,17 @@ def is_contract(value: Any) -> bool:
 
 def contract_problem(value: Any) -> str | None:
     """Describe in one line how a value violates the contract. Return None if it does not."""
+    known = ToolResult.__struct_fields__
+    for key in value if isinstance(value, dict) and "result" in value else ():
+        what = clip(" ".join(_error_text(key).split()), _SHOWN)
+        meant = did_you_mean(what, known, _LIKENESS) if key not in (*known, "_summary") else ""
+        if meant or (key not in known and is_contract(value)):
+            listed = ", ".join(known)
+            return (
+                f"the tool's result breaks the contract: no key `{what}`{meant}; there is {listed}"
+            )
     if not is_contract(value):
         return None
-    unknown = [key for key in value if key not in ToolResult.__struct_fields__]
-    if unknown:
-        known = ", ".join(ToolResult.__struct_fields__)
-        what = clip(" ".join(_error_text(unknown[0]).split()), _SHOWN)
-        return f"the tool's result breaks the contract: no key `{what}`; there is {known}"
     try:
         _converted(value)
     except msgspec.ValidationError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
+from remora.text import did_you_mean
 from remora.trace.content.objects import ObjectStore
 from remora.trace.content.private_files import (
     disk_errors,
@@ -144,7 +145,11 @@ class TraceFolder:
         return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
-        raise NotFound(f"no {kind} {name!r} in {self.place}", hint=_nearest_ids(folder, kind, name))
+        known = [stream_id(path) for path in stream_paths(folder)]
+        meant = did_you_mean(name, known)
+        listed = f"`{_LISTED_BY[kind]}` lists all recorded {kind}s"
+        hint = listed if known else f"no {kind}s have been recorded"
+        raise NotFound(f"no {kind} {name!r} in {self.place}{meant}", hint=hint)
 
 
 def stream_id(path: Path) -> str:
@@ -191,19 +196,6 @@ def _existing_path(folder: Path, name: str) -> Path | None:
         else ()
     )
     return next((path for path in paths if os.path.lexists(path)), None)
-
-
-def _nearest_ids(folder: Path, kind: str, name: str) -> str:
-    import difflib
-
-    known = [stream_id(path) for path in stream_paths(folder)]
-    if nearest := difflib.get_close_matches(name, known, n=3, cutoff=0.4):
-        return f"nearest: {', '.join(nearest)}"
-    return (
-        f"`{_LISTED_BY[kind]}` lists all recorded {kind}s"
-        if known
-        else f"no {kind}s have been recorded"
-    )
 
 
 def _write_gitignore(top: int) -> None:

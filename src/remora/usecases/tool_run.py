@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
 from remora.agents.loop.tool_execution import delta_input
-from remora.agents.named_summarizers import summarizer_named, summarizers_in
+from remora.agents.named_summarizers import summarizer_named, summarizer_record, summarizers_in
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import interpreter_for
@@ -65,6 +65,8 @@ class ToolTrial:
     run: ToolRun
     document: dict[str, Any]
     diffs: tuple[str, ...]
+    problem: str = ""
+    """Why the output of the tool's summarizer is not used as it is."""
 
 
 class _TargetName(str):
@@ -96,8 +98,12 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
             given[_TARGET] = _target(given[_TARGET], workspace)
         tree = ToolTree(workspace.tree, python)
         run = run_tool(tool, given, tree, clock=utc_now(), seed=_SEED)
+        record = summarizer_record(summarizers.get(tool.name), delta_input(run)) or {}
         run = _summarized(project, run, tool.name, summarizers)
-        return _trial(project, request.name, run, tuple(_diffs(workspace)))
+        return replace(
+            _trial(project, request.name, run, tuple(_diffs(workspace))),
+            problem=record.get("problem", ""),
+        )
 
 
 def _summarized(

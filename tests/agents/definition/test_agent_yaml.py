@@ -68,7 +68,7 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("node_types: [method]", "7:14", "'function', 'class' or 'module'"),
         ("candidates: gone.pym", "7:13", "no file gone.pym"),
         ("candidates: {script: act.pym, grants: [reed_text]}", "7:40",
-         "unknown host function reed_text (did you mean read_text?)"),
+         "unknown host function reed_text (did you mean 'read_text'?)"),
         ("context: [../x.pym]", "7:11", "is outside the agent's folder"),
         ("context: [{script: act.pym, grant: []}]", "7:29", "did you mean"),
         ("packet_extension: {type: objec}", "7:19", "a JSON Schema (2020-12)"),

@@ -2,7 +2,6 @@
 
 import string
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from os.path import realpath
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -29,6 +28,7 @@ from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of, read_yam
 from remora.errors import ConfigError
 from remora.memory.canonical import canonical
 from remora.operations.base import Operations
+from remora.text import did_you_mean
 
 GOAL_FIELDS = frozenset({"node_name", "node_id", "node_type", "path", "operation"})
 SUMMARIZERS = ("tool", "linter", "default")
@@ -315,9 +315,8 @@ def _check_grants(
     for index, name in enumerate(reference.grants):
         if name not in known:
             place = place_of(marked, (*where, "grants", index))[1]
-            near = get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
-                f"{place}: unknown host function {name} (did you mean {', '.join(near)}?)",
+                f"{place}: unknown host function {name}{did_you_mean(name, known)}",
                 hint=f"host functions: {', '.join(sorted(known))}",
             )
 

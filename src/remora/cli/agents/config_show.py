@@ -10,6 +10,7 @@ from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import emit, table
 from remora.errors import NotFound
+from remora.text import did_you_mean
 
 _DEFAULT = "default"
 
@@ -60,8 +61,5 @@ def _leaves(value: Mapping[str, Any], where: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _unknown(key: str, known: list[str]) -> NotFound:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, known, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else "`remora config show` lists all settings"
-    return NotFound(f"no setting {key!r}", hint=hint)
+    hint = "`remora config show` lists all settings"
+    return NotFound(f"no setting {key!r}{did_you_mean(key, known)}", hint=hint)

@@ -132,6 +132,8 @@ def run(
     is_without = isinstance(raw, dict) and raw.get("summary") == ""
     if not is_without and repeats_name(str(tried.document["summary"]), Path(name).stem):
         note(options, f"warning: {REPEATED_NAME}")
+    if tried.problem:
+        note(options, f"warning: {tried.problem}")
     return _EXIT[tried.run.result.outcome]
 
 

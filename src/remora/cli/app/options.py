@@ -12,6 +12,7 @@ import click
 
 from remora.cli.app.colors import WHEN
 from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS
+from remora.text import did_you_mean
 
 MAX_SECONDS = 1e8
 """Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
@@ -118,11 +119,8 @@ class RemoraGroup(_StrictCommand, click.Group):
         if name in self.suggestions:
             return f"; use `remora {self.suggestions[name]}`"
         if name in COMMANDS:
-            return f"; did you mean `remora {name}`?"
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, known, n=1)
-        return f"; did you mean {near[0]!r}?" if near else ""
+            return f" (did you mean `remora {name}`?)"
+        return did_you_mean(name, known)
 
 
 def global_options() -> list[click.Parameter]:
