@@ -90,7 +90,7 @@ def test_an_unknown_agent_is_answered_with_the_nearest(folder: TraceFolder) -> N
     play_run(folder)
     with pytest.raises(NotFound) as error:
         folder.existing_agent("lint-df01")
-    assert "lint-df01fe3c9d2d" in error.value.hint
+    assert "(did you mean 'lint-df01fe3c9d2d'?)" in error.value.message
     with pytest.raises(NotFound):
         folder.existing_run("lint-df01fe3c9d2d")
     assert folder.existing_run("run-1") == folder.run_stream("run-1")

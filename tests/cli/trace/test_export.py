@@ -123,7 +123,8 @@ def test_json_is_one_document(ran: Ran) -> None:
 def test_an_unknown_agent(ran: Ran) -> None:
     done = ran("trace", "export", "raed", "--format", "sft")
     assert done.code == 1
-    assert "nearest" in done.err
+    assert "(did you mean '" in done.err
+    assert "nearest nodes" in done.err
 
 
 def test_a_missing_place(ran: Ran, tmp_path: Path) -> None:

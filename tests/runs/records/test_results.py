@@ -139,7 +139,7 @@ def test_an_ended_job_whose_stream_was_removed_is_damaged(ran: Desk) -> None:
     run_id = ran.newest
     with pytest.raises(NotFound) as caught:
         ran.view(run_id[:-1])
-    assert run_id in caught.value.hint, "the nearest"
+    assert run_id in caught.value.message, "the nearest"
     job = ran.job(run_id, "load")
     ran.project.trace.agent_stream(job.agent_id).unlink()
     found = ran.job(run_id, "load")

@@ -119,8 +119,9 @@ def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str
         near = [display_name(key) for key in nearest(name, nodes)]
         if not near:
             raise
-        hint = f"{error.hint}\nnearest nodes of the newest run: {', '.join(near)}".lstrip()
-        raise NotFound(f"no agent or node {name!r} in {folder.place}", hint=hint) from error
+        hint = f"{error.hint}\nnearest nodes of the newest run: {', '.join(near)}"
+        message = error.message.replace("no agent", "no agent or node", 1)
+        raise NotFound(message, hint=hint) from error
 
 
 def _began(folder: TraceFolder, run_id: str) -> str | None:
