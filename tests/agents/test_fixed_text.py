@@ -28,7 +28,7 @@ AUTO = 8192 // 2
 WAYS: list[tuple[str, Strategy]] = [
     ("lines/1", "tool_call"),
     ("lines/1", "grammar"),
-    ("functiongemma/1", "completion"),
+    ("functiongemma/2", "completion"),
 ]
 
 

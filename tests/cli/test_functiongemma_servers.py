@@ -71,7 +71,7 @@ def test_plain_completions(poor: Remora, cart: Path) -> None:
     with completion_server() as server:
         done = analyze(poor, cart, PLAIN, server.address)
     requests = check_run(poor, cart, done)
-    assert {one["renderer"] for one in requests} == {"functiongemma/1"}
+    assert {one["renderer"] for one in requests} == {"functiongemma/2"}
     assert all(one["messages"] is None for one in requests)
 
 

@@ -232,7 +232,7 @@ TOOLS = (
 WAYS = [
     ("lines/1", "grammar"),
     ("json/1", "grammar"),
-    ("functiongemma/1", "completion"),
+    ("functiongemma/2", "completion"),
 ]
 CHARACTERS = 'ab \n\t"\\{}<>é漢😀\x00\ud800'
 

@@ -85,7 +85,7 @@ class TestCalls:
                 agent=theatre.tool("1"),
                 answers=answers,
                 strategy="completion",
-                renderer="functiongemma/1",
+                renderer="functiongemma/2",
             )
         )
         request = found.payloads(ModelRequest)[0]
@@ -168,7 +168,7 @@ class TestStrategy:
     def test_model_capabilities_decide_the_strategy(self) -> None:
         able = scripted([])
         assert strategy_for(able, "lines/1", "auto") == "grammar"
-        assert strategy_for(able, "functiongemma/1", "auto") == "completion"
+        assert strategy_for(able, "functiongemma/2", "auto") == "completion"
         assert strategy_for(able, "functiongemma_tools/1", "auto") == "string_tool_call"
         unable = scripted([], grammar=False, completions=False)
         assert strategy_for(unable, "lines/1", "auto") == "tool_call"
@@ -180,7 +180,7 @@ class TestStrategy:
     @pytest.mark.parametrize(
         ("renderer", "decoding"),
         [
-            ("functiongemma/1", "auto"),
+            ("functiongemma/2", "auto"),
             ("lines/1", "grammar"),
             ("lines/1", "tool_call"),
             ("lines/1", "json_schema"),
@@ -247,7 +247,7 @@ class TestEmbedded:
                 agent=theatre.tool("1"),
                 model=embedded,
                 strategy="completion",
-                renderer="functiongemma/1",
+                renderer="functiongemma/2",
                 max_turns=2,
             )
         )

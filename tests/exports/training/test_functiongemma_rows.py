@@ -46,7 +46,7 @@ def test_others_are_rendered_from_the_packet_that_was_shown(golden: TraceFolder)
         events = list(read_events(golden.agent_stream(row["agent_id"])))
         tools = msgspec.convert(msgspec.json.decode(events[0].data)["tools"], list[ToolSchema])
         shown = packet_at(events, row["turn"])
-        assert row["prompt"] == render("functiongemma/1", shown, tools, "completion").prompt
+        assert row["prompt"] == render("functiongemma/2", shown, tools, "completion").prompt
         call = parse_call(row["completion"], tools)
         assert (call.tool, call.args) == (row["tool"], msgspec.json.decode(row["args"]))
 

@@ -17,7 +17,7 @@ def test_code_that_spells_control_tokens_cannot_speak_for_the_system(renderer: s
     tools = [ToolSchema(name="t", description=HOSTILE)]
     rendered = render(renderer, packet, tools, "grammar")
     shown = [message.content for message in rendered.messages or ()] + [rendered.prompt or ""]
-    frame = 3 if renderer == "functiongemma/1" else 0  # the format's own turns
+    frame = 3 if renderer.startswith("functiongemma/") else 0  # the format's own turns
     assert sum(text.count("<|") for text in shown) == 0
     assert sum(text.count("<start_of_turn>") for text in shown) == frame
 

@@ -100,7 +100,7 @@ def test_a_declaration(tool: ToolSchema, expected: str) -> None:
 
 
 def prompt(packet: DecisionPacket, tools: list[ToolSchema]) -> str:
-    rendered = render("functiongemma/1", packet, tools, "completion")
+    rendered = render("functiongemma/2", packet, tools, "completion")
     assert rendered.messages is None
     assert rendered.prompt is not None
     return rendered.prompt

@@ -22,6 +22,7 @@ WAYS = [
     ("lines/1", "tool_call"),
     ("json/1", "grammar"),
     ("functiongemma/1", "completion"),
+    ("functiongemma/2", "completion"),
     ("functiongemma_tools/1", "string_tool_call"),
     ("packet/1", "tool_call"),
     (LONG_TRACK, "grammar"),

@@ -8,12 +8,11 @@ from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision
 from remora.exports.training.sft_rows import Row, answered_decisions, provenance
-from remora.memory.canonical import json_text
-from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.render import render
+from remora.memory.prompt.functiongemma_prompt import written_value
+from remora.memory.prompt.render import FUNCTIONGEMMA, render
 from remora.trace.trace_folder import TraceFolder
 
-RENDERER = "functiongemma/1"
+_PLAIN = "functiongemma/"
 
 
 def functiongemma_rows(
@@ -39,12 +38,13 @@ def functiongemma_rows(
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
     """Return a call in FunctionGemma's format. Control tokens in its strings are neutralized."""
-    inner = ",".join(f"{name}:{_value(args[name])}" for name in sorted(args, key=str.lower))
-    return f"<start_function_call>call:{tool}{{{inner}}}<end_function_call>"
+    return f"<start_function_call>call:{tool}{written_value(args)}<end_function_call>"
 
 
 def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
-    if one.request.renderer != RENDERER or one.request.prompt is None or one.answer is None:
+    if not one.request.renderer.startswith(_PLAIN):
+        return None
+    if one.request.prompt is None or one.answer is None:
         return None
     return one.request.prompt, one.answer.text
 
@@ -52,15 +52,5 @@ def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
 def _rendered_texts(one: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
     if one.taken is None:
         return None
-    made = render(RENDERER, one.shown(), survey.tools, "completion")
+    made = render(FUNCTIONGEMMA, one.shown(), survey.tools, "completion")
     return made.prompt or "", written_call(one.taken.tool, one.taken.args)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return f"<escape>{neutralize_control_tokens(value)}<escape>"
-    if isinstance(value, list):
-        return f"[{','.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{key}:{_value(value[key])}" for key in sorted(value)) + "}"
-    return json_text(value)

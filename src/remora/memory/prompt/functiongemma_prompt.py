@@ -1,6 +1,9 @@
-"""The `functiongemma/1` renderer, for the prompt format that FunctionGemma (270M) was trained on.
+"""The `functiongemma` renderers, for the prompt format that FunctionGemma (270M) was trained on.
 
-`functiongemma_tools/1` shows the same to servers that add the format and the tools themselves.
+`functiongemma/1` declares only the types of arguments. `functiongemma/2` also declares the allowed
+texts, the properties of objects and the items of arrays. The format has no place for `nullable` or
+for other allowed values than texts. `functiongemma_tools/1` shows the same to servers that add the
+format and the tools themselves.
 
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
@@ -13,16 +16,20 @@ The server adds `<bos>`. The renderer does not add it, because a second `<bos>` 
 prompt. Every text value is enclosed in a pair of `<escape>` tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from remora.chat import ToolSchema
+from remora.memory.canonical import json_text
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.lines import packet_lines
 
 DEVELOPER = "You are a model that can do function calling with the following functions"
+_TYPES = {bool: "boolean", int: "integer", float: "number"}
 
 
 def functiongemma_prompt(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> RenderedRequest:
@@ -35,42 +42,76 @@ def functiongemma_prompt(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
     )
 
 
-def function_declaration(tool: ToolSchema) -> str:
-    """Return a function declaration.
+def with_types_only(tool: ToolSchema) -> ToolSchema:
+    """Return what `functiongemma/1` declares of a tool."""
+    properties = {}
+    for name, schema in tool.parameters.get("properties", {}).items():
+        kind = schema.get("type", "string")
+        if isinstance(kind, list):
+            kind = next((k for k in kind if k != "null"), "string")
+        properties[name] = {"type": kind, "description": schema.get("description")}
+        if kind == "array":
+            properties[name]["items"] = {"type": str(schema.get("items", {}).get("type", "string"))}
+    return replace(tool, parameters={**tool.parameters, "properties": properties})
 
-    Properties are in alphabetical order, and types are in uppercase.
-    """
+
+def function_declaration(tool: ToolSchema) -> str:
+    """Return a function declaration."""
+    parameters = ",".join([*_members(tool.parameters), _type("object")])
     return (
         f"<start_function_declaration>declaration:{tool.name}"
-        f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"
+        f"{{description:{written_value(tool.description)},parameters:{{{parameters}}}}}"
         "<end_function_declaration>"
     )
 
 
-def _escaped(text: str) -> str:
-    return f"<escape>{neutralize_control_tokens(text)}<escape>"
+def written_value(value: Any) -> str:
+    """Return a value as declarations and calls write it."""
+    match value:
+        case str():
+            return f"<escape>{neutralize_control_tokens(value)}<escape>"
+        case list():
+            return f"[{','.join(map(written_value, value))}]"
+        case dict():
+            names = sorted(value, key=str.lower)  # the order in the model's template
+            return f"{{{','.join(f'{name}:{written_value(value[name])}' for name in names)}}}"
+    return json_text(value)
 
 
-def _object(schema: dict[str, Any]) -> str:
-    properties: dict[str, Any] = schema.get("properties", {})
-    parts = []
-    if properties:
-        names = sorted(properties, key=str.lower)  # the order in the model's template
-        inner = ",".join(f"{name}:{_property(properties[name])}" for name in names)
-        parts.append(f"properties:{{{inner}}}")
+def _members(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the properties of an object, and which of them are required."""
+    if properties := schema.get("properties"):
+        names = sorted(properties, key=str.lower)
+        yield f"properties:{{{','.join(f'{name}:{_property(properties[name])}' for name in names)}}}"
     if required := schema.get("required"):
-        parts.append(f"required:[{','.join(map(_escaped, required))}]")
-    parts.append(f"type:{_escaped('OBJECT')}")
-    return "{" + ",".join(parts) + "}"
+        yield f"required:{written_value(required)}"
 
 
-def _property(schema: dict[str, Any]) -> str:
-    kind = schema.get("type", "string")
-    if isinstance(kind, list):  # a nullable type is declared as its other type
-        kind = next((k for k in kind if k != "null"), "string")
-    parts = [f"description:{_escaped(schema.get('description') or '')}"]
-    if kind == "array":
-        items = schema.get("items", {}).get("type", "string")
-        parts.append(f"items:{{type:{_escaped(str(items).upper())}}}")
-    parts.append(f"type:{_escaped(str(kind).upper())}")
-    return "{" + ",".join(parts) + "}"
+def _property(schema: dict[str, Any], *, undescribed: str | None = "") -> str:
+    """Return a declaration of a value. `undescribed` is the description of one that has none."""
+    schema = _typed(schema)
+    description = schema.get("description") or undescribed
+    parts = [] if description is None else [f"description:{written_value(description)}"]
+    match schema:
+        case {"type": "string", "enum": [_, *_] as texts}:
+            parts.append(f"enum:{written_value(texts)}")
+        case {"type": "object"}:
+            parts += _members(schema)
+        case {"type": "array", "items": dict(items)} if items:
+            parts.append(f"items:{_property(items, undescribed=None)}")
+    return f"{{{','.join([*parts, _type(schema['type'])])}}}"
+
+
+def _type(kind: str) -> str:
+    return f"type:{written_value(kind.upper())}"
+
+
+def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema with one type. A nullable type is declared as its other type."""
+    choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    schema = next((choice for choice in choices if choice.get("type") != "null"), {}) | schema
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((k for k in kind if k != "null"), None)
+    allowed = next((value for value in schema.get("enum", ()) if value is not None), "")
+    return schema | {"type": kind or _TYPES.get(type(allowed), "string")}

@@ -28,7 +28,11 @@ from remora.memory.prompt.base import (
     without_empty_fields,
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt
+from remora.memory.prompt.functiongemma_prompt import (
+    DEVELOPER,
+    functiongemma_prompt,
+    with_types_only,
+)
 from remora.memory.prompt.history import Step, chat_messages, history_lines
 from remora.memory.prompt.lines import packet_lines
 
@@ -36,6 +40,7 @@ HISTORY = "history/1"
 MASKED = "masked/1"
 LONG_TRACK = "long_track/1"
 PACKET_ONLY = "packet/1"
+FUNCTIONGEMMA = "functiongemma/2"
 FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
 INSTRUCTIONS = "instructions"
 """The extension that `packet/1` shows as the system message."""
@@ -108,6 +113,12 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "lines/1": Renderer(render=_chat(lambda packet, _: packet_lines(packet))),
         "json/1": Renderer(render=_chat(_json_text)),
         "functiongemma/1": Renderer(
+            render=lambda packet, tools, *_: functiongemma_prompt(
+                packet, [*map(with_types_only, tools)]
+            ),
+            strategy="completion",
+        ),
+        FUNCTIONGEMMA: Renderer(
             render=lambda packet, tools, *_: functiongemma_prompt(packet, tools),
             strategy="completion",
         ),

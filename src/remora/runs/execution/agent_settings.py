@@ -12,7 +12,7 @@ from remora.agents.decision.query_settings import (
 )
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
-from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LONG_TRACK
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LONG_TRACK, RENDERERS
 from remora.models.protocol import Capabilities, Model
 from remora.runs.planning.run_request import RunRequest
 
@@ -112,13 +112,14 @@ def configured_strategy(config: Config, name: str, able: Capabilities) -> str:
 
 
 def _renderer_and_decoding(config: Config) -> tuple[str, str]:
-    """Return the name of the renderer, and the decoding to use with it."""
+    """Return the newest version of the renderer, and the decoding to use with it."""
     renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer
     if config.runner.memory.mode != "packets":
         renderer = {"raw": "history", "masked": "masked"}[config.runner.memory.mode]
     if (renderer, config.model.decoding) == ("functiongemma", "tool_call"):
         return FUNCTIONGEMMA_TOOLS, "auto"
-    return f"{renderer}/1", config.model.decoding
+    newest = max(name for name in RENDERERS if name.startswith(f"{renderer}/"))
+    return newest, config.model.decoding
 
 
 def larger_settings(
