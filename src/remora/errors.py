@@ -17,7 +17,8 @@
     ├── HostError                    exit 1   a host function refused or failed
     └── OutsideError                 exit 3   something outside Remora failed
         ├── ModelError               exit 3   the model cannot be reached or used
-        │   └── ContextTooLarge      exit 3   the request is larger than the model's context
+        │   ├── ContextTooLarge      exit 3   the request is larger than the model's context
+        │   └── UnparsedAnswer       exit 3   the server could not parse the model's answer
         ├── DatabaseError            exit 3   the PostgreSQL database cannot be reached or used
         ├── DiskError                exit 3   a file or folder cannot be read or written
         │   └── HubDamaged           exit 3   the Hub's database is damaged
@@ -144,6 +145,10 @@ class ModelError(OutsideError):
 
 class ContextTooLarge(ModelError):
     """A request does not fit in the model's context."""
+
+
+class UnparsedAnswer(ModelError):
+    """The server could not parse what the model wrote."""
 
 
 class DatabaseError(OutsideError):

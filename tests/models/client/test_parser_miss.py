@@ -1,6 +1,7 @@
 """A call that a server leaves in the text is made, and recorded with the server's version."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ import pytest
 
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import Message, ParserMiss, ToolCall, ToolSchema
+from remora.errors import UnparsedAnswer
 from remora.memory.events import ModelResponse
 from remora.models.client.openai_client import OpenAIClient
 from remora.models.client.retry_policy import RequestLimits
@@ -24,12 +26,25 @@ from remora.trace.read.transcript import _response
 from tests.openai_server import answer, send_json
 
 TOOLS = (ToolSchema(name="put", parameters={"properties": {"line": {"type": "integer"}}}),)
+UNPARSED = {
+    "error": {
+        "code": 500,
+        "message": "The model produced output that does not match the expected peg-native format",
+        "type": "server_error",
+    }
+}
+"""What llama.cpp sends."""
 HERMES = '<tool_call>{"name": "put", "arguments": {"line": 3}}</tool_call>'
 
 
 @contextmanager
-def serving(endpoints: dict[str, Any], body: Any) -> Iterator[tuple[str, list[str]]]:
-    """Serve `endpoints`, and `body` for each chat. Yield the address and the paths that were asked."""
+def serving(
+    endpoints: dict[str, Any], body: Any, parsed: Any = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Serve `endpoints`, and `body` for each chat. Yield the address and the paths that were asked.
+
+    If `parsed` is given, it is the status 500 for chats whose answer the server has to parse.
+    """
     asked: list[str] = []
 
     class Requests(BaseHTTPRequestHandler):
@@ -38,8 +53,12 @@ def serving(endpoints: dict[str, Any], body: Any) -> Iterator[tuple[str, list[st
             send_json(self, endpoints.get(self.path, {}), 200 if self.path in endpoints else 404)
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            send_json(self, body)
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            choice = request.get("tool_choice", "")
+            if parsed is not None:
+                asked.append(f"tool_choice {choice}")
+            fails = parsed is not None and choice != "none"
+            send_json(self, parsed if fails else body, 500 if fails else 200)
 
         def log_message(self, *args: Any) -> None:
             pass
@@ -115,6 +134,27 @@ def test_nothing_is_missed(body: Any, strategy: Strategy) -> None:
     assert asked == []
 
 
+@pytest.mark.parametrize(("text", "family"), [(HERMES, "hermes"), ("I would.", "unknown")])
+def test_an_answer_that_the_server_cannot_parse_is_asked_for_as_text(
+    text: str, family: str
+) -> None:
+    with serving({}, answer(text=text), UNPARSED) as (address, asked):
+        (given,) = ask(address)
+    assert asked[:2] == ["tool_choice required", "tool_choice none"]
+    assert given.text == text
+    miss = given.parser_miss
+    assert miss is not None
+    assert miss.family == family
+    assert miss.reason.endswith(f"status 500: {UNPARSED['error']['message']}")
+
+
+def test_a_request_without_tools_is_not_repeated() -> None:
+    matching = pytest.raises(UnparsedAnswer, match="does not match the expected")
+    with serving({}, answer(text=HERMES), UNPARSED) as (address, asked), matching:
+        ask(address, "grammar")
+    assert asked == ["tool_choice "]
+
+
 @pytest.mark.parametrize("strategy", ["tool_call", "string_tool_call"])
 @pytest.mark.parametrize(
     "text",
@@ -144,4 +184,7 @@ def test_an_unreadable_native_call_is_not_replaced_by_the_text() -> None:
 def test_a_transcript_names_the_server() -> None:
     miss = {"family": "gemma", "server": "vLLM", "version": "0.11.0"}
     lines = list(_response({"text": "x", "parser_miss": miss}))
-    assert "parser_miss: vLLM 0.11.0 left a call of the family gemma in the text" in lines[-1]
+    said = "parser_miss: vLLM 0.11.0 left a call of the family gemma in the text"
+    assert lines[-1].endswith(said)
+    lines = list(_response({"text": "x", "parser_miss": {**miss, "reason": "status 500"}}))
+    assert lines[-1].endswith(f"{said} (status 500)")

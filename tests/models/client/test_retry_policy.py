@@ -11,6 +11,7 @@ from remora.models.client.retry_policy import (
     Failure,
     Reply,
     RequestLimits,
+    is_failure,
     next_pause,
 )
 
@@ -32,6 +33,15 @@ def test_the_pause_doubles_with_each_attempt_until_they_are_spent() -> None:
 
 def test_half_of_the_pause_is_random() -> None:
     assert [pause_of(busy(), 1, jitter) for jitter in (0.0, 0.5, 1.0)] == [0.5, 0.75, 1.0]
+
+
+def test_an_answer_that_the_server_cannot_parse_is_not_its_failure() -> None:
+    body = b'{"error":{"message":"... output that does not match the expected peg-gemma4 format"}}'
+    unparsed = Reply(500, None, body)
+    assert unparsed.is_unparsed
+    assert pause_of(unparsed, 0, 1.0) is None
+    assert not is_failure(unparsed)
+    assert is_failure(Reply(500, None, b"{}"))
 
 
 def test_two_clients_do_not_retry_in_step() -> None:

@@ -15,7 +15,7 @@ from remora.chat import ToolCall, ToolSchema
 from remora.exports.training.functiongemma_rows import written_call
 from remora.memory import DecisionPacket
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS
-from remora.memory.prompt.functiongemma_prompt import function_declaration, with_types_only
+from remora.memory.prompt.functiongemma_prompt import function_declaration, types_only
 from remora.memory.prompt.render import render
 from remora.models.families import parse_call
 from remora.models.families.functiongemma import FUNCTIONGEMMA
@@ -93,7 +93,7 @@ def test_declaration(name: str, tool: ToolSchema) -> None:
 
 
 def test_the_first_version_declares_only_types() -> None:
-    declared = function_declaration(with_types_only(NESTED))
+    declared = function_declaration(types_only(NESTED))
     assert declared == GOLDEN["types_only"].strip().replace("\n", "")
     prompt = render("functiongemma/1", DecisionPacket(goal="Plan"), [NESTED], "completion").prompt
     assert declared in str(prompt)

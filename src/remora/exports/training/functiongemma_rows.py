@@ -12,8 +12,6 @@ from remora.memory.prompt.functiongemma_prompt import written_value
 from remora.memory.prompt.render import FUNCTIONGEMMA, render
 from remora.trace.trace_folder import TraceFolder
 
-_PLAIN = "functiongemma/"
-
 
 def functiongemma_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
@@ -26,14 +24,13 @@ def functiongemma_rows(
     because tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
-        texts = _recorded_texts(one) or _rendered_texts(one, survey)
+        recorded = _recorded_texts(one)
+        texts = recorded or _rendered_texts(one, survey)
         if texts is None:
             tally.leave_out("without a tool call")
             continue
-        prompt, completion = texts
-        recorded = _recorded_texts(one) is not None
-        facts = {**provenance(one, survey, attempt), "rendered": not recorded}
-        yield {"prompt": prompt, "completion": completion, **facts}
+        facts = {**provenance(one, survey, attempt), "rendered": recorded is None}
+        yield {"prompt": texts[0], "completion": texts[1], **facts}
 
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
@@ -42,11 +39,8 @@ def written_call(tool: str, args: dict[str, Any]) -> str:
 
 
 def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
-    if not one.request.renderer.startswith(_PLAIN):
-        return None
-    if one.request.prompt is None or one.answer is None:
-        return None
-    return one.request.prompt, one.answer.text
+    prompt, is_plain = one.request.prompt, one.request.renderer.startswith("functiongemma/")
+    return (prompt, one.answer.text) if is_plain and prompt is not None and one.answer else None
 
 
 def _rendered_texts(one: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:

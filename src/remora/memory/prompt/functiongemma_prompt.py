@@ -42,22 +42,22 @@ def functiongemma_prompt(packet: DecisionPacket, tools: Sequence[ToolSchema]) ->
     )
 
 
-def with_types_only(tool: ToolSchema) -> ToolSchema:
+def types_only(tool: ToolSchema) -> ToolSchema:
     """Return what `functiongemma/1` declares of a tool."""
-    properties = {}
-    for name, schema in tool.parameters.get("properties", {}).items():
-        kind = schema.get("type", "string")
-        if isinstance(kind, list):
-            kind = next((k for k in kind if k != "null"), "string")
-        properties[name] = {"type": kind, "description": schema.get("description")}
-        if kind == "array":
-            properties[name]["items"] = {"type": str(schema.get("items", {}).get("type", "string"))}
-    return replace(tool, parameters={**tool.parameters, "properties": properties})
+    properties = {
+        name: {
+            "type": schema.get("type", "string"),
+            "description": schema.get("description"),
+            "items": {"type": str(schema.get("items", {}).get("type", "string"))},
+        }
+        for name, schema in tool.parameters.get("properties", {}).items()
+    }
+    return replace(tool, parameters=tool.parameters | {"properties": properties})
 
 
 def function_declaration(tool: ToolSchema) -> str:
     """Return a function declaration."""
-    parameters = ",".join([*_members(tool.parameters), _type("object")])
+    parameters = ",".join([*_members(tool.parameters), "type:<escape>OBJECT<escape>"])
     return (
         f"<start_function_declaration>declaration:{tool.name}"
         f"{{description:{written_value(tool.description)},parameters:{{{parameters}}}}}"
@@ -99,11 +99,8 @@ def _property(schema: dict[str, Any], *, undescribed: str | None = "") -> str:
             parts += _members(schema)
         case {"type": "array", "items": dict(items)} if items:
             parts.append(f"items:{_property(items, undescribed=None)}")
-    return f"{{{','.join([*parts, _type(schema['type'])])}}}"
-
-
-def _type(kind: str) -> str:
-    return f"type:{written_value(kind.upper())}"
+    parts.append(f"type:{written_value(schema['type'].upper())}")
+    return f"{{{','.join(parts)}}}"
 
 
 def _typed(schema: dict[str, Any]) -> dict[str, Any]:

@@ -28,11 +28,7 @@ from remora.memory.prompt.base import (
     without_empty_fields,
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.functiongemma_prompt import (
-    DEVELOPER,
-    functiongemma_prompt,
-    with_types_only,
-)
+from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt, types_only
 from remora.memory.prompt.history import Step, chat_messages, history_lines
 from remora.memory.prompt.lines import packet_lines
 
@@ -114,7 +110,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         "json/1": Renderer(render=_chat(_json_text)),
         "functiongemma/1": Renderer(
             render=lambda packet, tools, *_: functiongemma_prompt(
-                packet, [*map(with_types_only, tools)]
+                packet, [*map(types_only, tools)]
             ),
             strategy="completion",
         ),

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from remora.config.user_folders import KEY_VARIABLES
-from remora.errors import ContextTooLarge, ModelError
+from remora.errors import ContextTooLarge, ModelError, UnparsedAnswer
 from remora.models.client.retry_policy import Failure, Reply
 from remora.models.client.server_address import Address
 
@@ -74,7 +74,8 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
-    return ModelError(
+    kind = UnparsedAnswer if reply.is_unparsed else ModelError
+    return kind(
         f"the model server at {address.shown} returned status {reply.status}: {message}",
         hint=_worded(hint, address),
     )

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from remora.chat import ParserMiss, answer_form
 from remora.config.schema import ModelConfig
-from remora.errors import ContextTooLarge, ModelError
+from remora.errors import ContextTooLarge, ModelError, UnparsedAnswer
 from remora.models.client import wire_format
 from remora.models.client.http_errors import unusable_answer
 from remora.models.client.retry_policy import (
@@ -143,23 +143,30 @@ class OpenAIClient:
         make = wire_format.chat_body if is_chat else wire_format.completion_body
         body = make(request, model=self.name, llama=self._llama)
         path = "/chat/completions" if is_chat else "/completions"
-        answer = wire_format.read_choice(await self._post(f"{self._address.api}{path}", body))
+        url, reason = f"{self._address.api}{path}", ""
         if not answer_form(request.decoding.strategy).declares_tools:
-            return answer
-        return replace(answer, parser_miss=await self._parser_miss(answer))
+            return wire_format.read_choice(await self._post(url, body))
+        try:
+            found = await self._post(url, body)
+        except UnparsedAnswer as error:  # ask for the same as text
+            reason = error.message
+            found = await self._post(url, body | {"tool_choice": "none"})
+        answer = wire_format.read_choice(found)
+        return replace(answer, parser_miss=await self._parser_miss(answer, reason))
 
-    async def _parser_miss(self, answer: Answer) -> ParserMiss | None:
+    async def _parser_miss(self, answer: Answer, reason: str) -> ParserMiss | None:
         """Return which call the server left in the text, if any. Its version is asked for once."""
         if answer.call is not None or wire_format.has_tool_calls(answer.raw):
             return None
-        if (family := family_of(answer.text)) is None:
+        family = family_of(answer.text) or ("unknown" if reason else None)
+        if family is None:
             return None
         if self._version is None:
             try:
                 self._version = await asyncio.to_thread(find_version, self.connection)
             except ModelError:
                 self._version = UNKNOWN
-        return ParserMiss(family=family, **self._version._asdict())
+        return ParserMiss(family=family, reason=reason, **self._version._asdict())
 
     def _check_model(self, strategy: Strategy, model: str) -> None:
         """Raise ModelError if the server names another model than in its first answer.

@@ -13,6 +13,8 @@ from remora.config.schema import ModelConfig
 LONGEST_PAUSE_S = 30.0
 _RATE_LIMITED = 429
 RETRIED = frozenset({_RATE_LIMITED, 500, 502, 503, 504})
+_UNPARSED = b"output that does not match the expected"
+"""Part of llama.cpp's message for an answer that does not match the parser of its template."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +45,11 @@ class Reply(msgspec.Struct, frozen=True):
     retry_after: str | None
     body: bytes
 
+    @property
+    def is_unparsed(self) -> bool:
+        """True if the model answered, and the server could not parse it."""
+        return self.status == 500 and _UNPARSED in self.body
+
 
 Failure = Reply | httpx2.TransportError
 
@@ -58,7 +65,8 @@ def next_pause(
     """Return the number of seconds to wait before the next attempt, or None to give up.
 
     `attempt` is the number of the failed attempt, starting from 0. A request is retried if the
-    server was busy or the connection broke. It is not retried if it was refused or timed out.
+    server was busy or the connection broke. It is not retried if it was refused, timed out or
+    was answered.
 
     The pause uses exponential backoff with equal jitter: half of it is fixed and half is random, so
     that clients do not all retry at the same time. `random` returns a number from 0 to 1. A
@@ -76,14 +84,16 @@ def next_pause(
 def is_failure(result: Failure) -> bool:
     """Return True if the server failed or did not respond.
 
-    A server that refuses a request, or limits their rate, works.
+    A server that refuses a request, limits their rate or cannot parse an answer works.
     """
-    return not isinstance(result, Reply) or result.status in RETRIED - {_RATE_LIMITED}
+    if isinstance(result, Reply):
+        return _is_temporary(result) and result.status != _RATE_LIMITED
+    return True
 
 
 def _is_temporary(failure: Failure) -> bool:
     if isinstance(failure, Reply):
-        return failure.status in RETRIED
+        return failure.status in RETRIED and not failure.is_unparsed
     return isinstance(
         failure, httpx2.NetworkError | httpx2.RemoteProtocolError | httpx2.ConnectTimeout
     )

@@ -88,8 +88,9 @@ def _response(data: dict[str, Any]) -> Iterator[str]:
     if data.get("call"):
         yield f"{_INDENT}call {_json(data['call'])}"
     if isinstance(miss := data.get("parser_miss"), dict):
-        by = f"{miss.get('server')} {miss.get('version')}"
-        yield f"{_INDENT}parser_miss: {by} left a call of the family {miss.get('family')} in the text"
+        by, why = f"{miss.get('server')} {miss.get('version')}", miss.get("reason")
+        left = f"left a call of the family {miss.get('family')} in the text"
+        yield f"{_INDENT}parser_miss: {by} {left}" + (f" ({why})" if why else "")
 
 
 def _call(data: dict[str, Any]) -> Iterator[str]:
