@@ -235,9 +235,7 @@ class HubClient:
             async with asyncio.timeout(seconds):
                 answer = await self._daemon.ask(request)
                 while self._may_ask_again(answer):
-                    await asyncio.sleep(
-                        _AGAIN_S
-                    )  # a source that is still loading may be ready next time
+                    await asyncio.sleep(_AGAIN_S)  # it may have loaded the files by then
                     answer = await self._daemon.ask(request)
                 return answer
         except TimeoutError:

@@ -1,12 +1,8 @@
 """Observed calls and tests. They are valid as long as the code is unchanged."""
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
-
 import msgspec
 
 from remora.code.file_facts import NodeFacts
-from remora.code.links import Edge, Related
 from remora.hub.node import ObservedValues
 
 
@@ -84,76 +80,3 @@ def anchor_of(node: NodeFacts) -> str:
     A module's body hash cannot be used, because the module's last line may be after its body.
     """
     return node.source_hash if node.node_type == "module" else node.body_hash
-
-
-class HasFacts(Protocol):
-    @property
-    def facts(self) -> NodeFacts:
-        """Facts of the node."""
-
-
-class ObservedNodes(Protocol):
-    """Current nodes, and everything that was ever observed about nodes."""
-
-    def node(self, key: str) -> HasFacts | None:
-        """Return a node, or None if the key is unknown."""
-
-    def calls_to(self, key: str) -> Sequence[ObservedCall]:
-        """Return the observed calls to a node."""
-
-    def calls_from(self, key: str) -> Sequence[ObservedCall]:
-        """Return the observed calls made by a node."""
-
-    def tests_of(self, key: str) -> Sequence[ObservedTest]:
-        """Return the observed tests that entered a node."""
-
-    def values_of(self, key: str) -> ObservedFunction | None:
-        """Return the observed values of a function, even if they are outdated."""
-
-
-def observed_callers(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
-    """Return links to the callers of a node. Callers that have changed are left out.
-
-    The node itself may no longer exist.
-    """
-    return _sort_edges(_edge(seen, call, call.caller) for call in seen.calls_to(key))
-
-
-def observed_callees(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
-    """Return links to the callees of a node, or an empty tuple if the node has changed.
-
-    Callees may no longer exist.
-    """
-    return _sort_edges(_edge(seen, call, call.callee) for call in seen.calls_from(key))
-
-
-def observed_tests(seen: ObservedNodes, key: str) -> tuple[Related, ...]:
-    """Return the tests that entered a node. Tests that have changed are left out."""
-    tests = seen.tests_of(key)
-    still = (test.id for test in tests if _unchanged_node(seen, test.test, test.anchor) is not None)
-    return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))
-
-
-def observed_values(seen: ObservedNodes, key: str) -> ObservedValues | None:
-    """Return the values that an unchanged function was seen to take and return, or None."""
-    function = seen.values_of(key)
-    if function is None or _unchanged_node(seen, key, function.anchor) is None:
-        return None
-    return function.values
-
-
-def _edge(seen: ObservedNodes, call: ObservedCall, end: str) -> Edge | None:
-    if (caller := _unchanged_node(seen, call.caller, call.anchor)) is None:
-        return None
-    last = caller.line_start + caller.line_count - 1
-    return Edge(key=end, tier="observed", lines=tuple(sorted(last - n for n in call.above_end)))
-
-
-def _unchanged_node(seen: ObservedNodes, key: str, anchor: str) -> NodeFacts | None:
-    node = seen.node(key)
-    return node.facts if node is not None and anchor_of(node.facts) == anchor else None
-
-
-def _sort_edges(edges: Iterable[Edge | None]) -> tuple[Edge, ...]:
-    there = (edge for edge in edges if edge is not None)
-    return tuple(sorted(there, key=lambda edge: edge.key))

@@ -19,6 +19,8 @@ from remora.hub.observed_links import (
     ObservedFunction,
     ObservedTest,
     anchor_of,
+)
+from remora.hub.query.observed_queries import (
     observed_callees,
     observed_callers,
     observed_tests,

@@ -22,9 +22,7 @@ from remora.hub.watch.watcher import Watcher
 DEFER_OVER = 64 * 1024
 """Size in bytes above which the child process analyses a file: it would exceed a slice."""
 _SLICE_S = 0.04
-_LONG_SLICE_S = (
-    0.12  # for many files: with short slices, half the time would be spent on transactions
-)
+_LONG_SLICE_S = 0.12  # for many files: short slices would spend half the time on transactions
 _MAX_AT_ONCE = 512
 _MANY = 64
 """Number of waiting files above which slices are longer."""

@@ -67,9 +67,7 @@ class UserScripts:
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
         node_facts: dict[str, Any] = msgspec.to_builtins(node)
-        del node_facts[
-            "line_start"
-        ]  # without line numbers: an edit above the node does not change its facts
+        del node_facts["line_start"]  # an edit above the node does not change its facts
         node_facts |= {"file_path": facts.path, "partial": facts.partial}
         digest = hashlib.sha256(msgspec.json.encode(node_facts)).digest()
         return {own.name: own.value(node_facts, digest) for own in self._scripts}

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -41,15 +41,13 @@ _Types = Annotated[list[_Type], Meta(max_length=MAX_TYPES)]
 _PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
-class _File(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["file"]
+class _File(msgspec.Struct, frozen=True, array_like=True, tag="file"):
     number: int
     path: _Path
     sha256: str
 
 
-class _Code(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["code"]
+class _Code(msgspec.Struct, frozen=True, array_like=True, tag="code"):
     number: int
     file: int
     line: int
@@ -57,23 +55,20 @@ class _Code(msgspec.Struct, frozen=True, array_like=True):
     qualname: str | None
 
 
-class _Call(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["call"]
+class _Call(msgspec.Struct, frozen=True, array_like=True, tag="call"):
     caller: int
     line: int
     callee: int
 
 
-class _Test(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["test"]
+class _Test(msgspec.Struct, frozen=True, array_like=True, tag="test"):
     path: _Path
     names: list[str]
     entered: list[int]
     done: bool
 
 
-class _Seen(msgspec.Struct, frozen=True, array_like=True):
-    kind: Literal["seen"]
+class _Seen(msgspec.Struct, frozen=True, array_like=True, tag="seen"):
     code: int
     parameters: Annotated[dict[_Name, _Types], Meta(max_length=100)]
     returns: _Types
@@ -81,13 +76,7 @@ class _Seen(msgspec.Struct, frozen=True, array_like=True):
 
 
 _Record = _File | _Code | _Call | _Test | _Seen
-_KINDS: dict[str, msgspec.json.Decoder[_Record]] = {
-    "file": msgspec.json.Decoder(_File),
-    "code": msgspec.json.Decoder(_Code),
-    "call": msgspec.json.Decoder(_Call),
-    "test": msgspec.json.Decoder(_Test),
-    "seen": msgspec.json.Decoder(_Seen),
-}
+_decoder: msgspec.json.Decoder[_Record] = msgspec.json.Decoder(_Record)
 
 
 class ReadResult(NamedTuple):
@@ -174,8 +163,8 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _decode_record(line: bytes) -> _Record | None:
     """Decode a record, or return None if it is invalid."""
     try:
-        return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
-    except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
+        return _decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 

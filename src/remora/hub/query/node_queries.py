@@ -14,7 +14,7 @@ from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.observed_links import (
+from remora.hub.query.observed_queries import (
     observed_callees,
     observed_callers,
     observed_tests,

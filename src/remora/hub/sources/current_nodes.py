@@ -11,7 +11,7 @@ from remora.hub.file_reader import read_all
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.node import ObservedValues
-from remora.hub.observed_links import observed_values
+from remora.hub.query.observed_queries import observed_values
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.reader import StoredSnapshot, read_snapshot
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path

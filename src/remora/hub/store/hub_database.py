@@ -199,9 +199,7 @@ def _opens(path: Path) -> bool:
     with closing(_connect(path, "rw")) as connection:
         try:
             connection.execute("PRAGMA writable_schema=ON")  # `reset` repairs a truncated file
-            connection.execute(
-                "PRAGMA schema_version"
-            ).fetchone()  # the first statement that reads the file
+            connection.execute("PRAGMA schema_version").fetchone()  # the first to read the file
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         except sqlite3.Error as error:
             if is_refusal(error):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,14 +26,13 @@ from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
-from remora.hub.store.reader import StoredSnapshot, read_snapshot
+from remora.hub.store.reader import read_snapshot
 from remora.usecases.hub.index_writer import store_or_daemon
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _AT_ONCE = 100
 _LOOK_S = 0.1
 _ANSWER_S = 60.0
-_Found = TypeVar("_Found")
 _RefreshLarge = Callable[[str, UpdateSource], Refreshed]
 Progress = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
@@ -94,7 +93,7 @@ def index_hub(
     linked = (
         None
         if links is None
-        else Links(bool(_read(places, lambda view: view.links().complete())), failed)
+        else Links(bool(read_snapshot(places.db, lambda view: view.links().complete())), failed)
     )
     by = writer if isinstance(writer, int) else None
     return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
@@ -121,7 +120,9 @@ def verify_hub(invocation: Invocation, target: HubTarget) -> IndexCheck:
     """Update the index, then compare it with a fresh analysis of all files."""
     places = hub_paths_of(invocation, target)
     index_hub(invocation, target, lambda _done, _all: None)
-    done = _read(places, lambda view: verify(places.root, _members(invocation, places), view))
+    done = read_snapshot(
+        places.db, lambda view: verify(places.root, _members(invocation, places), view)
+    )
     if done is None:
         raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
     return done
@@ -129,13 +130,15 @@ def verify_hub(invocation: Invocation, target: HubTarget) -> IndexCheck:
 
 def is_readable(places: HubPaths) -> bool:
     """Return True if the database can be read."""
-    return _read(places, lambda _: True) is not None
+    return read_snapshot(places.db, lambda _: True) is not None
 
 
 def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
     """Return True if the database is readable and is not an empty one created by `hub observe`."""
     return bool(
-        _read(places, lambda v: bool(v.paths()) or not _members(invocation, places).sweep())
+        read_snapshot(
+            places.db, lambda v: bool(v.paths()) or not _members(invocation, places).sweep()
+        )
     )
 
 
@@ -188,12 +191,7 @@ def _counted(places: HubPaths) -> tuple[int, int]:
 
 def _partial(places: HubPaths) -> dict[str, str]:
     """Return the reasons why files could only be read partially, keyed by raw path."""
-    return _read(places, lambda view: view.partial()) or {}
-
-
-def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found | None:
-    """Return the result of `query`, or None if the database cannot be read."""
-    return read_snapshot(places.db, query)
+    return read_snapshot(places.db, lambda view: view.partial()) or {}
 
 
 def _caught_up(places: HubPaths) -> int:
