@@ -47,6 +47,20 @@ class TestQueue(WorkerConformance):
 
     @pytest.mark.slow
     @pytest.mark.timeout(200)
+    def test_a_worker_runs_the_agent_that_replaces_a_built_in_one(self, company: Company) -> None:
+        company.environ["REMORA_AGENTS__REPLACE"] = "[lint]"
+        company.remora("agents", "new", "lint")
+        code = "def price(order):\n    # total = order.total()\n    return order.total()\n"
+        (company.project / "price.py").write_text(code)
+        self.start_worker(company)
+        run = company.remora("analyze", "price.py", "-o", "lint", "--engine", "queue")
+        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        tools = company.remora("trace", "transcript", run["jobs"][0]["agent_id"], "--messages")
+        assert "remove_comments" in str(tools)
+        company.check_streams()
+
+    @pytest.mark.slow
+    @pytest.mark.timeout(200)
     def test_a_driver_ends_although_the_report_of_a_worker_is_lost(
         self, company: Company, at_home: dict[str, str]
     ) -> None:

@@ -106,6 +106,24 @@ def test_a_sweep_runs_where_it_can(poor: Remora, company: Path) -> None:
     assert kinds == [{"what": "findings", "before": 2, "after": 0}]
 
 
+def test_a_repository_may_replace_a_built_in_agent_if_the_user_allows_it(
+    poor: Remora, company: Path
+) -> None:
+    write(poor.home / "config/remora", {"config.yaml": "agents: {replace: [lint]}\n"})
+    assert poor("agents", "new", "lint", cwd=company / "shop").code == 0
+    code = "def price(order):\n    # total = order.total()\n    return order.total()\n"
+    write(company / "shop", {"price.py": code})
+    ran = poor(*LINT, "--json", cwd=company)
+    assert states(ran.document, "pending") == {"web": 1, "shop": 1, "gone": 0}
+    kinds = reads(poor, company, "report")["totals"]
+    assert kinds == [
+        {"what": "findings", "before": 1, "after": 0},
+        {"what": "lint jobs", "before": 1, "after": 0},
+    ]
+    shown = poor("show", "last", "--root", "shop", cwd=company).out
+    assert "1 of 1 lint job verified" in shown
+
+
 @pytest.mark.slow
 def test_the_next_sweep_takes_only_changes(remora: Remora, company: Path) -> None:
     run_id = remora(*LINT, "--json", cwd=company).document["run_id"]
