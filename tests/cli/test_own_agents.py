@@ -424,7 +424,7 @@ def test_list_shows_own_agents_and_continues_past_a_wrong_one(poor: Remora, proj
     assert done.code == 2
     listed = {one["name"]: one for one in json.loads(done.out)["agents"]}
     assert {"lint", "docstring", "own"} <= set(listed)
-    assert listed["own"]["tools"] == ["act", "recall", "submit_result"]
+    assert listed["own"]["tools"] == ["act", "recall", "undo", "leave", "submit_result"]
     assert not listed["own"]["builtin"]
     (error,) = done.document["errors"]
     assert "wrong/agent.yaml:" in error

@@ -38,6 +38,17 @@ def test_what_a_tool_said_of_the_state_tells_most() -> None:
     assert reason(state, LOOKED, OFFERED).text(None) == "no call comes to anything"
 
 
+def test_what_was_submitted_tells_more_than_the_candidate() -> None:
+    found = reason(LOOKED, OFFERED)
+    data = b'{"tool":"submit_result","args":{"summary":"x is None"},"choice":0}'
+    call = Event(
+        v=1, seq=2, timestamp="", run_id="r", agent_id="a", operation="o", node_id="n",
+        turn=1, type="tool_call", data=Raw(data), packet_delta=None,
+    )  # fmt: skip
+    found.add(call)
+    assert found.text(None) == "x is None"
+
+
 def test_an_older_reason_does_not_outlive_a_list_without_it() -> None:
     other = PacketDelta(candidate_actions=(Candidate(tool="fix", reason="fix it"),))
     assert reason(OFFERED, other).text(None) is None

@@ -6,13 +6,12 @@ from typing import Any
 
 import yaml
 
+from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.errors import ConfigError
 from remora.operations.base import Operations
 
 _OWN = Path(".remora") / "agents"
 _KEYS = ("name", "operation", "description", "node_types", "needs", "tools", "verify")
-_ALWAYS = ("recall", "submit_result")
-"""The tools that every agent has."""
 
 
 def list_agents(
@@ -45,7 +44,8 @@ def agent_document(
 ) -> dict[str, Any]:
     """Return the document of an agent. `replaced` has the operations of replaced built-in agents."""
     document = {key: definition[key] for key in _KEYS}
-    document["tools"] = [*(tool["name"] for tool in definition["tools"]), *_ALWAYS]
+    document["tools"] = [tool["name"] for tool in definition["tools"]]
+    document["tools"] += [schema.name for schema in BUILTIN_SCHEMAS]
     return {
         "name": document.pop("name"),
         "operation": document.pop("operation"),

@@ -11,6 +11,13 @@ from remora.operations.base import Codes, is_lint_code
 from remora.trace.read.reader import decode_part
 
 
+class _Call(msgspec.Struct):
+    tool: str = ""
+    choice: int | None = None
+    decided_by: str = ""
+    args: dict[str, Any] = {}
+
+
 class NoChangeReason:
     """Collects the state of an agent before its submission, to find the reason for `no_change`."""
 
@@ -19,16 +26,13 @@ class NoChangeReason:
         self._state = ""
         self._found = ""
         self._step = ""
-        self._needs_model = False
-        self._was_lost = False
+        self._call = _Call()
 
     def add(self, event: Event) -> None:
         """Update the state from an event."""
         delta = event.packet_delta
         if event.type == ToolCalled.type:
-            call = decode_part(event, _Call)
-            self._needs_model = _is_undecided(call)
-            self._was_lost = call.tool == SUBMIT and call.decided_by == "fallback"
+            self._call = decode_part(event, _Call)
         if delta is None:
             return
         if delta.candidate_actions is not UNSET:
@@ -50,21 +54,11 @@ class NoChangeReason:
         `left` contains the remaining findings. If all of them are lint findings, the tool's summary
         is used instead of the candidate's reason, because the summary is more detailed.
         """
-        if self._needs_model:
+        call, is_submission = self._call, self._call.tool == SUBMIT
+        said = str(call.args.get("summary") or "") if is_submission else ""
+        if said == NEEDS_MODEL and call.choice is None:  # rules could not decide
             return NEEDS_MODEL
-        if self._was_lost:
+        if is_submission and call.decided_by == "fallback":
             return "the model made no valid call"
         linted = left and all(map(is_lint_code, left))
-        return self._state or (self._found if linted else self._offered) or None
-
-
-class _Call(msgspec.Struct):
-    tool: str
-    choice: int | None = None
-    decided_by: str = ""
-    args: dict[str, Any] = {}
-
-
-def _is_undecided(call: _Call) -> bool:
-    """Return True if the agent submitted because the rules could not make a decision."""
-    return call.tool == SUBMIT and call.choice is None and call.args.get("summary") == NEEDS_MODEL
+        return self._state or (self._found if linted else said or self._offered) or None
