@@ -165,7 +165,8 @@ class TestNew:
     def test_in_one_with_a_model_the_model_calls_the_tools(
         self, poor: Remora, project: Path
     ) -> None:
-        assert poor("agents", "new", "todo", "--model", cwd=project).code == 0
+        said = poor("agents", "new", "todo", "--model", cwd=project).out
+        assert "remora analyze -o todo --model ADDRESS\n" in said
         checked = poor("agents", "validate", "todo", "--json", cwd=project).document
         assert (checked["ok"], checked["agents"][0]["warnings"]) == (True, [])
         scripts = sorted((project / ".remora/agents/todo").glob("*.pym"))

@@ -169,7 +169,7 @@ def _list(given: Mapping[str, Any]) -> str:
 
 Examine = Callable[[Path], tuple[Script | None, list[ScriptError]]]
 """Reads a script and returns it with its problems. It is None if there are any."""
-_HINT = "correct the script; `remora agents validate` checks all scripts"
+_HINT = "correct the script or agent.yaml; `remora agents validate` checks all agents"
 
 
 def load_scripts(folder: Path, definition: AgentDefinition, examine: Examine) -> dict[str, Script]:

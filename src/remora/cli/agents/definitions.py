@@ -157,7 +157,7 @@ def new(options: Options, name: str, operation: str | None, *, by_model: bool) -
         "path": str(started.folder / "agent.yaml"),
         "files": [str(started.folder / file) for file in started.files],
     }
-    emit(options, document, _next_steps(document, started.folder))
+    emit(options, document, _next_steps(document, started.folder, " --model ADDRESS" * by_model))
     return 0
 
 
@@ -180,7 +180,7 @@ def _agent_lines(agent: "Agent") -> Iterator[str]:
     yield from table(("TOOL", "MAY CALL", "DESCRIPTION"), rows)
 
 
-def _next_steps(document: dict[str, Any], folder: Path) -> Iterator[str]:
+def _next_steps(document: dict[str, Any], folder: Path, model: str) -> Iterator[str]:
     root, here = folder.parents[2], Path.cwd().resolve()
     inside = here.is_relative_to(root)  # else commands need --root
     where = "" if inside else f" --root {shlex.quote(str(root))}"
@@ -190,7 +190,7 @@ def _next_steps(document: dict[str, Any], folder: Path) -> Iterator[str]:
     yield from (escape_line(f"wrote {file}") for file in document["files"])
     yield ""
     yield escape_line(f"check it   remora agents validate {document['name']}{where}")
-    yield escape_line(f"run it     remora analyze -o {document['operation']}{where}")
+    yield escape_line(f"run it     remora analyze -o {document['operation']}{model}{where}")
     yield escape_line(f"test it    python3 {test}")
 
 
