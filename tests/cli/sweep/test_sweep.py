@@ -38,7 +38,7 @@ def company(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def states(document: dict[str, Any], key: str = "status") -> dict[str, str]:
+def states(document: dict[str, Any], key: str = "status") -> dict[str, Any]:
     return {one["name"]: one[key] for one in document["repositories"]}
 
 
