@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from remora.memory.packet import DecisionPacket
     from remora.memory.summarizers import Summarizer
     from remora.runs.recording import Recording
-    from remora.trace.read.reader import read_events
-    from remora.trace.read.replay_stream import replay
+    from remora.trace.read.reader import read_events, replay
     from remora.usecases.api import (
         RunResult,
         accept,
@@ -71,9 +70,8 @@ __all__ = [
     "undo",
 ]
 
-# Imported on first use, so that `remora --help` loads none of them.
+# Imported on first use, so that `remora --help` loads none of them. The others are in `_API`.
 _API = "remora.usecases.api"
-_REVIEW = "remora.usecases.review.review_parts"
 _MODULES = {
     "CheckResult": "remora.usecases.check.check_files",
     "ContextManager": "remora.memory.context",
@@ -84,11 +82,15 @@ _MODULES = {
     "PacketDelta": "remora.memory.delta",
     "Recording": "remora.runs.recording",
     "Summarizer": "remora.memory.summarizers",
+    "accept_edited": "remora.usecases.review.review_parts",
+    "accept_hunks": "remora.usecases.review.review_parts",
     "check": "remora.usecases.check.check_files",
+    "hunks": "remora.usecases.review.review_parts",
+    "proposed_files": "remora.usecases.review.review_parts",
     "read_events": "remora.trace.read.reader",
     "record": "remora.usecases.record_run",
-    "replay": "remora.trace.read.replay_stream",
-    **dict.fromkeys(("accept_edited", "accept_hunks", "hunks", "proposed_files", "undo"), _REVIEW),
+    "replay": "remora.trace.read.reader",
+    "undo": "remora.usecases.review.review_parts",
 }
 
 

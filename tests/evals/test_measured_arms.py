@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from remora.config.schema import Config
 from remora.evals.arm_results import ArmResult
 from remora.evals.arms import parse_arm
-from remora.evals.measured_arms import measured_models
 from remora.runs.measured_models import MeasuredModel, ModelUse
+from remora.usecases.evaluate import measured_models
 from tests.evals.results import arm, operation, report, result
 
 SERVER = "http://127.0.0.1:1/v1,decoding=grammar"

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from remora.evals.arm_results import Target
-from remora.evals.sample import sample
+from remora.evals.targets import sample
 
 TARGETS = [
     Target(path=path, name=f"{number:02}")

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
-from remora.exports.otel.otlp import request_documents
-from remora.exports.otel.span import Span
+from remora.exports.otel.span import Span, otlp_attributes, span_json
 from remora.exports.output_file import replace_when_done
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
@@ -213,3 +212,43 @@ def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
                 return False
             found = True
     return found
+
+
+_MOST = 512
+_LARGEST = 2**21
+"""Maximum number of spans in a request, and of characters in their strings.
+
+Receivers limit the size of a request. A single span is sent whatever its size.
+"""
+
+
+def request_documents(spans: Iterable[Span], version: str) -> Iterator[dict[str, Any]]:
+    """Yield each `ExportTraceServiceRequest` as JSON.
+
+    A request contains at most 512 spans.
+    """
+    for batch in _batches(spans):
+        resource = {"service.name": "remora", "service.version": version}
+        scope = {"name": "remora.trace", "version": version}
+        yield {
+            "resourceSpans": [
+                {
+                    "resource": {"attributes": otlp_attributes(resource)},
+                    "scopeSpans": [{"scope": scope, "spans": batch}],
+                }
+            ]
+        }
+
+
+def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for span in spans:
+        more = sum(len(value) for value in span.attributes.values() if isinstance(value, str))
+        if batch and (len(batch) == _MOST or size + more > _LARGEST):
+            yield batch
+            batch, size = [], 0
+        batch.append(span_json(span))
+        size += more
+    if batch:
+        yield batch

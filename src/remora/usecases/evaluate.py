@@ -1,7 +1,7 @@
 """Compares arms on private copies of a project: by what people wrote, or by checks."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,16 +13,18 @@ import msgspec
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
+from remora.config.schema import Config
 from remora.errors import NotFound, RemoraError
-from remora.evals.arm_results import Report
+from remora.evals.arm_results import ArmResult, Report
 from remora.evals.arms import Arm
 from remora.evals.measure import CopyRun, Measurement, copied
-from remora.evals.measured_arms import measured_models
+from remora.evals.scores import Estimate, counts_of, differences
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.evals.work_folder import ArmFolder
 from remora.ids import LAST
+from remora.models.protocol import NAME
 from remora.runs.execution.run import RunObserver
-from remora.runs.measured_models import keep_measured
+from remora.runs.measured_models import MeasuredModel, ModelUse, keep_measured
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
@@ -211,3 +213,46 @@ def _jobs_done(record: RunRecord | None) -> str:
 def _raise_if_stopped(stopped: str) -> None:
     if stopped:
         raise KeyboardInterrupt
+
+
+def measured_models(
+    report: Report, arms: Sequence[Arm], config: Config, date: str
+) -> Iterator[MeasuredModel]:
+    """Yield what each model restored that never failed, and whose arm has no other options."""
+    asked = {arm.name: arm for arm in arms}
+    restored = [operation for operation in report.operations if operation.basis == "people"]
+    for operation in restored:
+        rules = next((a for a in operation.arms if _is_rules(asked[a.name]) and a.results), None)
+        for arm in operation.arms:
+            used, counts = asked[arm.name], counts_of(arm.results)
+            has_failed = arm.exit_code != 0 or not arm.results
+            if has_failed or arm.model in (None, NAME) or not used.is_a_use:
+                continue
+            gain = _gain(rules, arm, report.seed)
+            yield MeasuredModel(
+                use=ModelUse(
+                    operation=operation.operation,
+                    model=str(arm.model),
+                    decoding=used.settings.get("model.decoding", config.model.decoding),
+                    renderer=used.settings.get("model.renderer", config.model.renderer),
+                ),
+                slots=counts.targets,
+                files=len({result.target.path for result in arm.results}),
+                written=counts.written,
+                right=counts.right,
+                gain=gain.value,
+                gain_ci95=gain.interval,
+                seed=report.seed,
+                commit=report.commit,
+                date=date,
+            )
+
+
+def _is_rules(arm: Arm) -> bool:
+    return arm.settings.get("model.provider") == NAME
+
+
+def _gain(rules: ArmResult | None, arm: ArmResult, seed: int) -> Estimate:
+    if rules is None:
+        return Estimate(value=None)
+    return differences("people", rules.results, arm.results, seed)["restored"]

@@ -18,6 +18,10 @@ from starlette.types import ASGIApp
 
 from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
+from remora.pictures.picture_style import PICTURE_STYLE
+from remora.pictures.timeline import timeline
+from remora.runs.records.name_lookup import run_named
+from remora.runs.records.run_times import read_job_times
 from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.shared_hub import SharedHub
@@ -33,10 +37,24 @@ from remora.web.agent_records import Records
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
+from remora.web.page_links import PageLinks
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
-from remora.web.timeline_page import picture_style, timeline_page
+
+
+def timeline_page(records: Records, request: Request) -> Response:
+    """Return when the jobs of a run ran, and what they waited for."""
+    trace = records.project().trace
+    run = run_named(trace, request.path_params["run"])
+    times = read_job_times(trace, run)
+    drawn = timeline(times, href=lambda time: PageLinks().agent(time.agent_id))
+    return page("timeline.html", run=run, drawn=drawn)
+
+
+def picture_style(_records: Records, _request: Request) -> Response:
+    """Return the style sheet of pictures."""
+    return Response(PICTURE_STYLE, media_type="text/css")
 
 
 def _badge_part(records: Records, request: Request) -> Response:

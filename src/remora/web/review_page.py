@@ -4,10 +4,10 @@ The verdicts are those of `remora review`, and are recorded with the surface `we
 """
 
 from asyncio import to_thread
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, get_args
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -31,10 +31,41 @@ from remora.usecases import api
 from remora.usecases.review import review_parts
 from remora.web.agent_records import Records
 from remora.web.diff_markup import DiffLine, diff_lines
-from remora.web.forms import Form, number, one, read_form
-from remora.web.html_responses import page
+from remora.web.html_responses import error_page, page
 from remora.web.session import Session
 from remora.workspaces.hunks import ChangeHunk, hunks_of
+
+_MAX_FORM = 1_000_000
+"""Bytes of a form."""
+_DIGITS = 9
+Form = Mapping[str, Sequence[str]]
+"""The values of each field."""
+
+
+async def read_form(session: Session, request: Request) -> Form | Response:
+    """Return a form that this server made, or the refusal of any other form."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _MAX_FORM:
+            return error_page(413, "The form is too large", "Use `remora review`.")
+    form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+    if not session.is_own_form(one(form, "token")):
+        return error_page(403, "This form is not from this page", "Load the review again.")
+    return form
+
+
+def one(form: Form, name: str) -> str:
+    """Return the first value of a field, or an empty string."""
+    return next(iter(form.get(name, ())), "")
+
+
+def number(text: str) -> int:
+    """Return the number in a field. Raises UsageError if it has none."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise UsageError(f"{text[:40]!r} is not a number", hint="load the review again")
+    return int(text)
+
 
 _MOST_CODES = 6
 _MOST = 50

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from remora.code.file_analysis import read_facts
-from remora.code.syntax.parse_cost import why_not_parsed
+from remora.code.syntax.source import why_not_parsed
 
 MANY = 200_000
 F_STRINGS = {

@@ -13,8 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from remora.chat import ToolCall
 from remora.exports.export_counts import ExportCounts
-from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.otel.otlp import request_documents
+from remora.exports.formats import ExportOptions, export_chunks, request_documents
 from remora.exports.otel.span import Span, any_value, nanoseconds, span_json
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.trace.trace_folder import TraceFolder

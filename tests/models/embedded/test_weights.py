@@ -13,7 +13,7 @@ import pytest
 
 from remora.errors import DiskError, ModelError, UsageError
 from remora.models.embedded import weights
-from remora.models.embedded.download import REQUIREMENT
+from remora.models.embedded.weights import REQUIREMENT
 
 WHOLE = bytes(range(256)) * 8_000
 """Instead of the real weights, which have 98 MB."""

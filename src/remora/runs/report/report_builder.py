@@ -1,6 +1,7 @@
 """Creation of a run's report from its streams and stored file contents."""
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from remora.errors import RemoraError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
+from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
@@ -16,9 +18,8 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
-from remora.runs.report.remaining_findings import findings_fixed, findings_left
-from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
-from remora.statuses import UNDECIDED
+from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
+from remora.statuses import KEPT, UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
@@ -159,3 +160,54 @@ def _redacted_file(file: FileChange, redact: Redactor) -> FileChange:
     diff, edits = redact.text(file.diff), redact.clean(file.edits)
     # applying a fix with a placeholder would overwrite the secret
     return replace(file, diff=diff, edits=edits if edits == file.edits else None)
+
+
+def is_kept(job: JobView) -> bool:
+    """Return True if a change set is undecided, or accepted as a whole."""
+    return job.review in KEPT and job.written is None
+
+
+def findings_left(job: JobView) -> tuple[Finding, ...]:
+    """Return a job's remaining findings, with their line numbers at the start of the run.
+
+    A finding has no line number if its line was not recorded.
+    """
+    after = job.after if is_kept(job) else job.before
+    if not after:
+        return ()
+    missing = Counter(after)
+    found = []
+    last = job.last_findings if is_kept(job) else job.first_findings
+    left = Counter((each.code, each.message) for each in last)
+    for each in job.first_findings:
+        if left[each.code, each.message] and missing[each.code]:
+            left[each.code, each.message] -= 1  # its line may have moved
+            missing[each.code] -= 1
+            found.append(Finding(code=each.code, message=each.message, line=each.line))
+    return (*found, *_unnamed(missing))
+
+
+def findings_fixed(job: JobView) -> tuple[Finding, ...]:
+    """Return the findings that a job's change set fixes, if its tools listed them.
+
+    Their line numbers are those at the start of the run.
+    """
+    if not is_kept(job):
+        return ()
+    left = Counter((each.code, each.message) for each in job.last_findings)
+    if job.last_findings == job.first_findings:  # only one result listed findings
+        left.clear()
+    found = []
+    for each in job.first_findings:
+        if left[each.code, each.message]:
+            left[each.code, each.message] -= 1
+        else:
+            found.append(Finding(code=each.code, message=each.message, line=each.line))
+    return tuple(found)
+
+
+def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
+    for code, number in sorted(missing.items()):
+        if number:
+            where = "the location was not recorded" if is_lint_code(code) else ""
+            yield Finding(code=code, message=where, count=number)

@@ -1,7 +1,7 @@
 """Event reader. Reads all events of a stream, or only the last one."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory import projection
 from remora.memory.events import (
     VERSION,
     AgentEnd,
@@ -19,6 +20,7 @@ from remora.memory.events import (
     decode_event,
     payload,
 )
+from remora.memory.packet import DecisionPacket
 from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
@@ -34,6 +36,7 @@ from remora.trace.trace_folder import (
 )
 
 _Part = TypeVar("_Part")
+Recorded = Event | Mapping[str, Any] | str | bytes
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +115,19 @@ def read_events(path: Path | str) -> Iterator[Event]:
     path = Path(path)
     for number, raw in enumerate(read_lines(path), 1):
         yield parse_event(raw, number, path)
+
+
+def replay(
+    stream: str | os.PathLike[str] | Iterable[Recorded], *, strict: bool = True
+) -> DecisionPacket:
+    """Return the packet after the last event of a stream.
+
+    `stream` is the path of a file, plain or compressed, or the stream's events, lines or dicts.
+    Raises what `read_events` and `remora.memory.replay` raise. Hashes are not checked.
+    """
+    if isinstance(stream, (str, os.PathLike)):
+        stream = read_events(Path(stream))
+    return projection.replay(stream, strict=strict)
 
 
 def event_data(event: Event) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 import dataclasses
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from os.path import realpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,6 +22,7 @@ from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.process.hub_paths import hub_paths
 from remora.models.provider import used_provider
+from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import (
     driven_operations,
@@ -29,7 +32,6 @@ from remora.runs.execution.agent_settings import (
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
-from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import (
     MAX_JOBS,
     AgentWithOptions,
@@ -51,6 +53,9 @@ from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source, observed_values
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
+
+if TYPE_CHECKING:
+    from remora.runs.planning.plan import Plan
 
 NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
@@ -242,3 +247,32 @@ def _nodes_reached_by_tests(invocation: Invocation, project: Project) -> frozens
         return frozenset(test.node for test in tests)
     except RemoraError:
         return frozenset()
+
+
+_BY_RULES = 0.2
+_BY_EMBEDDED_MODEL = 1.0
+"""Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
+
+
+def expected_seconds(plan: "Plan", operations: Operations, provider: str) -> float | None:
+    """Return the expected seconds of all jobs, of which two run at a time.
+
+    Returns None if they depend on the speed of a model server. `provider` is `embedded`, `openai`
+    or `none`.
+    """
+    known = {each.name: each for each in operations.all}
+    jobs, amounts = Counter[str](), Counter[str]()
+    for job in plan.jobs:
+        jobs[job.operation] += 1
+        amounts[job.operation] += plan.amounts[job.agent_id]
+    if plan.jobs and provider == "openai":
+        return None
+    total = 0.0
+    for name, number in jobs.items():
+        operation = known.get(name)
+        if operation is None:
+            total += number * (_BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES)
+        else:
+            total += number * operation.job_seconds + amounts[name] * operation.unit_seconds
+            total += operation.shared_seconds
+    return round(total, 1)
