@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.trace.redact.placeholder import PLACEHOLDER
-from remora.trace.redact.redactor import BUILTIN, Redactor
+from remora.trace.redact.redactor import BUILTIN, PLACEHOLDER, Redactor
 from remora.trace.redact.rule import UserRule
 from tests.trace.redact.planted import planted, readable
 

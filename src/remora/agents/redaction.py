@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from remora.trace.redact.placeholder import new_placeholders
+from remora.trace.redact.redactor import new_placeholders
 
 
 def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:

@@ -1,5 +1,6 @@
 """The ContextManager, which maintains an agent's packet."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -105,8 +106,9 @@ class ContextManager:
     `initial_context` is the goal, or a mapping with the fields of a packet: the texts, `turn`,
     `constraints`, `knowledge` as `{key: value}`, `diagnostics`, `candidate_actions`, `excerpt`,
     `extensions`, and as the first actions `recent_results` (or `recent_actions`, `recent_history`),
-    a list of texts or of `{tool, args, summary, outcome}`. `packet_size_limit` is the maximum number of tokens. `token_counter` counts the tokens in a
-    string, and defaults to `estimate_tokens`.
+    a list of texts or of `{tool, args, summary, outcome}`. `packet_size_limit` is the maximum
+    number of tokens. `token_counter` counts the tokens in a string, and defaults to
+    `estimate_tokens`.
     """
 
     def __init__(
@@ -136,24 +138,22 @@ class ContextManager:
         """Apply an event to the packet and return its delta.
 
         `event` is a recorded event, its line or its dict, or a plain dict in one of the forms of
-        `caller_events`. A recorded `agent_start` sets the packet. Raises InvalidEvent if the event type is unknown, or if a tool result has no tool name. With
-        `strict=False`, the delta of such a recorded event is still applied, and a plain dict of an
-        unknown type changes nothing.
+        `caller_events`. A recorded `agent_start` sets the packet. Raises InvalidEvent if the event
+        type is unknown, or if a tool result has no tool name or a misspelled key. With
+        `strict=False`, the delta of such a recorded event is still applied, a plain dict of an
+        unknown type changes nothing, and an unknown key of a delta becomes a fact.
         """
         event = read_event(event)
-        if isinstance(event, Event):
-            if strict:
-                check_event(event)
-            if event.type == AgentStart.type:
-                self.packet = first_packet(event)
-                return event.packet_delta or PacketDelta()
-            delta = event.packet_delta or PacketDelta()
-        else:
-            delta = delta_of_plain_event(
-                event, partial(self.delta_for, strict=False), strict=strict
-            )
-        self.packet = apply(self.packet, delta)
-        return delta
+        if not isinstance(event, Event):
+            delta_for = partial(self.delta_for, strict=False)
+            delta = delta_of_plain_event(event, delta_for, strict=strict)
+            self.packet = apply(self.packet, delta)
+            return delta
+        if strict:
+            check_event(event)
+        is_start = event.type == AgentStart.type
+        self.packet = first_packet(event) if is_start else apply(self.packet, event.packet_delta)
+        return event.packet_delta or PacketDelta()
 
     def delta_for(self, tool_result: Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
         """Return the delta for a tool result, without applying it.
@@ -266,24 +266,14 @@ class ContextManager:
             tool_results.to_text(found.get("text")),
             tool_results.line_number(found.get("focus")),
         )
-        low, high = 1, len(code_lines(whole))
-        if not high or self._count(whole.text) <= limit:
+        lines = range(1, len(code_lines(whole)) + 1)
+        if not lines or self._count(whole.text) <= limit:
             return whole
-        while low < high:  # the most lines that fit, at least one
-            middle = (low + high + 1) // 2
-            if self._count(cut(whole, middle).text) <= limit:
-                low = middle
-            else:
-                high = middle - 1
-        part = cut(whole, low)
-        return replace(part, text=self._clip_line(part.text, limit))
-
-    def _clip_line(self, text: str, limit: int) -> str:
-        """Return the text with a first line that is short enough for the limit."""
-        first, mark, rest = text.partition("\n")
-        while len(first) > 1 and self._count(first + mark + rest) > limit:
+        fitting = bisect_right(lines, limit, key=lambda n: self._count(cut(whole, n).text))
+        first, *rest = cut(whole, max(fitting, 1)).text.split("\n")
+        while len(first) > 1 and self._count("\n".join([first, *rest])) > limit:
             first = first[: len(first) // 2]
-        return first + mark + rest
+        return replace(whole, text="\n".join([first, *rest]))
 
 
 def _error_set(

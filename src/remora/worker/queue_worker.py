@@ -22,8 +22,7 @@ from remora.engines.task_queue import (
 )
 from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
-from remora.worker.own_loop import run_in_own_loop
-from remora.worker.run_task import run_task
+from remora.worker.run_task import run_in_own_loop, run_task
 from remora.worker.shard_worker import check_code
 
 _log = logging.getLogger("remora.worker")

@@ -10,8 +10,7 @@ import msgspec
 
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.runs.execution.shard_task import ShardTask
-from remora.worker.own_loop import run_in_own_loop
-from remora.worker.run_task import run_task
+from remora.worker.run_task import run_in_own_loop, run_task
 from remora.worker.shard_worker import check_code
 
 

@@ -11,7 +11,7 @@ from remora.chat import ToolCall, ToolSchema
 from remora.errors import StreamDamaged
 from remora.exports.run_bundles import bundle_of_agent
 from remora.exports.training.decisions import model_decisions
-from remora.exports.training.functiongemma_rows import written_call
+from remora.exports.training.sft_rows import written_call
 from remora.memory.prompt.render import render
 from remora.models.families import parse_call
 from remora.trace.read.reader import read_events

@@ -77,7 +77,7 @@ STRICT = [
     ("<start_function_call>call:go{}<end_function_call>", "unknown tool 'go'"),
     ("<start_function_call>call:{}<end_function_call>", "expected a tool's name"),
     ("<start_function_call>call:stop{} so", "expected <end_function_call> at ' so'"),
-    ("<start_function_call>call:stop", "{ is missing"),
+    ("<start_function_call>call:stop", "the answer ends inside a call: { is missing"),
 ]
 INNER = [
     ("room:hall", "expected a value (a string needs <escape>) at 'hall"),

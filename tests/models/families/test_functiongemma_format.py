@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from remora.chat import ToolCall, ToolSchema
-from remora.exports.training.functiongemma_rows import written_call
+from remora.exports.training.sft_rows import written_call
 from remora.memory import DecisionPacket
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS
 from remora.memory.prompt.functiongemma_prompt import function_declaration, types_only

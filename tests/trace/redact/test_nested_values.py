@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from remora.trace.redact.placeholder import placeholders
-from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.redactor import Redactor, placeholders
 from tests.trace.redact.planted import planted
 
 TOKEN = "gh" + "p_" + "aB3dE6gH9" * 4

@@ -5,8 +5,7 @@ import json
 import msgspec
 import pytest
 
-from remora.trace.redact.placeholder import placeholders
-from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.redactor import Redactor, placeholders
 from tests.trace.redact.planted import CONTEXTS, KINDS, Planted, planted, readable
 
 KEY = b"k" * 32

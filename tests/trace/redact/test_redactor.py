@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from remora.trace.redact.placeholder import PLACEHOLDER, new_placeholders, placeholders
-from remora.trace.redact.redactor import BUILTIN, Redactor
+from remora.trace.redact.redactor import (
+    BUILTIN,
+    PLACEHOLDER,
+    Redactor,
+    new_placeholders,
+    placeholders,
+)
 from remora.trace.redact.rule import Matcher, Rule, Span, compile_pattern
 from tests.trace.redact.planted import planted
 

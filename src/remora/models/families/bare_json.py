@@ -34,6 +34,16 @@ def call_of(value: Any) -> Written | None:
     return None
 
 
+def read_call(reader: CallReader, end: str) -> Written:
+    """Read the call that a JSON value before the mark `end` describes."""
+    if not (reader.is_next("{") or reader.is_next("[")):
+        raise reader.unexpected(FORM)
+    if (written := call_of(reader.value())) is None:
+        raise BadCall(f"not a call {FORM}")
+    reader.finish(end)
+    return written
+
+
 def _arguments(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str) and not isinstance(value, Bare):
         reader = CallReader(value)

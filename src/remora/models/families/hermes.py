@@ -6,8 +6,7 @@ templates of Qwen2.5 and Qwen3.
 
 import re
 
-from remora.models.decoding.call_validation import BadCall
-from remora.models.families.bare_json import FORM, call_of
+from remora.models.families.bare_json import read_call
 from remora.models.families.call_reader import CallReader, Family, Written
 
 START, END = "<tool_call>", "</tool_call>"
@@ -15,13 +14,7 @@ START, END = "<tool_call>", "</tool_call>"
 
 def _read(reader: CallReader) -> Written:
     reader.accept(START)
-    if not (reader.is_next("{") or reader.is_next("[")):
-        raise reader.unexpected(FORM)
-    written = call_of(reader.value())
-    if written is None:
-        raise BadCall(f"not a call {FORM}")
-    reader.finish(END)
-    return written
+    return read_call(reader, END)
 
 
 HERMES = Family(

@@ -6,8 +6,7 @@ The format is defined in Liquid's guide "Tool use" and in the models' chat templ
 
 import re
 
-from remora.models.decoding.call_validation import BadCall
-from remora.models.families.bare_json import FORM, call_of
+from remora.models.families.bare_json import read_call
 from remora.models.families.call_reader import CallReader, Family, Written
 
 START, END = "<|tool_call_start|>", "<|tool_call_end|>"
@@ -17,11 +16,7 @@ _JSON = re.compile(r"\s*\[?\s*\{")
 def _read(reader: CallReader) -> Written:
     reader.accept(START)
     if _JSON.match(reader.text, reader.at):
-        written = call_of(reader.value())
-        if written is None:
-            raise BadCall(f"not a call {FORM}")
-        reader.finish(END)
-        return written
+        return read_call(reader, END)
     reader.accept("[")
     written = reader.named_call()
     reader.finish(END, "]", ",")

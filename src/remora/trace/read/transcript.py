@@ -1,5 +1,6 @@
 """Human-readable transcript of a stream, with its requests, answers, decisions and results."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -114,22 +115,10 @@ def _submitted(data: dict[str, Any]) -> Iterator[str]:
     yield from _quoted("summary", data.get("summary"))
 
 
-def _failed(data: dict[str, Any]) -> Iterator[str]:
-    yield f"error ({data.get('kind')}): {data.get('message')}"
-
-
-def _escalated(data: dict[str, Any]) -> Iterator[str]:
-    yield f"escalated to a larger model: {data.get('reason')}"
-
-
 def _ended(data: dict[str, Any]) -> Iterator[str]:
     yield f"end: {data.get('status')} ({data.get('stop_reason')})"
     if data.get("error"):
         yield f"{_INDENT}{data['error']}"
-
-
-def _recovered(data: dict[str, Any]) -> Iterator[str]:
-    yield f"recovered: {data.get('bytes')} bytes moved to {data.get('quarantine')}"
 
 
 def _run_started(data: dict[str, Any]) -> Iterator[str]:
@@ -157,23 +146,23 @@ def _run_ended(data: dict[str, Any]) -> Iterator[str]:
     yield f"end of the run: {_json(data.get('totals'))}"
 
 
-def _nothing(_: dict[str, Any]) -> Iterator[str]:
-    yield from ()
+def _as(form: str) -> Callable[[dict[str, Any]], Iterator[str]]:
+    return lambda data: iter([form.format_map(defaultdict(lambda: None, data))])
 
 
 _WRITERS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "agent_start": _started,
-    "turn_start": _nothing,
+    "turn_start": lambda _data: iter(()),
     "context_update": _context,
     "model_request": _request,
     "model_response": _response,
     "tool_call": _call,
     "tool_result": _result,
     "submit_result": _submitted,
-    "agent_error": _failed,
-    "escalation": _escalated,
+    "agent_error": _as("error ({kind}): {message}"),
+    "escalation": _as("escalated to a larger model: {reason}"),
     "agent_end": _ended,
-    "recovered": _recovered,
+    "recovered": _as("recovered: {bytes} bytes moved to {quarantine}"),
     "run_start": _run_started,
     "job_start": _job,
     "job_end": _job,

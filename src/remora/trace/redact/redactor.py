@@ -1,6 +1,7 @@
 """Redaction of everything that is recorded."""
 
 import hashlib
+import hmac
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,6 @@ from remora.trace.redact.found_spans import (
 )
 from remora.trace.redact.heuristics import MIN_LENGTH
 from remora.trace.redact.nested_values import is_header, redact_nested
-from remora.trace.redact.placeholder import placeholder
 from remora.trace.redact.rule import (
     Matcher,
     Rule,
@@ -268,3 +268,36 @@ class _KnownValues:
     def _search(self, data: bytes, at: int) -> Span | None:
         match = self._matcher.search(data, at) if self._matcher else None
         return Span(*match.span()) if match else None
+
+
+PLACEHOLDER = re.compile(r"<secret:[a-z0-9-]+:[0-9a-f]{12}>")
+"""Matches placeholders of all versions of the rules."""
+
+_IN_BYTES = re.compile(PLACEHOLDER.pattern.encode())
+_START = "<secret:"
+
+
+def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
+    """Return `<secret:RULE:FINGERPRINT>`.
+
+    The fingerprint depends only on the secret and the key.
+    """
+    fingerprint = hmac.digest(key, secret, "sha256").hex()[:12]
+    return f"<secret:{rule}:{fingerprint}>".encode()
+
+
+def placeholders(text: str | bytes) -> set[str]:
+    if isinstance(text, str):
+        return set(PLACEHOLDER.findall(text)) if _START in text else set()
+    found: list[bytes] = _IN_BYTES.findall(text)
+    return {mark.decode() for mark in found}
+
+
+def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> set[str]:
+    """Return the placeholders that occur in `after` but not in `before`. None counts as empty.
+
+    Use this to check text from a model, which may have copied placeholders into a file. Text with
+    new placeholders must not be written to a user's file.
+    """
+    found = placeholders(after or "")
+    return found - placeholders(before or "") if found else found
