@@ -244,6 +244,7 @@ class TestShown:
     ("code", "expected"),
     [
         ("text = '2024-01-02'\nparse(text)", {"value": "20240102"}),
+        ("text = '2024-01-02'", {}),
         ("print('a')", {"value": "None", "printed": "a\n"}),
         ("parse('a')", {"raised": "ValueError: a at dates.py:4"}),
         ("open('dates.py', 'w').write('')", {"value": "0"}),

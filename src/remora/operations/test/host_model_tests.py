@@ -66,7 +66,8 @@ def run_code(place: ToolTree, path: str, code: str) -> dict[str, str]:
         return {"problem": error.message}
     if results.is_late(0):
         return {"problem": f"it takes longer than {_RUN_S:.0f} seconds"}
-    found = results.of(0) or {"problem": "it ends the process"}
+    if (found := results.of(0)) is None:
+        return {"problem": "it ends the process"}
     if found.get("problem"):
         return {"problem": str(found["problem"]).replace(f"{place.seen}/", "")}
     return {key: str(found.get(key, "")) for key in ("value", "printed", "raised")}
