@@ -280,3 +280,9 @@ def test_a_client_in_a_container_asks_over_http(house: House) -> None:
         env=dict(house.caller.environ), capture_output=True, text=True, timeout=50, check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("http\n", "")
+    stop = [*container, sys.executable, "-m", "remora", "hub", "stop", "--root", str(house.root)]
+    stopped = subprocess.run(
+        stop, env=dict(house.caller.environ), capture_output=True, text=True, check=False
+    )
+    assert "process id is unknown" in stopped.stderr
+    assert house.places.token.exists()

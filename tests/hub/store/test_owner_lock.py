@@ -71,12 +71,16 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_what_says_no_process_is_held_by_an_unknown_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", ["x", "4194305 remora hub\n"])
+def test_what_names_no_process_of_this_container_is_held_by_an_unknown_one(
+    tmp_path: Path, written: str
+) -> None:
     lock = tmp_path / "lock"
     mine = OwnerLock(lock)
-    lock.write_text("x")
+    lock.write_text(written)
     assert owner(lock) == 0
     mine.close()
+    assert owner(lock) is None
 
 
 def test_a_lock_of_ours_is_known_by_its_words(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def _document(status: "StatusResult") -> Any:
 
 
 def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
-    pid = f" (process {status.pid})" if status.running else ""
+    pid = f" (process {status.pid})" if status.pid is not None else ""
     head = f"the daemon is running{pid}" if status.running else "no daemon is running"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield escape_line(f"root        {status.root}")

@@ -120,7 +120,7 @@ def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
     files, nodes, generation = _stored_counts(places.db)
     return StatusResult(
         running=pid is not None,
-        pid=pid,
+        pid=pid or None,
         root=display_path(places.root),
         db=display_path(places.db),
         socket=display_path(places.socket if pid is None else sockets_of(places)[0]),

@@ -11,7 +11,7 @@ from remora.hub.process.addresses import read_addresses, read_token
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import Answer, Request
 from remora.hub.server.socket_listener import is_ours
-from remora.hub.store.owner_lock import is_held
+from remora.hub.store.owner_lock import owner
 
 _MAX_ANSWER_BYTES = 1 << 26
 """Maximum bytes of an answer."""
@@ -114,7 +114,7 @@ async def connect_http(places: HubPaths) -> HttpConnection | None:
     Raises OSError if no process is listening.
     """
     token = read_token(places.token)
-    if token is None or not is_held(places.lock):
+    if token is None or owner(places.lock) is None:
         return None
     found = read_addresses(places.addresses)
     if found is None or (url := _URL.fullmatch(found.http or "")) is None:

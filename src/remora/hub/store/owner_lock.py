@@ -116,23 +116,17 @@ def is_lock(path: Path) -> bool:
 
 
 def owner(path: Path) -> int | None:
-    """Return the process id of the lock's owner, or 0 if the id is unknown.
+    """Return the process id of the lock's owner, or 0 if the id is unknown here.
 
-    Returns None if no process holds the lock.
+    Returns None if no process holds the lock. Processes that call this do not count as its owner.
     """
     with suppress(OSError), _opened(path) as file:
         pid = _written_pid(file)
-        # if that process ended, do not try the lock: that could make a starting process fail
-        if (pid is None or _is_alive(pid)) and _is_locked(file):
-            return pid or 0
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # a process of another container has an id that is not alive here
+            return pid if pid is not None and _is_alive(pid) else 0
     return None
-
-
-def is_held(path: Path) -> bool:
-    """Return True if a process holds the lock, even one outside this container."""
-    with suppress(OSError), _opened(path) as file:
-        return _is_locked(file)
-    return False
 
 
 @contextmanager
@@ -142,15 +136,6 @@ def _opened(path: Path) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
-
-
-def _is_locked(file: int) -> bool:
-    """Try the lock. Other processes that try it do not count as its owner."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False
 
 
 def _locked_error(path: Path, pid: int | None) -> HubLocked:
