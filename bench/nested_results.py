@@ -14,9 +14,10 @@ import unseen_dialogues as unseen
 from dialogue_world import Dialogue
 from packet_values import PacketText, argument_values
 
-from remora.memory import ContextManager, DecisionPacket
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical, to_packet_value
+from remora.memory.context import ContextManager
+from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import prompt_context
 
 LIMITS = (3000, 1500, 600)

@@ -10,9 +10,12 @@ from typing import Any
 import msgspec
 
 from remora.chat import Message
-from remora.memory import ContextManager, DecisionPacket, PacketDelta, apply
 from remora.memory.budget import fit
+from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, decode_event, payload
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 
 EARLY, LATE = 1_000, 100_000

@@ -11,10 +11,12 @@ from typing import Any
 
 import msgspec
 
-from remora.memory import ContextManager, DecisionPacket, PacketDelta
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
+from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, ModelRequest, ToolCalled, ToolResulted, TurnStart
+from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.read.reader import read_events

@@ -12,10 +12,10 @@ from statistics import median
 import msgspec
 
 from remora.chat import Message, ToolSchema
-from remora.memory import ContextManager, DecisionPacket, PacketDelta, apply
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
-from remora.memory.delta import candidate
+from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta, candidate
 from remora.memory.events import (
     AgentStart,
     ContextUpdate,
@@ -26,6 +26,8 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
+from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.content.line_format import iter_lines
 from remora.trace.read.reader import open_stream

@@ -16,10 +16,10 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.chat import ToolSchema
 from remora.ids import NodeKey, agent_id
-from remora.memory import ContextManager, PacketDelta, apply
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
-from remora.memory.delta import candidate
+from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta, candidate
 from remora.memory.events import (
     AgentEnd,
     AgentStart,
@@ -35,6 +35,7 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import DecisionPacket
+from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_end, job_start

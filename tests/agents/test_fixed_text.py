@@ -8,9 +8,9 @@ from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.agents.decision.model_query import Question, request_tokens
 from remora.agents.definition.agent import load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.memory import DecisionPacket
 from remora.memory import delta as make
 from remora.memory.delta import PacketDelta
+from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import Strategy, TokenCounter
 from remora.models.token_counters import UpperBound

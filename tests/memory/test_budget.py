@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from remora.chat import ToolSchema
-from remora.memory import DecisionPacket, PacketDelta, apply
 from remora.memory import delta as make
 from remora.memory.budget import WITH_CODE, WITHOUT_CODE, Balance, fit, trim, trim_steps
 from remora.memory.canonical import canonical, canonical_size
+from remora.memory.delta import PacketDelta
 from remora.memory.excerpts import code_lines
-from remora.memory.packet import Action, Candidate, Excerpt, Fact, packet_json
+from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fact, packet_json
+from remora.memory.projection import apply
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import render
 

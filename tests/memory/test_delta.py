@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory import PacketDelta
 from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
+from remora.memory.delta import PacketDelta
 from remora.memory.packet import (
     Candidate,
     Excerpt,

@@ -8,12 +8,13 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from remora.memory import DecisionPacket, PacketDelta
+from remora.memory.delta import PacketDelta
 from remora.memory.events import PAYLOADS, Change, Event, Head, decode_event, payload
 from remora.memory.packet import (
     Action,
     Candidate,
     Constraints,
+    DecisionPacket,
     Excerpt,
     Fact,
     NewAction,

@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from remora.memory import DecisionPacket, PacketDelta, apply, replay
 from remora.memory.canonical import canonical
+from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, decode_event
-from remora.memory.packet import Action, Candidate, Excerpt, Fact, NewAction, packet_json
+from remora.memory.packet import (
+    Action,
+    Candidate,
+    DecisionPacket,
+    Excerpt,
+    Fact,
+    NewAction,
+    packet_json,
+)
+from remora.memory.projection import apply, replay
 
 
 def fold(*deltas: PacketDelta, start: DecisionPacket | None = None) -> DecisionPacket:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from remora.chat import ToolSchema
-from remora.memory import ContextManager, PacketDelta, apply
 from remora.memory.budget import fit, trim
 from remora.memory.canonical import canonical_sha256
+from remora.memory.context import ContextManager
 from remora.memory.decode_values import decode_value
-from remora.memory.delta import with_caps
+from remora.memory.delta import PacketDelta, with_caps
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -39,7 +39,7 @@ from remora.memory.packet import (
     NewAction,
     packet_json,
 )
-from remora.memory.projection import replay
+from remora.memory.projection import apply, replay
 from remora.memory.prompt.render import render
 from remora.trace.blobs import resolve
 from remora.trace.read.reader import read_events, read_lines

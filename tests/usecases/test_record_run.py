@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import remora
-from remora.errors import UsageError
+from remora.errors import InvalidEvent, UsageError
 from remora.memory.events import ModelResponse, ToolResulted, decode_event, payload
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
@@ -44,6 +44,16 @@ def types(root: Path, agent: str) -> list[str]:
 def check(root: Path) -> None:
     problems = [one for each in verify_all(TraceFolder(root)).streams for one in each.problems]
     assert not problems
+
+
+def test_a_misspelled_key_of_a_view_is_named_and_the_call_waits_on(root: Path) -> None:
+    with remora.record("Fix a.py", tools=TOOLS, root=root) as recording:
+        recording.model_request()
+        recording.model_response(calls=[("1", "lint", {})])
+        with pytest.raises(InvalidEvent, match="'sumary' of a tool result"):
+            recording.tool_result("1", "F401", view={"sumary": "1 finding"})
+        recording.tool_result("1", "F401", view={"summary": "1 finding"})
+    check(root)
 
 
 def test_turns_are_recorded_in_order_and_verified(root: Path) -> None:

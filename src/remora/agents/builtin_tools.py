@@ -53,24 +53,21 @@ BUILTIN_SCHEMAS = (
 )
 
 
+def succeeded(summary: str, result: Any = None) -> dict[str, Any]:
+    """Return the result of a built-in tool that did what it was called for."""
+    return {"result": result, "summary": summary, "knowledge_delta": {}, "outcome": "success"}
+
+
 def leave(item: str, because: str) -> dict[str, Any]:
     """Return the result of the `leave` tool. The packet shows the reason as a fact."""
-    return {
-        "result": {"item": item, "because": because},
-        "summary": f"Left {item}: {because}",
-        "knowledge_delta": {f"left {item[:_MAX_ITEM]}": because},
-        "outcome": "success",
-    }
+    facts = {f"left {item[:_MAX_ITEM]}": because}
+    made = {"item": item, "because": because}
+    return {**succeeded(f"Left {item}: {because}", made), "knowledge_delta": facts}
 
 
 def undone(turn: int, because: str) -> dict[str, Any]:
     """Return the result of the `undo` tool."""
-    return {
-        "result": None,
-        "summary": f"Undid turn {turn} and later: {because}",
-        "knowledge_delta": {},
-        "outcome": "success",
-    }
+    return succeeded(f"Undid turn {turn} and later: {because}")
 
 
 def raw_text(raw_output: Any) -> str:
@@ -141,13 +138,10 @@ def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
         raise HostError(f"the raw output {ref!r} cannot be read: {error.message}") from error
     first = min(first, total)
     span = [first, first + len(shown) - 1]
-    return {
-        "result": {"ref": ref, "lines": span, "total": total},
-        "summary": f"Lines {span[0]}-{span[1]} of {total} of {ref}",
-        "knowledge_delta": {},
-        "outcome": "success",
-        "excerpt": {"ref": ref, "path": "", "lines": span, "text": "\n".join(shown)},
-    }
+    made = {"ref": ref, "lines": span, "total": total}
+    excerpt = {"ref": ref, "path": "", "lines": span, "text": "\n".join(shown)}
+    said = f"Lines {span[0]}-{span[1]} of {total} of {ref}"
+    return {**succeeded(said, made), "excerpt": excerpt}
 
 
 def _excerpt(outputs: RawOutputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:

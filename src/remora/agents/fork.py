@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from remora.agents.decision.query_settings import QuerySettings, model_record
 from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.job import Job
-from remora.agents.net_changes import net_changes
+from remora.agents.loop.change_tracker import net_changes
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.delta import PacketDelta, knowledge
 from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolResulted, TurnStart

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import dropwhile
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from remora.errors import InvalidEvent
@@ -129,14 +129,10 @@ def _is_same_action(action: Action, new: NewAction) -> bool:
 
 
 def _with_knowledge(knowledge: dict[str, Fact], delta: PacketDelta, turn: int) -> dict[str, Fact]:
-    facts = dict(knowledge)
-    if delta.forget_knowledge is not UNSET:
-        for key in delta.forget_knowledge:
-            facts.pop(key, None)
-    if delta.update_knowledge is not UNSET:
-        for key, value in delta.update_knowledge.items():
-            facts.pop(key, None)
-            facts[key] = Fact(value=value, source_turn=turn)
+    new = {} if delta.update_knowledge is UNSET else delta.update_knowledge
+    gone = {*new, *(() if delta.forget_knowledge is UNSET else delta.forget_knowledge)}
+    facts = {key: fact for key, fact in knowledge.items() if key not in gone}
+    facts |= {key: Fact(value=value, source_turn=turn) for key, value in new.items()}
     return _within_limits(facts)
 
 
@@ -152,11 +148,8 @@ def _within_limits(facts: dict[str, Fact]) -> dict[str, Fact]:
 
 
 def _with_hub(packet: DecisionPacket, delta: PacketDelta) -> tuple[dict[str, Any], dict[str, Any]]:
-    context, freshness = dict(packet.hub_context), dict(packet.hub_freshness)
-    if delta.hub_context is not UNSET:
-        _set_nodes(context, delta.hub_context)
-    if delta.hub_freshness is not UNSET:
-        _set_nodes(freshness, delta.hub_freshness)
+    context = _with_nodes(packet.hub_context, delta.hub_context)
+    freshness = _with_nodes(packet.hub_freshness, delta.hub_freshness)
     for nodes in (context, freshness):
         while len(nodes) > MAX_HUB_NODES:
             oldest = next(iter(nodes))
@@ -165,11 +158,10 @@ def _with_hub(packet: DecisionPacket, delta: PacketDelta) -> tuple[dict[str, Any
     return context, freshness
 
 
-def _set_nodes(nodes: dict[str, Any], new: dict[str, Any]) -> None:
-    for node, value in new.items():
-        nodes.pop(node, None)
-        if value is not None:
-            nodes[node] = value
+def _with_nodes(nodes: dict[str, Any], new: dict[str, Any] | UnsetType) -> dict[str, Any]:
+    new = {} if new is UNSET else new
+    kept = {node: value for node, value in nodes.items() if node not in new}
+    return kept | {node: value for node, value in new.items() if value is not None}
 
 
 FOLD = "fold/1"
@@ -178,8 +170,7 @@ FOLD = "fold/1"
 
 def version_problem(fold: str, trim: str) -> str | None:
     """Return the reason the stream cannot be replayed, or None if both rules are supported."""
-    if fold != FOLD:
-        return f"the stream needs {fold[:40]!r}, which is not supported"
-    if trim != TRIM:
-        return f"the stream needs {trim[:40]!r}, which is not supported"
+    for name, supported in ((fold, FOLD), (trim, TRIM)):
+        if name != supported:
+            return f"the stream needs {name[:40]!r}, which is not supported"
     return None

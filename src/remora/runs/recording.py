@@ -193,10 +193,10 @@ class Recording:
         `view` says what the output means, with the optional keys `summary`, `knowledge_delta`,
         `diagnostics`, `excerpt` and `state_summary`. Without a summary or knowledge, the default
         summarizer extracts them from the output. Raises UsageError if no call with this ID waits
-        for a result.
+        for a result, and InvalidEvent if a key of `view` is misspelled.
         """
         with self._lock:
-            if (call := self._calls.pop(call_id, None)) is None:
+            if (call := self._calls.get(call_id)) is None:
                 raise UsageError(
                     f"no call {call_id!r} waits for a result",
                     hint="pass the call's ID to model_response first, and record one result per call",
@@ -208,6 +208,7 @@ class Recording:
             delta = self._context.delta_for(
                 {**shown, "tool": call.tool, "args": call.args, "outcome": outcome}
             )
+            del self._calls[call_id]
             self._emit(
                 ToolResulted(
                     tool=call.tool,

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import ToolSchema
-from remora.memory import DecisionPacket
-from remora.memory.packet import Candidate, Excerpt, Fact
+from remora.memory.packet import Candidate, DecisionPacket, Excerpt, Fact
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS, neutralize_control_tokens
 from remora.memory.prompt.functiongemma_prompt import function_declaration
 from remora.memory.prompt.render import render

@@ -8,9 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from remora.chat import ToolSchema
-from remora.memory import DecisionPacket
 from remora.memory import delta as make
-from remora.memory.packet import Action, Candidate, Excerpt, Fact
+from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fact
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import HISTORY, LONG_TRACK, MASKED, render
 from tests.memory.prompt.test_history import Talk

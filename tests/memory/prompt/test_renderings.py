@@ -6,9 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from remora.chat import ToolSchema
-from remora.memory import DecisionPacket
 from remora.memory.delta import excerpt
-from remora.memory.packet import Action, Candidate, Constraints, Excerpt, Fact, packet_json
+from remora.memory.packet import (
+    Action,
+    Candidate,
+    Constraints,
+    DecisionPacket,
+    Excerpt,
+    Fact,
+    packet_json,
+)
 from remora.memory.prompt.base import RenderedRequest, prompt_context
 from remora.memory.prompt.render import RENDERERS, render
 from remora.text import clip

@@ -8,11 +8,12 @@ import pytest
 from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.agents.decision.model_query import Question, request_tokens
 from remora.chat import ToolSchema
-from remora.memory import ContextManager, DecisionPacket
 from remora.memory import delta as make
 from remora.memory.budget import fit
+from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta
 from remora.memory.excerpts import code_lines
+from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import TokenCounter
 

@@ -13,7 +13,7 @@ import pytest
 
 from remora.chat import ToolCall, ToolSchema
 from remora.exports.training.sft_rows import written_call
-from remora.memory import DecisionPacket
+from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS
 from remora.memory.prompt.functiongemma_prompt import function_declaration, types_only
 from remora.memory.prompt.render import render

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from remora.ids import escape_path, unescape_path
 from remora.memory.events import Change
 from remora.trace.content.objects import ObjectStore
@@ -70,3 +72,13 @@ def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
         Change(path=escape_path(c.path), before=c.before, after=c.after, mode=c.mode)
         for c in changes
     )
+
+
+def net_changes(recorded: Iterable[Change]) -> tuple[Change, ...]:
+    """Return one change per changed file, from its first to its last content, sorted by path."""
+    found: dict[str, Change] = {}
+    for change in recorded:
+        first = found.get(change.path, change)
+        found[change.path] = replace(change, before=first.before)
+    changed = (change for change in found.values() if change.before != change.after)
+    return tuple(sorted(changed, key=lambda change: change.path))

@@ -14,6 +14,7 @@ from msgspec import UNSET
 from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
 from remora.agents.decision.policy import Exchange, Step, Tried
 from remora.agents.decision.query_settings import QuerySettings
+from remora.agents.loop.change_tracker import net_changes
 from remora.agents.loop.stop_rules import (
     MAX_BAD_CALLS,
     Ending,
@@ -22,7 +23,6 @@ from remora.agents.loop.stop_rules import (
     error_ending,
     failed_check,
 )
-from remora.agents.net_changes import net_changes
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.ids import unescape_path

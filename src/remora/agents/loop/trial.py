@@ -9,8 +9,8 @@ from msgspec import UNSET
 
 from remora.agents.inputs.hub_pull import NoHub
 from remora.agents.job import AgentResult
+from remora.agents.loop.change_tracker import net_changes
 from remora.agents.loop.state import AgentState
-from remora.agents.net_changes import net_changes
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, Event

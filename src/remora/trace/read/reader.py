@@ -123,7 +123,7 @@ def replay(
     """Return the packet after the last event of a stream.
 
     `stream` is the path of a file, plain or compressed, or the stream's events, lines or dicts.
-    Raises what `read_events` and `remora.memory.replay` raise. Hashes are not checked.
+    Raises what `read_events` and `remora.memory.projection.replay` raise. Hashes are not checked.
     """
     if isinstance(stream, (str, os.PathLike)):
         stream = read_events(Path(stream))
