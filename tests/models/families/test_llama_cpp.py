@@ -1,8 +1,8 @@
 """What a real llama.cpp server sends of each family's calls.
 
-The weights are SmolLM2's. The server has a template with the family's marks, and a grammar forces
-the model to write the call. llama.cpp refuses a grammar beside tools, so a native call has whatever
-arguments the model writes.
+The weights are SmolLM2's. The templates are reduced: each has the control tokens of the published
+one by which llama.cpp chooses its parser. The chat shows the call three times, which the model
+repeats. A grammar forces calls that are sent as text, as llama.cpp refuses a grammar beside tools.
 """
 
 import asyncio
@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import Message, ToolCall, ToolSchema
 from remora.config.schema import ModelConfig
+from remora.memory.events import ModelResponse
 from remora.models.embedded import weights
 from remora.models.families import family_of, parse_call
-from remora.models.protocol import Answer, Decoding, Model, Request
+from remora.models.protocol import Answer, Decoding, Model, Request, Strategy
 from remora.models.provider import open_model
 
 FIND = ToolSchema(
@@ -33,9 +35,10 @@ FIND = ToolSchema(
     },
 )
 CALL = ToolCall(tool="find", args={"k": "x y", "n": 3})
-MESSAGES = (Message(role="user", content="Find a word."),)
+ASK = Message(role="user", content="Find a word.")
 NAME = "{{ call.function.name }}"
 JSON_ARGS = "{{ call.function.arguments | tojson }}"
+JSON_TOOLS = "{{ tools | tojson }}"
 
 
 def each_argument(pair: str, between: str = "") -> str:
@@ -45,45 +48,56 @@ def each_argument(pair: str, between: str = "") -> str:
     return f"{loop}{pair}{last}{{% endfor %}}"
 
 
-def braces(quote: str) -> str:
+def braces(start: str, quote: str) -> str:
     """Return a template of a call with the arguments in braces."""
     text = f"{quote}{{{{ value }}}}{quote}"
     value = f"{{% if value is string %}}{text}{{% else %}}{{{{ value }}}}{{% endif %}}"
     pairs = each_argument("{{ key }}:" + value, ",")
-    return f"call:{NAME}{{{{ '{{' }}}}{pairs}{{{{ '}}' }}}}"
+    return f"{{{{ '{start}call:' + call.function.name + '{{' }}}}{pairs}{{{{ '}}' }}}}"
 
 
 class Written(NamedTuple):
-    """How a family writes a call: the template's part, and the call itself."""
+    """How a family writes tools, calls and turns: the template's parts, and the call itself."""
 
+    tools: str
     template: str
     text: str
     mark: str | None
+    turn: tuple[str, str, str] = ("<|im_start|>", "assistant", "<|im_end|>")
 
 
+FUNCTIONGEMMA = Written(
+    "{% for tool in tools %}<start_function_declaration>declaration:{{ tool.function.name }}"
+    "<end_function_declaration>{% endfor %}",
+    braces("<start_function_call>", "<escape>") + "<end_function_call>",
+    "<start_function_call>call:find{k:<escape>x y<escape>,n:3}<end_function_call>",
+    "functiongemma",
+    ("<start_of_turn>", "model", "<end_of_turn>"),
+)
 WRITTEN = {
-    "functiongemma": Written(
-        f"<start_function_call>{braces('<escape>')}<end_function_call>",
-        "<start_function_call>call:find{k:<escape>x y<escape>,n:3}<end_function_call>",
-        "functiongemma",
-    ),
+    "functiongemma": FUNCTIONGEMMA,
     "gemma": Written(
-        "<|tool_call>" + braces('<|"|>') + "<tool_call|>",
+        "{% for tool in tools %}<|tool>declaration:{{ tool.function.name }}<tool|>{% endfor %}",
+        braces("<|tool_call>", '<|"|>') + "<tool_call|>",
         '<|tool_call>call:find{k:<|"|>x y<|"|>,n:3}<tool_call|>',
         "gemma",
+        ("<|turn>", "model", "<turn|>"),
     ),
     "lfm": Written(
+        f"List of tools: <|tool_list_start|>{JSON_TOOLS}<|tool_list_end|>",
         f"<|tool_call_start|>[{NAME}({each_argument('{{ key }}={{ value | tojson }}', ', ')})]"
         "<|tool_call_end|>",
         '<|tool_call_start|>[find(k="x y", n=3)]<|tool_call_end|>',
         "lfm",
     ),
     "hermes": Written(
+        f"<tools>{JSON_TOOLS}</tools>",
         f'<tool_call>\n{{"name": "{NAME}", "arguments": {JSON_ARGS}}}\n</tool_call>',
         '<tool_call>\n{"name": "find", "arguments": {"k": "x y", "n": 3}}\n</tool_call>',
         "hermes",
     ),
     "qwen_coder": Written(
+        f"<tools>{JSON_TOOLS}</tools>",
         f"<tool_call>\n<function={NAME}>\n"
         + each_argument("<parameter={{ key }}>\n{{ value }}\n</parameter>\n")
         + "</function>\n</tool_call>",
@@ -92,6 +106,7 @@ WRITTEN = {
         "qwen_coder",
     ),
     "bare_json": Written(
+        f"Tools: {JSON_TOOLS}",
         f'{{"name": "{NAME}", "arguments": {JSON_ARGS}}}',
         '{"name": "find", "arguments": {"k": "x y", "n": 3}}',
         None,
@@ -104,6 +119,7 @@ FAMILIES = [pytest.param(name, marks=() if name == FAST else pytest.mark.slow) f
 @contextmanager
 def served(cache: Path, written: Written) -> Iterator[Model]:
     """Open a model whose template shows tools, and calls as the family writes them."""
+    begin, model, end = written.turn
     calls = f"{{% for call in message.tool_calls or [] %}}{written.template}{{% endfor %}}"
     xllamacpp = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
@@ -118,10 +134,10 @@ def served(cache: Path, written: Written) -> Iterator[Model]:
     params.cpuparams_batch.n_threads = 2
     params.verbosity = 0
     params.chat_template = (
-        "{% if tools %}Tools: {{ tools | tojson }}\n{% endif %}"
-        "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content or '' }}"
-        f"{calls}<|im_end|>\n{{% endfor %}}"
-        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+        f"{{% if tools %}}{written.tools}\n{{% endif %}}{{% for message in messages %}}{begin}"
+        f"{{{{ '{model}' if message.role == 'assistant' else message.role }}}}\n"
+        f"{{{{ message.content or '' }}}}{calls}{end}\n{{% endfor %}}"
+        f"{{% if add_generation_prompt %}}{begin}{model}\n{{% endif %}}"
     )
     server: Any = xllamacpp.Server(params)
     settings = ModelConfig(base_url=server.listening_address, retries=0)
@@ -132,14 +148,23 @@ def served(cache: Path, written: Written) -> Iterator[Model]:
         gc.collect()
 
 
-def ask(model: Model, decoding: Decoding) -> Answer:
+def ask(model: Model, decoding: Decoding, shown: str = "") -> Answer:
+    """Ask once, after a chat that shows a call three times."""
+    example = (ASK, Message(role="assistant", content=shown))
+    messages = (*(example * 3 if shown else ()), ASK)
+
     async def once() -> Answer:
         try:
-            return await model.ask(Request(messages=MESSAGES, decoding=decoding))
+            return await model.ask(Request(messages=messages, decoding=decoding))
         finally:
             await model.aclose()
 
     return asyncio.run(once())
+
+
+def parsed(answer: Answer, strategy: Strategy) -> ToolCall:
+    response = ModelResponse(text=answer.text, call=answer.call, raw=answer.raw)
+    return STRATEGIES[strategy].parse(response, [FIND])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -155,9 +180,37 @@ def test_a_call_that_the_server_sends_as_text_is_parsed(weights_cache: Path, fam
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["functiongemma", "gemma"])
-def test_the_server_parses_what_its_template_shows(weights_cache: Path, family: str) -> None:
-    with served(weights_cache, WRITTEN[family]) as model:
-        answer = ask(model, Decoding(strategy="tool_call", tools=(FIND,), max_tokens=40))
+@pytest.mark.parametrize("family", ["gemma", "lfm", "hermes", "qwen_coder", "bare_json"])
+def test_the_server_parses_a_native_call(weights_cache: Path, family: str) -> None:
+    written = WRITTEN[family]
+    with served(weights_cache, written) as model:
+        answer = ask(
+            model, Decoding(strategy="tool_call", tools=(FIND,), max_tokens=80), written.text
+        )
     assert answer.parser_miss is None
-    assert answer.call is not None or "find(" in answer.text, "the arguments may be cut"
+    assert answer.call == CALL
+
+
+@pytest.mark.slow
+def test_a_call_in_the_marks_of_another_family_is_left_in_the_text(weights_cache: Path) -> None:
+    with served(weights_cache, WRITTEN["hermes"]) as model:
+        decoding = Decoding(strategy="string_tool_call", tools=(FIND,), max_tokens=40)
+        answer = ask(model, decoding, FUNCTIONGEMMA.text)
+    miss = answer.parser_miss
+    assert miss is not None
+    assert (miss.family, miss.server, miss.reason) == ("functiongemma", "llama.cpp", "")
+    assert miss.version != "unknown"
+    assert parsed(answer, "string_tool_call") == CALL
+
+
+@pytest.mark.slow
+def test_a_call_that_the_server_cannot_parse_is_asked_for_as_text(weights_cache: Path) -> None:
+    """llama.cpp derives a parser from FunctionGemma's template that does not know `<escape>`."""
+    with served(weights_cache, FUNCTIONGEMMA) as model:
+        decoding = Decoding(strategy="string_tool_call", tools=(FIND,), max_tokens=40)
+        answer = ask(model, decoding, FUNCTIONGEMMA.text)
+    miss = answer.parser_miss
+    assert miss is not None
+    assert (miss.family, miss.server) == ("functiongemma", "llama.cpp")
+    assert "status 500: The model produced output that does not match the expected" in miss.reason
+    assert parsed(answer, "string_tool_call") == CALL
