@@ -18,7 +18,7 @@
     └── OutsideError                 exit 3   something outside Remora failed
         ├── ModelError               exit 3   the model cannot be reached or used
         │   ├── ContextTooLarge      exit 3   the request is larger than the model's context
-        │   └── UnparsedAnswer       exit 3   the server could not parse the model's answer
+        │   └── UnparsedAnswer       exit 3   the server cannot parse what the model writes
         ├── DatabaseError            exit 3   the PostgreSQL database cannot be reached or used
         ├── DiskError                exit 3   a file or folder cannot be read or written
         │   └── HubDamaged           exit 3   the Hub's database is damaged
@@ -148,7 +148,7 @@ class ContextTooLarge(ModelError):
 
 
 class UnparsedAnswer(ModelError):
-    """The server could not parse what the model wrote."""
+    """The server cannot parse what the model writes."""
 
 
 class DatabaseError(OutsideError):

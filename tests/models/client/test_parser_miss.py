@@ -33,17 +33,25 @@ UNPARSED = {
         "type": "server_error",
     }
 }
-"""What llama.cpp sends."""
+NO_GRAMMAR = {
+    "error": {
+        "code": 400,
+        "message": "Failed to initialize samplers: failed to parse grammar",
+        "type": "invalid_request_error",
+    }
+}
+"""What llama.cpp sends for an answer that its parser does not match, and for a template whose calls
+have no grammar."""
 HERMES = '<tool_call>{"name": "put", "arguments": {"line": 3}}</tool_call>'
 
 
 @contextmanager
 def serving(
-    endpoints: dict[str, Any], body: Any, parsed: Any = None
+    endpoints: dict[str, Any], body: Any, parsed: Any = None, status: int = 500
 ) -> Iterator[tuple[str, list[str]]]:
     """Serve `endpoints`, and `body` for each chat. Yield the address and the paths that were asked.
 
-    If `parsed` is given, it is the status 500 for chats whose answer the server has to parse.
+    If `parsed` is given, it is sent with `status` for chats whose answer the server has to parse.
     """
     asked: list[str] = []
 
@@ -58,7 +66,7 @@ def serving(
             if parsed is not None:
                 asked.append(f"tool_choice {choice}")
             fails = parsed is not None and choice != "none"
-            send_json(self, parsed if fails else body, 500 if fails else 200)
+            send_json(self, parsed if fails else body, status if fails else 200)
 
         def log_message(self, *args: Any) -> None:
             pass
@@ -135,17 +143,19 @@ def test_nothing_is_missed(body: Any, strategy: Strategy) -> None:
 
 
 @pytest.mark.parametrize(("text", "family"), [(HERMES, "hermes"), ("I would.", "unknown")])
+@pytest.mark.parametrize("body", [UNPARSED, NO_GRAMMAR])
 def test_an_answer_that_the_server_cannot_parse_is_asked_for_as_text(
-    text: str, family: str
+    body: Any, text: str, family: str
 ) -> None:
-    with serving({}, answer(text=text), UNPARSED) as (address, asked):
+    status = body["error"]["code"]
+    with serving({}, answer(text=text), body, status) as (address, asked):
         (given,) = ask(address)
     assert asked[:2] == ["tool_choice required", "tool_choice none"]
     assert given.text == text
     miss = given.parser_miss
     assert miss is not None
     assert miss.family == family
-    assert miss.reason.endswith(f"status 500: {UNPARSED['error']['message']}")
+    assert miss.reason.endswith(f"status {status}: {body['error']['message']}")
 
 
 def test_a_request_without_tools_is_not_repeated() -> None:

@@ -204,13 +204,31 @@ def test_a_call_in_the_marks_of_another_family_is_left_in_the_text(weights_cache
 
 
 @pytest.mark.slow
-def test_a_call_that_the_server_cannot_parse_is_asked_for_as_text(weights_cache: Path) -> None:
-    """llama.cpp derives a parser from FunctionGemma's template that does not know `<escape>`."""
-    with served(weights_cache, FUNCTIONGEMMA) as model:
-        decoding = Decoding(strategy="string_tool_call", tools=(FIND,), max_tokens=40)
-        answer = ask(model, decoding, FUNCTIONGEMMA.text)
+@pytest.mark.parametrize(
+    ("written", "strategy", "reason"),
+    [
+        # the derived parser does not know `<escape>`
+        (
+            FUNCTIONGEMMA,
+            "string_tool_call",
+            "status 500: The model produced output that does not match the expected",
+        ),
+        # without LFM2's marks around the tools, as in LFM2.5-8B-A1B, the derived grammar is invalid
+        (
+            WRITTEN["lfm"]._replace(tools=f"List of tools: {JSON_TOOLS}"),
+            "tool_call",
+            "status 400: Failed to initialize samplers: failed to parse grammar",
+        ),
+    ],
+    ids=["functiongemma", "lfm"],
+)
+def test_a_call_that_the_server_cannot_parse_is_asked_for_as_text(
+    weights_cache: Path, written: Written, strategy: Strategy, reason: str
+) -> None:
+    with served(weights_cache, written) as model:
+        answer = ask(model, Decoding(strategy=strategy, tools=(FIND,), max_tokens=40), written.text)
     miss = answer.parser_miss
     assert miss is not None
-    assert (miss.family, miss.server) == ("functiongemma", "llama.cpp")
-    assert "status 500: The model produced output that does not match the expected" in miss.reason
-    assert parsed(answer, "string_tool_call") == CALL
+    assert (miss.family, miss.server) == (written.mark, "llama.cpp")
+    assert reason in miss.reason
+    assert parsed(answer, strategy) == CALL

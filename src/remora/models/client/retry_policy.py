@@ -13,8 +13,8 @@ from remora.config.schema import ModelConfig
 LONGEST_PAUSE_S = 30.0
 _RATE_LIMITED = 429
 RETRIED = frozenset({_RATE_LIMITED, 500, 502, 503, 504})
-_UNPARSED = b"output that does not match the expected"
-"""Part of llama.cpp's message for an answer that does not match the parser of its template."""
+_UNPARSED = (b"output that does not match the expected", b"Failed to initialize samplers")
+"""Parts of llama.cpp's messages if the parser of a template does not match, or has no grammar."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +47,8 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def is_unparsed(self) -> bool:
-        """True if the model answered, and the server could not parse it."""
-        return self.status == 500 and _UNPARSED in self.body
+        """True if the server works, but its parser for the model's template does not."""
+        return self.status in (400, 500) and any(mark in self.body for mark in _UNPARSED)
 
 
 Failure = Reply | httpx2.TransportError
@@ -65,8 +65,8 @@ def next_pause(
     """Return the number of seconds to wait before the next attempt, or None to give up.
 
     `attempt` is the number of the failed attempt, starting from 0. A request is retried if the
-    server was busy or the connection broke. It is not retried if it was refused, timed out or
-    was answered.
+    server was busy or the connection broke. It is not retried if it was refused or timed out, or if
+    the answer could not be parsed.
 
     The pause uses exponential backoff with equal jitter: half of it is fixed and half is random, so
     that clients do not all retry at the same time. `random` returns a number from 0 to 1. A
