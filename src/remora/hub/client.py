@@ -60,15 +60,16 @@ class Context(dict[str, AnsweredNode]):
 class HubClient:
     """Client for facts about the nodes of a project.
 
-    It queries the daemon first, then the database (rereading changed files), and finally the
-    requested files. It never writes anything.
+    It queries the daemon first (over its socket, else over HTTP), then the database (rereading
+    changed files), and finally the requested files. It never writes anything.
 
     `root` defaults to the root of the current folder, and `socket_path` and `db` to the paths that
-    `remora hub start` uses. `places` overrides all paths. `deadline` is the time limit of a request in seconds. The first request without a daemon
-    may take 5 seconds longer, because it opens the other sources. Facts that are not available in
-    time are left out. A fact is null if its source cannot provide it. `files` may be a function,
-    which is called when files must be read. With `keep_connections`, connections to the daemon stay
-    open between requests, which must then come from one event loop.
+    `remora hub start` uses. `places` overrides all paths. `deadline` is the time limit of a request
+    in seconds. The first request without a daemon may take 5 seconds longer, because it opens the
+    other sources. Facts that are not available in time are left out. A fact is null if its source
+    cannot provide it. `files` may be a function, which is called when files must be read. With
+    `keep_connections`, connections to the daemon stay open between requests, which must then come
+    from one event loop.
     """
 
     def __init__(  # noqa: PLR0913 (one keyword for each setting)
