@@ -2,15 +2,21 @@
 
 import pytest
 
+from remora.agents.builtin_tools import NEEDS_MODEL
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.views.run_view import decision_lines, unreadable_lines, unwritten_lines
 
 
 @pytest.mark.parametrize(("operation", "number"), [("docstring", 1), ("own", 1), ("lint", 0)])
 def test_a_writer_is_named_only_for_operations_that_ask_one(operation: str, number: int) -> None:
-    job = {"operation": operation, "status": "no_change", "findings": {"after": {"missing": 1}}}
-    document = {"model": "none", "jobs": [job]}
-    assert len(list(unwritten_lines(document, BUILT_IN, None))) == number
+    jobs: list[dict[str, object]] = [
+        {"why": None, "findings": {"after": {"missing": 1}}},
+        {"why": NEEDS_MODEL, "findings": None},
+        {"why": "nothing is left", "findings": {"after": {}}},
+    ]
+    asked = [{**job, "operation": operation, "status": "no_change"} for job in jobs]
+    found = list(unwritten_lines({"model": "none", "jobs": asked}, BUILT_IN, None))
+    assert [line[:20] for line in found] == ["2 jobs need a writer"] * number
 
 
 def test_a_syntax_error_has_its_file_and_line() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from remora.agents.builtin_tools import NEEDS_MODEL
 from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
@@ -174,8 +175,7 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         for job in document["jobs"]
         if job["operation"] not in counting
         and job["status"] == NO_CHANGE
-        and job["findings"]
-        and job["findings"]["after"]
+        and (job["why"] == NEEDS_MODEL or (job["findings"] or {}).get("after"))
     ]
     if left and document["model"] == _NO_MODEL:
         needed = "job needs" if len(left) == 1 else "jobs need"
