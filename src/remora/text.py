@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 REPORT = "please report it"
+MISSPELLED = 0.75
+"""From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
 _MAX_MESSAGE = 200
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f"

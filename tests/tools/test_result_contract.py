@@ -128,4 +128,4 @@ def test_a_misspelled_key_of_the_contract_is_named() -> None:
     made = as_result({"result": 1, "sumary": "Fixed 3 errors"})
     assert made.outcome == "error"
     assert "no key `sumary` (did you mean 'summary'?); there is" in str(made.error)
-    assert as_result({"result": 1, "errors_left": 3}).outcome == "success"
+    assert as_result({"result": 1, "errors": 3, "results": 2}).outcome == "success"

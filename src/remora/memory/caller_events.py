@@ -18,8 +18,8 @@ import msgspec
 from remora.errors import InvalidEvent
 from remora.memory.delta import PacketDelta, with_caps
 from remora.memory.events import PAYLOADS, Event, ToolResulted, decode_event
-from remora.memory.tool_results import CARRIED, LIKENESS, RESULT_KEYS, to_dict, to_list, to_text
-from remora.text import did_you_mean
+from remora.memory.tool_results import CARRIED, RESULT_KEYS, to_dict, to_list, to_text
+from remora.text import MISSPELLED, did_you_mean
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
 """All types of recorded events, and `hub_update`, which is only in plain dicts."""
@@ -75,7 +75,7 @@ def check_result(tool_result: Mapping[str, Any], known: Iterable[str], *tool_key
 
 def _check_keys(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     for key in map(to_text, given.keys() - known):
-        if meant := did_you_mean(key, known, LIKENESS):
+        if meant := did_you_mean(key, known, MISSPELLED):
             raise InvalidEvent(f"unknown key {key[:80]!r} of {what}{meant}", hint=_IGNORE)
 
 

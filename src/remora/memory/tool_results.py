@@ -6,14 +6,12 @@ from typing import Any, cast, get_args
 from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import Candidate, NewAction, Outcome
-from remora.text import did_you_mean
+from remora.text import MISSPELLED, did_you_mean
 
 CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _CONTRACT = frozenset({"summary", "knowledge_delta", "outcome"})
 _STATED = (*_CONTRACT, "error", *CARRIED)
 RESULT_KEYS = ("args", "raw_output", *_STATED)
-LIKENESS = 0.75
-"""From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
 _LAST_LINE = 2**52  # the last line must also be an integer that a packet may contain
 
 
@@ -102,8 +100,9 @@ def is_contract(value: Any) -> bool:
 def misspelled_key(value: Any) -> str:
     """Return what is wrong with the first key that is nearly one of the contract, if there is one."""
     if isinstance(value, Mapping) and "result" in value:
+        known = _STATED if is_contract(value) else _CONTRACT
         for key in value.keys() - {"result", "_summary", *_STATED}:
-            if meant := did_you_mean(to_text(key), _STATED, LIKENESS):
+            if meant := did_you_mean(to_text(key), known, MISSPELLED):
                 return f"no key {to_text(key)[:40]!r}{meant}"
     return ""
 

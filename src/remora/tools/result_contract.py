@@ -7,12 +7,10 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from remora.text import clip, did_you_mean
+from remora.text import MISSPELLED, clip, did_you_mean
 
 SUMMARY_LIMIT = 200
 _SHOWN = 40
-_LIKENESS = 0.75
-"""As in `memory/tool_results.py`."""
 _CONTRACT = frozenset({"summary", "outcome", "knowledge_delta"})
 
 Outcome = Literal["success", "error", "partial"]
@@ -91,7 +89,7 @@ def contract_problem(value: Any) -> str | None:
     known = ToolResult.__struct_fields__
     for key in value if isinstance(value, dict) and "result" in value else ():
         what = clip(" ".join(_error_text(key).split()), _SHOWN)
-        meant = did_you_mean(what, known, _LIKENESS) if key not in (*known, "_summary") else ""
+        meant = "" if key in (*known, "_summary") else did_you_mean(what, _CONTRACT, MISSPELLED)
         if meant or (key not in known and is_contract(value)):
             listed = ", ".join(known)
             return (
