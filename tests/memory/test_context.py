@@ -224,6 +224,12 @@ class TestStrict:
         assert memory.packet == before
         memory.apply_event(event, strict=False)
 
+    @pytest.mark.parametrize("key", ["turns", "diagnostic", "history", "action"])
+    def test_a_fact_in_a_delta_may_resemble_a_word_of_the_packet(self, key: str) -> None:
+        memory = fresh()
+        memory.apply_event({"type": "tool_result", "tool": "t", "delta": {key: 3}})
+        assert memory.packet.knowledge[key].value == 3
+
     def test_a_delta_for_a_result_without_a_tool_is_an_error(self) -> None:
         with pytest.raises(InvalidEvent, match="without a tool"):
             fresh().delta_for({"raw_output": "x"})

@@ -9,7 +9,7 @@ and four shapes of tool results:
 4. a trace entry, `{turn, tool, args, raw_output, parsed_output, packet_delta}`
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -73,9 +73,12 @@ def check_result(tool_result: Mapping[str, Any], known: Iterable[str], *tool_key
         raise InvalidEvent("a tool result without a tool", hint=hint)
 
 
-def _check_keys(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+def _check_keys(
+    what: str, given: Mapping[str, Any], known: Collection[str], near: Collection[str] = ()
+) -> None:
+    """Raise InvalidEvent for a key that is near one of `near`, or of `known` if that is empty."""
     for key in map(to_text, given.keys() - known):
-        if meant := did_you_mean(key, known, MISSPELLED):
+        if meant := did_you_mean(key, near or known, MISSPELLED):
             raise InvalidEvent(f"unknown key {key[:80]!r} of {what}{meant}", hint=_IGNORE)
 
 
@@ -84,6 +87,8 @@ _SAID = ("add_history", "recent_actions", "recent_history", "recent_results")
 _LEARNED = ("update_knowledge", "knowledge")
 _FAILED = ("set_error", "last_error")
 _DELTA_KEYS = frozenset({"turn", "add_action", *_SAID, *_LEARNED, *_FAILED, *CARRIED})
+_UNLIKE_FACTS = [*_LEARNED, *_FAILED, *_SAID[1:]]
+"""The keys of a delta that no fact is likely to resemble, as `turns` resembles `turn`."""
 _EVENT_KEYS = ("type", "turn", "parsed_output", "data", *RESULT_KEYS, *_DELTAS)
 
 
@@ -142,7 +147,7 @@ def _tool_result(event: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
     for delta in (source.get(key) for source in (data, event) for key in _DELTAS):
         said = to_dict(msgspec.to_builtins(delta) if isinstance(delta, PacketDelta) else delta)
         if strict:
-            _check_keys("a delta", said, _DELTA_KEYS)
+            _check_keys("a delta", said, _DELTA_KEYS, _UNLIKE_FACTS)
         result |= _said(said) if said else {}
     return result
 
