@@ -1,6 +1,7 @@
 """The memory is light: other programs import it for a ContextManager alone."""
 
 import json
+import os
 import subprocess
 import sys
 from time import perf_counter
@@ -11,9 +12,14 @@ USE = "import remora; remora.ContextManager('goal').get_prompt_context()"
 LOADED = "; import sys, json; print(json.dumps([*sys.modules]))"
 
 
+ENVIRON = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Compiled modules are kept, as for users. The first of several runs may compile them."""
+
+
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return done.stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=ENVIRON
+    ).stdout
 
 
 def seconds(code: str) -> float:
