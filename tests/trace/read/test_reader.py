@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, decode_event
 from remora.trace.content import zstd_frames
 from remora.trace.read.reader import (
@@ -13,6 +13,7 @@ from remora.trace.read.reader import (
     list_streams,
     read_events,
     read_lines,
+    replay,
     stream_status,
     typed_payload,
 )
@@ -151,3 +152,13 @@ def test_a_sparse_compressed_file_is_a_row_and_a_problem(folder: TraceFolder) ->
     assert listed == {AGENT: "submitted", "forged": "damaged"}
     assert [name for name, report in reports.items() if not report.ok] == ["forged"]
     assert "does not match its frames" in reports["forged"].problems[0].detail
+
+
+def test_replay_says_which_streams_it_takes(tmp_path: Path) -> None:
+    source = tmp_path / "module.py"
+    source.write_text("x = 1\n")
+    with pytest.raises(UsageError, match="must begin with agent_start") as caught:
+        replay([])
+    assert ".agentfs/traces/AGENT.jsonl" in str(caught.value.hint)
+    with pytest.raises(NotFound, match="is not a stream"):
+        replay(source)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged, UsageError
 from remora.memory import projection
 from remora.memory.events import (
     VERSION,
@@ -85,7 +85,8 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
             if os.fstat(file).st_size or not os.path.lexists(compressed_path(place)):
                 yield FileSource(file)
                 return
-        raise NotFound(f"{path} does not exist", hint="list the streams with `remora trace list`")
+        what = "is not a stream" if path.is_file() else "does not exist"
+        raise NotFound(f"{path} {what}", hint="list the streams with `remora trace list`")
 
 
 def _places(path: Path) -> tuple[Path, ...]:
@@ -123,11 +124,18 @@ def replay(
     """Return the packet after the last event of a stream.
 
     `stream` is the path of a file, plain or compressed, or the stream's events, lines or dicts.
-    Raises what `read_events` and `remora.memory.projection.replay` raise. Hashes are not checked.
+    Raises what `read_events` raises, InvalidEvent, and UsageError if it is not the stream of an
+    agent. Hashes are not checked.
     """
     if isinstance(stream, (str, os.PathLike)):
         stream = read_events(Path(stream))
-    return projection.replay(stream, strict=strict)
+    try:
+        return projection.replay(stream, strict=strict)
+    except RemoraError:
+        raise
+    except ValueError as error:
+        hint = "use the stream of an agent, such as .agentfs/traces/AGENT.jsonl"
+        raise UsageError(str(error), hint=hint) from error
 
 
 def event_data(event: Event) -> dict[str, Any]:
