@@ -180,6 +180,31 @@ class TestFewerFindings:
         assert said("fewer_findings", made) == "mod.py was not changed"
 
 
+class TestWholeFixes:
+    """Every fix adds the same two lines, whose finding is in the signature."""
+
+    GUARD = "    if x is None:\n        x = []\n"
+    LEFT = b"def f(x=[]):\n    return x\n\n\ndef g(x=[]):\n    return x\n"
+
+    def found(self, line: int) -> dict[str, Any]:
+        edits = [
+            {"line": line, "column": 9, "content": "None"},
+            {"line": line + 1, "column": 1, "content": self.GUARD},
+        ]
+        return {**finding(line, "B006"), "fix": {"edits": edits}}
+
+    def said(self, after: bytes, *left: dict[str, Any]) -> str:
+        return said("whole_fixes", submission(after, before=self.LEFT, found=([], [*left])))
+
+    def test_a_part_of_a_fix_is_not_enough(self) -> None:
+        after = self.LEFT.replace(b"    return", self.GUARD.encode() + b"    return", 1)
+        assert self.said(after, self.found(1)) == "mod.py:1: only a part of the fix of B006"
+
+    def test_the_same_fix_of_another_function_may_be_left_out(self) -> None:
+        after = self.LEFT.replace(b"[]):\n", b"None):\n" + self.GUARD.encode(), 1)
+        assert self.said(after, self.found(7)) == ""
+
+
 class TestNoNewFindings:
     def test_a_finding_may_move(self) -> None:
         found = ([finding(5)], [finding(50)])

@@ -1,8 +1,11 @@
-"""Check that a lint change set removes findings."""
+"""Checks that a lint change set removes findings, by whole fixes."""
 
 from typing import Any
 
 from remora.code.edit.comments import silences_more
+from remora.code.edit.text_lines import split_lines
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, node_at_line
 from remora.operations.checks import known_keys, lines_worked_on
 from remora.operations.submission import Submission
 
@@ -25,6 +28,38 @@ def fewer_findings(submission: Submission) -> str:
     before = _count(submission.findings_before(path), own[0] or frozenset())
     after = _count(submission.findings_after(path), own[1])
     return "" if after < before else f"{before} findings before, {after} after"
+
+
+def whole_fixes(submission: Submission) -> str:
+    """Check that no fix was applied in part.
+
+    If a finding is still there, its function does not have the lines that its fix would add.
+    """
+    for path, sources in submission.files.items():
+        before, after = ((source or b"").decode("utf-8", "replace") for source in sources)
+        module = parse_module(path, after.encode())
+        if not isinstance(module, Module):
+            continue
+        for finding in submission.findings_after(path):
+            key = node_at_line(module, finding["line"])
+            spans = [(node.line_start, node.line_end) for node in module.nodes if node.key == key]
+            for added in _added_lines(finding):
+                if after.count(added) > before.count(added) and any(
+                    added in "".join(split_lines(after, keepends=True)[first - 1 : last])
+                    for first, last in spans
+                ):
+                    return f"{path}:{finding['line']}: only a part of the fix of {finding['code']}"
+    return ""
+
+
+def _added_lines(finding: dict[str, Any]) -> list[str]:
+    """Return the whole lines that a fix of several edits adds."""
+    edits = finding["fix"]["edits"] if finding.get("fix") else []
+    return [
+        edit["content"]
+        for edit in edits
+        if len(edits) > 1 and edit["column"] == 1 and edit["content"].endswith("\n")
+    ]
 
 
 def _count(findings: list[dict[str, Any]], lines: frozenset[int]) -> int:

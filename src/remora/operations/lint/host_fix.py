@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 from remora.code.edit.parsed_text import ParsedText
@@ -13,14 +14,13 @@ from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
-from remora.operations.lint.left_alone import LeftAlone, is_generated
+from remora.operations.lint.left_alone import LeftAlone, conversion_of, is_generated
 from remora.operations.lint.recipes.apply import Proposal, apply_proposals, edited
 from remora.operations.lint.recipes.exceptions import chained
 from remora.operations.lint.recipes.imports import UNUSED_NAMES, without_unused
-from remora.operations.lint.reverting import without_changes_at
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
-from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
+from remora.tools.host.ruff.finding import Finding, edits_of, new_findings
 from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import diff_hunks
@@ -126,9 +126,6 @@ class _Fixer:
         tidy = after._replace(body=body).bytes()
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
-    def with_ruff_fixes(self) -> bytes:
-        return self._fix_step_by_step(self._content) if self._nodes else self._fix_file()
-
     def with_recipes(self, content: bytes) -> bytes:
         """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
         names = self._names
@@ -216,69 +213,37 @@ class _Fixer:
         """Return True if ruff has a fix for the finding that may be applied."""
         return finding["code"] not in self._left_alone.rules and self._fixes.has_fix(finding)
 
-    def _fix_file(self) -> bytes:
-        """Fix the whole file as ruff does, without the fixes that add findings.
+    def with_ruff_fixes(self) -> bytes:
+        """Fix the whole file, or the findings of the nodes, as ruff does.
 
-        Returns the file as it is if those are not found. Its fixes are then tried as proposals.
+        Returns the file as it is if a fix adds a finding. The fixes are then tried as proposals.
         """
         allowed = [each for each in self.before if self._allows(each)]
         if not allowed:
             return self._content
         left_alone = self._kept(self._content)
-        kept = {each["line"] for each in allowed if place_of(each) in left_alone}
-        fixed = None if kept else self._fix_with_ruff()
+        keeps = any(place_of(each) in left_alone for each in allowed)
+        fixed = None if keeps or self._nodes else self._fix_with_ruff()
         if fixed is None:
-            fixed = self._fix_step_by_step(self._content, excluded=self._findings_at(kept))
-        extra = self._added(self.before, fixed)
-        if not extra:
-            return fixed
+            fixed = self._fix_step_by_step(self._content)
         mended, lasting = self._mended(fixed, self.before)
-        if not lasting:
-            return mended
-        bodies = [decode(self._path, each).body for each in (self._content, fixed)]
-        extra = suspects(bodies[0], bodies[1], extra, self.check(fixed))
-        reverted = without_changes_at(bodies[0], bodies[1], extra)
-        if reverted is None:
-            return self._content
-        fixed = self._format.formatted(reverted[0])
-        if self._added(self.before, fixed):
-            excluded = self._findings_at(reverted[1] | kept)
-            fixed = self._fix_step_by_step(self._content, excluded=excluded)
-        return self._content if self._added(self.before, fixed) else fixed
+        return self._content if lasting else mended
 
-    def _findings_at(self, lines: Collection[int]) -> frozenset[tuple[str, str]]:
-        """Return the code of each finding in some lines of the file, with the line's text."""
-        text = split_lines(decode(self._path, self._content).body)
-        return frozenset(
-            (each["code"], text[each["line"] - 1]) for each in self.before if each["line"] in lines
-        )
-
-    def _fix_step_by_step(
-        self,
-        content: bytes,
-        codes: Collection[str] = (),
-        excluded: Collection[tuple[str, str]] = (),
-    ) -> bytes:
-        """Apply fixes as ruff does, or only those of some rules, except for those of some findings.
+    def _fix_step_by_step(self, content: bytes, codes: Collection[str] = ()) -> bytes:
+        """Apply fixes as ruff does, or only those of some rules.
 
         If nodes are given, only their findings are fixed, and those that these fixes add anywhere.
         """
         for _ in range(_MAX_PASSES):
             text, present = decode(self._path, content), self.check(content)
-            left_alone, lines = self._kept(content), split_lines(text.body)
+            left_alone = self._kept(content)
             own = present
             if codes:
                 own = [each for each in present if each["code"] in codes]
             elif self._nodes:
                 own = [*self.targets(content, present), *new_findings(self.before, present)]
             places = set(map(place_of, own)) - left_alone.keys()
-            wanted = [
-                each
-                for each in present
-                if place_of(each) in places
-                and self._allows(each)
-                and (each["code"], lines[each["line"] - 1]) not in excluded
-            ]
+            wanted = [each for each in present if place_of(each) in places and self._allows(each)]
             changed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
             if changed == content:
                 break
@@ -315,6 +280,13 @@ def _long_lines(body: str, width: int) -> list[Finding]:
 
 
 def _ruff_fixes(body: str, findings: Iterable[Finding]) -> Iterator[Proposal]:
+    """Yield the fixes. Those that belong together are one proposal, or none if they overlap."""
     lines = lines_of(body)
+    groups: dict[object, list[Finding]] = {}
     for each in findings:
-        yield Proposal(each, edits_of(body, each["fix"], lines))
+        groups.setdefault(conversion_of(each, body) or place_of(each), []).append(each)
+    for group in groups.values():
+        fixes = [edits_of(body, each["fix"], lines) for each in group]
+        edits = sorted({edit for fix in fixes for edit in fix})
+        if all(one.end <= other.start for one, other in pairwise(edits)):
+            yield Proposal(group[0], tuple(edits))

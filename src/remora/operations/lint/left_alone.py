@@ -54,6 +54,11 @@ _IN_FALLBACK = {"UP023", "UP026", "UP029", "UP035", _UNUSED_IMPORT}
 _FALLBACK = re.compile(
     r"^\s*except\b.*\b(?:ImportError|ModuleNotFoundError)\b|^\s*except:", re.MULTILINE
 )
+_CONVERSIONS = {
+    "B006": "defaults", "FLY": "f-strings", "PTH": "paths", "UP006": "types", "UP007": "types",
+    "UP030": "f-strings", "UP031": "f-strings", "UP032": "f-strings", "UP045": "types",
+}  # fmt: skip
+"""Beginnings of rules that convert one way of writing into another, in a whole function."""
 _EXTENSIONS = "typing_extensions"
 _DOCSTRING_TEXT = {"D205", "D400", "D401", "D403", "D404", "D415"}
 _QUOTES = " \t\"'rRuU"
@@ -137,6 +142,20 @@ class LeftAlone:
             yield in_region, "a build tool copies the marked region"
         if code == _UNUSED_IMPORT:
             yield from self._needed.reasons(finding, body)
+
+
+def conversion_of(finding: Finding, body: str) -> tuple[str, int] | None:
+    """Return the kind and the function of a conversion, or None for another fix."""
+    kind = next(
+        (kind for code, kind in _CONVERSIONS.items() if finding["code"].startswith(code)), ""
+    )
+    functions = [
+        node.lineno
+        for node in (_nodes(body) if kind else ())
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= finding["line"] <= (node.end_lineno or 0)
+    ]
+    return (kind, max(functions)) if functions else None
 
 
 def kept_findings(

@@ -1,16 +1,17 @@
 """Applies proposed fixes, and keeps only those whose result passes every check."""
 
 import ast
+import re
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.edit.text_lines import lines_of
 from remora.code.syntax.source import parse_text
-from remora.operations.lint.reverting import causes_elsewhere
+from remora.operations.lint.used_imports import bound_names
 from remora.tools.host.ruff.finding import Finding, comparison_key, new_findings
 
 Settled = tuple[bytes, list[Finding]]
@@ -19,6 +20,7 @@ Settle = Callable[[str], Settled]
 Check = Callable[[str], list[Finding]]
 """Returns the findings of a version of the file."""
 _MAX_CHECKS = 10
+_UNDEFINED = re.compile(r"Undefined name `(\w+)`")
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class _Trial:
             if comparison_key(each) in keys
             for line in range(each["line"], each["end_line"] + 1)
         }
-        causes = causes_elsewhere(wrong, content.decode("utf-8", "replace"))
+        causes = _causes_elsewhere(wrong, content.decode("utf-8", "replace"))
         return [
             proposal
             for proposal, own in _placed(self.body, proposals)
@@ -91,6 +93,28 @@ class _Trial:
         had = Counter(each["code"] for each in self.before)
         lasting = {code for code, number in fixed.items() if left[code] > had[code] - number}
         return [each for each in found if each["code"] in lasting]
+
+
+def _causes_elsewhere(findings: Iterable[Finding], body: str) -> Callable[[str, str], bool]:
+    """Return a function that returns True if a change of some text causes a finding of `body`.
+
+    The change removes the import of a name that is now undefined, or a use of a name whose import
+    is now unused.
+    """
+    undefined: set[str] = set()
+    unused: set[str] = set()
+    for each in findings:
+        undefined.update(_UNDEFINED.findall(each["message"]))
+        unused.update(bound_names(each, body))
+    lost = re.compile(rf"import\b[^#]*\b(?:{'|'.join(undefined)})\b", re.DOTALL)
+    used = re.compile(rf"\b(?:{'|'.join(unused)})\b")
+
+    def causes(removed: str, added: str) -> bool:
+        return (bool(undefined) and lost.search(removed) is not None) or (
+            bool(unused) and len(used.findall(removed)) > len(used.findall(added))
+        )
+
+    return causes
 
 
 def edited(body: str, proposals: Sequence[Proposal]) -> str:
