@@ -54,7 +54,26 @@ def test_short_track_an_unknown_key_is_refused_and_extensions_are_named() -> Non
     assert "extensions" in caught.value.hint
 
 
-@pytest.mark.parametrize("key", ["constraints", "extensions", "knowledge", "node"])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"constraints": {"max_turn": 3}}, "no key 'max_turn' in constraints of .* 'max_turns'"),
+        ({"constraints": {"max_turns": "x"}}, r"got `str` - at `\$.constraints.max_turns`"),
+        ({"turn": "3"}, r"Expected `int`, got `str` - at `\$.turn`"),
+        ({"excerpt": {"file": "a.py"}}, "no key 'file' in excerpt of an initial context"),
+        ({"node": {"name": "f"}}, "no key 'name' in node of an initial context"),
+        (
+            {"recent_actions": ["a"], "recent_results": ["b"]},
+            "an initial context has recent_actions and recent_results",
+        ),
+    ],
+)
+def test_short_track_nothing_that_is_given_is_dropped(given: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ContextManager({"goal": "g", **given})
+
+
+@pytest.mark.parametrize("key", ["constraints", "excerpt", "extensions", "knowledge", "node"])
 def test_short_track_a_value_of_the_wrong_form_is_named(key: str) -> None:
     with pytest.raises(UsageError, match=f"{key} of an initial context must be a mapping"):
         ContextManager({"goal": "g", key: ["x"]})
@@ -76,6 +95,15 @@ def test_long_track_a_trace_entry_is_an_event() -> None:
     (action,) = packet.recent_actions
     assert (action.turn, action.tool, action.args) == (6, "print_var", {"name": "result"})
     assert action.summary == "Executed print_var: None"
+
+
+@pytest.mark.parametrize("result", [{}, {"result": None}])
+def test_long_track_the_parsed_output_may_be_the_contract(result: dict[str, Any]) -> None:
+    context = ContextManager("Find the bug")
+    parsed = {**result, "summary": "result is None", "knowledge_delta": {"result": None}}
+    context.apply_event({**ENTRY, "parsed_output": parsed})
+    assert context.packet.recent_history == ["result is None"]
+    assert {key: fact.value for key, fact in context.packet.knowledge.items()} == {"result": None}
 
 
 def test_long_track_a_delta_of_an_entry_may_have_all_keys_of_a_packet() -> None:

@@ -1,12 +1,24 @@
 """The calls of "Two-Track Memory Implementation Plan (v2)"."""
 
+import re
 from typing import Any
 
 import pytest
 
 from remora import ContextManager, DecisionPacket, PacketDelta
 from remora.errors import UsageError
-from remora.memory.packet import Fact, NewAction
+from remora.memory.canonical import json_text
+from remora.memory.packet import Candidate, Fact, NewAction
+from remora.memory.projection import apply
+
+START: dict[str, Any] = {
+    "goal": "g",
+    "candidate_actions": [{"tool": "a", "args": {"a": 1}}],
+    "recent_actions": [{"tool": "a", "args": {"a": 1}, "summary": "s"}],
+    "diagnostics": [{"line": 3}],
+    "knowledge": {"k": 1},
+}
+EXCERPT = {"ref": "f", "path": "a.py", "lines": [1, 1], "text": "def f(): ..."}
 
 
 def test_1_a_delta_has_history_knowledge_and_an_error() -> None:
@@ -56,6 +68,38 @@ def test_2_a_delta_can_set_an_error() -> None:
     delta = PacketDelta(set_error="IndentError on line 5")
     context.apply_event({"type": "tool_result", "tool_name": "t", "raw_output": "", "delta": delta})
     assert context.packet.last_error == "IndentError on line 5"
+
+
+def test_2_what_a_delta_does_not_say_is_taken_from_the_result() -> None:
+    said = {"result": 1, "summary": "s", "knowledge_delta": {"k": 1, "both": 1}}
+    event: dict[str, Any] = {"type": "tool_result", "tool": "t", "raw_output": said}
+    context = ContextManager("g")
+    context.apply_event({**event, "delta": {"add_history": "h", "update_knowledge": {"both": 2}}})
+    assert context.packet.recent_history == ["h"]
+    assert {key: fact.value for key, fact in context.packet.knowledge.items()} == {
+        "k": 1,
+        "both": 2,
+    }
+    delta = context.apply_event(
+        {**event, "knowledge_delta": {"own": 1}, "delta": PacketDelta(add_history="h")}
+    )
+    assert delta.update_knowledge == {"own": 1}
+
+
+def test_2_a_delta_without_knowledge_leaves_it_to_the_summarizer() -> None:
+    context = ContextManager("g")
+    context.apply_event(
+        {"tool": "t", "raw_output": {"a": 1}, "packet_delta": {"add_history": "Looked"}}
+    )
+    assert context.packet.recent_history == ["Looked"]
+    assert context.packet.knowledge["t"].value == "a=1"
+
+
+def test_2_a_value_of_a_delta_may_be_any_object() -> None:
+    context = ContextManager("g")
+    delta = PacketDelta(update_knowledge={"type": int})
+    context.apply_event({"type": "tool_result", "tool": "t", "raw_output": "", "delta": delta})
+    assert context.packet.knowledge["type"].value == "<class 'int'>"
 
 
 class TestHooksThatChangeThePacket:
@@ -118,6 +162,93 @@ class TestHooksThatChangeThePacket:
             [lambda packet: packet.knowledge["files"].value.append("b.py")]
         )
         assert recorded == [PacketDelta(update_knowledge={"files": ["a.py", "b.py"]})]
+
+    @pytest.mark.parametrize(
+        ("change", "field", "value"),
+        [
+            (lambda p: p.candidate_actions.append({"tool": "b"}), "candidate_actions", "b"),
+            (lambda p: setattr(p.candidate_actions[0], "tool", "c"), "candidate_actions", "c"),
+            (lambda p: p.candidate_actions[0].args.update(a=9), "candidate_actions", 9),
+            (lambda p: p.diagnostics[0].update(line=9), "diagnostics", 9),
+            (lambda p: setattr(p.knowledge["k"], "value", True), "knowledge", True),
+            (lambda p: p.hub_context["n"].update(callers=True), "hub_context", True),
+            (lambda p: p.knowledge.update({3: "x"}), "knowledge", "x"),
+            (lambda p: setattr(p, "excerpt", EXCERPT), "excerpt", "def f(): ..."),
+            (lambda p: p.recent_history.append("Asked"), "recent_actions", "Asked"),
+        ],
+    )
+    def test_a_change_in_a_part_is_recorded_and_replayed(
+        self, change: Any, field: str, value: Any
+    ) -> None:
+        def context() -> ContextManager:
+            made = ContextManager(START)
+            made.run_middleware([lambda _packet: PacketDelta(hub_context={"n": {"callers": 1}})])
+            return made
+
+        changed = context()
+        (recorded,) = changed.run_middleware([lambda packet: change(packet) and None])
+        assert json_text(value) in json_text(getattr(changed.packet, field))
+        assert apply(context().packet, recorded) == changed.packet
+        returning, returned = context(), lambda packet: (change(packet), packet)[1]
+        returning.run_middleware([returned])
+        assert returning.packet == changed.packet
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda p: p.candidate_actions[0].args.update(a=9),
+            lambda p: p.recent_actions[0].args.update(a=9),
+            lambda p: p.diagnostics[0].update(line=9),
+            lambda p: p.knowledge["k"].value.append(2),
+        ],
+        ids=["candidate", "action", "diagnostic", "fact"],
+    )
+    def test_a_refused_hook_changes_no_part(self, change: Any) -> None:
+        context = ContextManager({**START, "knowledge": {"k": [1]}})
+        before = json_text(context.packet)
+
+        def hook(packet: Any) -> None:
+            change(packet)
+            packet.goal = "other"
+
+        with pytest.raises(UsageError):
+            context.run_middleware([hook])
+        assert json_text(context.packet) == before
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda p: setattr(p, "excerpt", {"text": "x"}), "missing required field `ref`"),
+            (lambda p: setattr(p, "knowledge", None), "knowledge to a value of type NoneType"),
+            (lambda p: setattr(p, "hub_context", None), "hub_context to a value of type NoneType"),
+            (lambda p: setattr(p, "last_error", ValueError()), "got `ValueError`"),
+            (lambda p: setattr(p, "turn", "x"), "Expected `int`, got `str` - at `$.turn`"),
+            (lambda p: setattr(p, "state_summary", None), "Expected `str`, got `null`"),
+            (lambda p: setattr(p, "diagnostics", "F401"), "Expected `array`, got `str`"),
+            (lambda p: p.candidate_actions.append({"args": {}}), "missing required field `tool`"),
+            (lambda p: p.candidate_actions.append(Candidate(tool=5)), "got `int`"),  # type: ignore[arg-type]
+            (lambda p: p.constraints.safety.append("x"), "a hook changed constraints"),
+            (lambda p: setattr(p.recent_actions[0], "args", {"a": 9}), "changed earlier actions"),
+            (lambda _p: PacketDelta(turn="x"), "Expected `int`, got `str`"),  # type: ignore[arg-type]
+            (lambda _p: {"add_history": "h"}, "a hook returned a value of type dict"),
+            (lambda _p: DecisionPacket(), "a hook returned a value of type DecisionPacket"),
+        ],
+    )
+    def test_a_value_of_the_wrong_type_is_refused_with_the_way(
+        self, change: Any, message: str
+    ) -> None:
+        context = ContextManager(START)
+        before = context.packet
+        learn: Any = lambda packet: packet.knowledge.update(a=1)  # noqa: E731
+        with pytest.raises(UsageError, match=re.escape(message)) as caught:
+            context.run_middleware([learn, change])
+        assert caught.value.hint
+        assert context.packet is before
+
+    def test_history_beside_an_action_is_refused(self) -> None:
+        both = PacketDelta(add_action=NewAction(tool="t"), add_history="h")
+        with pytest.raises(UsageError, match="has add_action and add_history"):
+            ContextManager("g").run_middleware([lambda _packet: both])
 
     @pytest.mark.parametrize(
         ("change", "message"),

@@ -1,7 +1,7 @@
 """The ContextManager, which maintains an agent's packet."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
 )
-from remora.memory.packet_draft import delta_of, draft_of
+from remora.memory.packet_draft import deltas_of, draft_of
 from remora.memory.projection import apply, first_packet
 from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
@@ -45,6 +45,13 @@ _CONTEXT_KEYS = frozenset(
     {*_TEXTS, *_CAPPED, *_RECENT, *_LISTS, "constraints", "extensions", "knowledge", "turn"}
     | {"node", "session_id"}
 )
+_PARTS: dict[str, Collection[str]] = {
+    "constraints": Constraints.__struct_fields__,
+    "excerpt": Excerpt.__struct_fields__,
+    "node": ("id", "type"),
+    **dict.fromkeys(("extensions", "knowledge"), ()),
+}
+"""The keys of each part that is a mapping. Those of the last two are the caller's."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -59,37 +66,42 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
     """Build the first packet from plain values, applying size limits.
 
     `constraints` has the form `{max_turns, safety}`, and `knowledge` the form `{key: value}`. The
-    rest of a goal that is too long is the first fact, `goal`. Raises UsageError for an unknown key.
+    rest of a goal that is too long is the first fact, `goal`. Raises UsageError for an unknown key
+    and for a value of the wrong type.
     """
-    if unknown := next((key for key in context if key not in _CONTEXT_KEYS), None):
-        meant = did_you_mean(str(unknown), _CONTEXT_KEYS)
-        raise UsageError(
-            f"no key {str(unknown)[:80]!r} in an initial context{meant}",
-            hint="a key of your own belongs into extensions",
-        )
-    for key in ("constraints", "extensions", "knowledge", "node"):
-        if not isinstance(context.get(key) or {}, Mapping):
-            raise UsageError(f"{key} of an initial context must be a mapping")
+    _check_context(context)
     node = tool_results.to_dict(context.get("node"))
     session = context.get("session_id")
     named = {"node_id": node.get("id"), "node_type": node.get("type"), "agent_id": session}
     given = {**named, **{key: value for key, value in context.items() if value is not None}}
-    texts: dict[str, Any] = {key: to_packet_value(str(given.get(key) or "")) for key in _TEXTS}
-    capped: dict[str, Any] = {
-        key: make.one_line(str(given.get(key) or ""), GOAL_LIMIT) for key in _CAPPED
-    }
-    packet = DecisionPacket(
-        **texts,
-        **capped,
-        constraints=msgspec.convert(given.get("constraints") or {}, Constraints),
-        extensions=to_packet_value(dict(given.get("extensions") or {})),
-    )
-    turn = given.get("turn")
-    packet = apply(packet, PacketDelta(turn=turn if type(turn) is int else UNSET))
+    fields: dict[str, Any] = {key: to_packet_value(str(given.get(key) or "")) for key in _TEXTS}
+    fields |= {key: make.one_line(str(given.get(key) or ""), GOAL_LIMIT) for key in _CAPPED}
+    fields |= {key: given[key] for key in ("constraints", "turn") if given.get(key)}
+    fields["extensions"] = to_packet_value(given.get("extensions") or {})
+    try:
+        packet = msgspec.convert(fields, DecisionPacket)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"an initial context is invalid: {error}") from error
     for action in tool_results.actions(next(filter(None, map(given.get, _RECENT)), ())):
         packet = apply(packet, PacketDelta(add_action=action))
     facts = {**_rest_of_goal(given), **(given.get("knowledge") or {})}
     return apply(packet, PacketDelta(update_knowledge=make.knowledge(facts)))
+
+
+def _check_context(context: Mapping[str, Any]) -> None:
+    _check_keys("an initial context", context, _CONTEXT_KEYS)
+    for key, known in _PARTS.items():
+        if not isinstance(part := context.get(key) or {}, Mapping):
+            raise UsageError(f"{key} of an initial context must be a mapping")
+        _check_keys(f"{key} of an initial context", part, known or part)
+    if len(recent := [key for key in _RECENT if context.get(key)]) > 1:
+        raise UsageError(f"an initial context has {' and '.join(recent)}", hint="give one of them")
+
+
+def _check_keys(what: str, given: Mapping[str, Any], known: Collection[str]) -> None:
+    if unknown := next((key for key in given if key not in known), None):
+        named = f"{str(unknown)[:80]!r} in {what}{did_you_mean(str(unknown), known)}"
+        raise UsageError(f"no key {named}", hint="a key of your own belongs into extensions")
 
 
 def _rest_of_goal(context: Mapping[str, Any]) -> dict[str, str]:
@@ -170,7 +182,7 @@ class ContextManager:
         if strict:
             known = tool_results.RESULT_KEYS if "raw_output" in tool_result else tool_result
             check_result(tool_result, known, "tool")
-        tool_result = tool_results.with_contract(tool_result)
+        tool_result = tool_results.with_stated(tool_result)
         tool = tool_results.to_text(tool_result.get("tool"))
         action = make.new_action(
             tool,
@@ -205,17 +217,14 @@ class ContextManager:
         """Call each hook with a copy of the packet, and apply what it changes or returns.
 
         Return all deltas, so that the caller can record them. Raises UsageError if a hook changes
-        what no delta can change; then no hook has an effect.
+        what no delta can change, or to a value of the wrong type; then no hook has an effect.
         """
         packet, deltas = self.packet, []
         for hook in hooks:
             draft = draft_of(packet)
-            returned = hook(draft)
-            for proposed in (delta_of(packet, draft), returned):
-                if proposed is not None and proposed != PacketDelta():
-                    delta = make.with_caps(proposed)
-                    packet = apply(packet, delta)
-                    deltas.append(delta)
+            for delta in deltas_of(packet, draft, hook(draft)):
+                packet = apply(packet, delta)
+                deltas.append(delta)
         self.packet = packet
         return deltas
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
+from remora.errors import UsageError
 from remora.memory.canonical import canonical, to_packet_key, to_packet_value
 from remora.memory.excerpts import left_out, numbered_lines
 from remora.memory.packet import (
@@ -60,7 +61,8 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
 def key_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
     """Return the values that are new or changed, and None for keys that are gone. UNSET if none."""
     changes = {key: None for key in before if key not in now}
-    changes |= {k: v for k, v in now.items() if k not in before or before[k] != v}
+    known = {key: canonical(value) for key, value in before.items()}  # in Python, 1 == True
+    changes |= {key: value for key, value in now.items() if known.get(key) != canonical(value)}
     return changes or UNSET
 
 
@@ -135,7 +137,12 @@ def error_text(text: str | None) -> str | None:
 
 
 def with_caps(delta: PacketDelta) -> PacketDelta:
-    """Return `delta` with its values converted to packet values and all size limits applied."""
+    """Return `delta` with its values converted to packet values and all size limits applied.
+
+    Raises UsageError if it has both `add_action` and `add_history`.
+    """
+    if delta.add_action is not UNSET and delta.add_history is not UNSET:
+        raise UsageError("a delta has add_action and add_history, and an event adds one action")
     delta = replace(delta, add_action=delta.action, add_history=UNSET)
     fields = {key: value for key, value in asdict(delta).items() if value is not UNSET}
     return replace(delta, **{key: _CAPS[key](v) for key, v in fields.items() if key in _CAPS})
