@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,22 @@ def test_the_first_turn_that_differs_is_shown_with_each_difference(tmp_path: Pat
     assert [change.partition(":")[0] for change in changes] == ["  ~ /recent_actions/0"]
     assert "3 lines" in changes[0]
     assert "4 lines" in changes[0]
+
+
+def test_a_turn_that_was_gained_differs_before_the_end(tmp_path: Path) -> None:
+    golden = tmp_path / "count.packets.json"
+    check_golden(built("3 lines"), golden, update=True)
+    turns = [PacketDelta(turn=turn) for turn in (2, 10)]
+    with pytest.raises(AssertionError, match="the packet of turn 2 is different, and 2 other"):
+        check_golden(built("3 lines", *turns), golden)
+
+
+@pytest.mark.parametrize("result", [{"error": "boom"}, {"delta": {"set_error": "boom"}}])
+def test_an_error_is_recorded(result: dict[str, Any]) -> None:
+    event = {"type": "tool_result", "tool": "count", "raw_output": None, **result}
+    recorded = payload(build_events("Count", [event])[1])
+    assert isinstance(recorded, ToolResulted)
+    assert (recorded.outcome, recorded.error) == ("error", "boom")
 
 
 def test_a_missing_turn_differs_too(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
+from remora.memory.tool_results import error_of
 from remora.runs.records.packet_diff import PacketChange, packet_json_changes
 from remora.text import clip, count
 from remora.trace.read.reader import read_events
@@ -71,12 +73,11 @@ def _applied(
         return ContextUpdate(source="hub"), delta
     if kind != ToolResulted.type or not delta.add_action:
         raise InvalidEvent(f"cannot build a {kind!r} event from a dict")
-    raw = {**event, **(event.get("data") or {})}.get("raw_output")
-    action = delta.add_action
-    result = ToolResulted(
-        tool=action.tool, args=action.args, raw_output=raw, outcome=action.outcome
-    )
-    return result, delta
+    given, action = {**event, **(event.get("data") or {})}, delta.add_action
+    outputs: dict[str, Any] = {key: given.get(key) for key in ("raw_output", "parsed_output")}
+    error = error_of(given) or (delta.set_error if action.outcome == "error" else None) or None
+    call: dict[str, Any] = {"tool": action.tool, "args": action.args, "outcome": action.outcome}
+    return ToolResulted(**call, **outputs, error=error), delta
 
 
 def golden_packets(events: Iterable[Event]) -> dict[str, Any]:
@@ -108,19 +109,20 @@ def check_golden(
     wanted, found = _by_turn(json.loads(path.read_text("utf-8"))), _by_turn(packets)
     different = {
         turn: changes
-        for turn in wanted | found
+        for turn in sorted(wanted | found)
         if (changes := packet_json_changes(wanted.get(turn, {}), found.get(turn, {})))
     }
     if different:
-        first, *others = different
+        (_, first), *others = different
         more = f", and {count(len(others), 'other packet')}" if others else ""
         title = f"{path.name}: the packet of {first} is different{more} ({_UPDATE})"
-        raise AssertionError("\n".join([title, *map(_line, different[first])]))
+        raise AssertionError("\n".join([title, *map(_line, different[min(different)])]))
 
 
-def _by_turn(packets: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {f"turn {turn}": packet for turn, packet in packets["shown"].items()}
-    return {**shown, "the end": packets["final"]}
+def _by_turn(packets: Mapping[str, Any]) -> dict[tuple[float, str], Any]:
+    shown: dict[tuple[float, str], Any]
+    shown = {(float(turn), f"turn {turn}"): packet for turn, packet in packets["shown"].items()}
+    return shown | {(inf, "the end"): packets["final"]}
 
 
 def _line(change: PacketChange) -> str:
