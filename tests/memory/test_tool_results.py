@@ -134,6 +134,13 @@ def test_what_is_left_out_of_a_result_is_the_last_error(data: dict[str, Any], me
     assert memory.packet.recent_actions[0].outcome == "success"
 
 
+def test_names_of_another_program_are_no_misspelled_keys() -> None:
+    memory = ContextManager("g")
+    raw = {"result": 1, "outcomes": ["a"], "summaries": ["b"]}
+    memory.apply_event({"type": "tool_result", "tool": "t", "data": {"raw_output": raw}})
+    assert memory.packet.last_error is None
+
+
 def test_a_candidate_without_a_tool_is_no_initial_context() -> None:
     with pytest.raises(UsageError, match="candidate action 2 has no tool"):
         ContextManager({"goal": "g", "candidate_actions": CANDIDATES})

@@ -109,6 +109,14 @@ def test_1_4_2_a_hub_update_without_facts_is_an_error() -> None:
     assert context.packet == manager().packet
 
 
+@pytest.mark.parametrize("place", ["data", "event"])
+def test_1_4_2_a_misspelled_key_of_a_hub_update_is_an_error(place: str) -> None:
+    facts = {"hub_context": {"n": {"callers": 3}}, "hub_freshnes": "2026-01-01T00:00:00Z"}
+    event = {"type": "hub_update", **({"data": facts} if place == "data" else facts)}
+    with pytest.raises(InvalidEvent, match="did you mean 'hub_freshness'"):
+        manager().apply_event(event)
+
+
 def test_1_4_3_a_registered_summarizer_is_used() -> None:
     context = manager()
     context.register_summarizer("linter", LinterSummarizer())

@@ -53,6 +53,23 @@ def test_2_a_summary_names_what_a_tool_read() -> None:
     assert context.packet.recent_history == ["Read 500 lines of file.py"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "args", "summary"),
+    [
+        ("read_file", {"encoding": "utf-8", "path": "x.py"}, "Read 2 lines of x.py"),
+        ("read_setting", {"name": "x"}, "Executed read_setting: a b"),
+        ("ready", {"path": "what"}, "Executed ready: a b"),
+    ],
+)
+def test_2_a_summary_names_nothing_that_was_not_read(
+    tool: str, args: dict[str, Any], summary: str
+) -> None:
+    context = ContextManager("g")
+    data = {"args": args, "raw_output": "a\nb"}
+    context.apply_event({"type": "tool_result", "tool": tool, "data": data})
+    assert context.packet.recent_history == [summary]
+
+
 def test_4_the_event_of_the_long_track_is_applied() -> None:
     context = ContextManager("Fix bug in foo.py")
     context.apply_event(EVENT)
@@ -95,7 +112,15 @@ def test_3_a_log_is_replayed_from_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damaged",
-    ["not json", "[1]", b"\xff", {"v": 1, "seq": 0}, {"v": 2, "seq": 0}, '{"v": 1, "seq": "x"}'],
+    [
+        '{"a":' * 100_000,
+        "not json",
+        "[1]",
+        b"\xff",
+        {"v": 1, "seq": 0},
+        {"v": 2, "seq": 0},
+        '{"v": 1, "seq": "x"}',
+    ],
 )
 def test_3_a_damaged_line_is_an_error_and_changes_nothing(damaged: Any) -> None:
     context = ContextManager("g")

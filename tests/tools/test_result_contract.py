@@ -107,7 +107,7 @@ def test_a_key_that_is_not_text_breaks_the_contract() -> None:
     made = as_result({"result": 1, "summary": "s", ("a\nb",): 1})
 
     assert made.error is not None
-    assert "no key `('a\\nb',)`; there is result, summary" in made.error
+    assert "no key '('a\\nb',)'; there is result, summary" in made.error
 
 
 def test_null_is_as_good_as_absent() -> None:
@@ -127,5 +127,7 @@ def test_contract_never_raises_and_summaries_stay_short(value: Any) -> None:
 def test_a_misspelled_key_of_the_contract_is_named() -> None:
     made = as_result({"result": 1, "sumary": "Fixed 3 errors"})
     assert made.outcome == "error"
-    assert "no key `sumary` (did you mean 'summary'?); there is" in str(made.error)
-    assert as_result({"result": 1, "errors": 3, "results": 2}).outcome == "success"
+    assert "no key 'sumary' (did you mean 'summary'?); there is" in str(made.error)
+    assert as_result({"result": 1, "errors": 3, "outcomes": 2}).outcome == "success"
+    wrong = as_result({"result": 1, "summary": "s", "diagnostic": []})
+    assert "no key 'diagnostic' (did you mean 'diagnostics'?)" in str(wrong.error)

@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from remora.errors import InvalidEvent
+from remora.memory.canonical import safe_repr
 from remora.memory.delta import PacketDelta, with_caps
 from remora.memory.events import PAYLOADS, Event, ToolResulted, decode_event
-from remora.memory.tool_results import CARRIED, RESULT_KEYS, to_dict, to_list, to_text
+from remora.memory.tool_results import CARRIED, RESULT_KEYS, actions, to_dict, to_text, with_stated
 from remora.text import MISSPELLED, did_you_mean
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
@@ -40,7 +41,7 @@ def read_event(event: Event | Mapping[str, Any] | str | bytes) -> Event | Mappin
             event = msgspec.json.decode(event, type=dict[str, Any])
         if isinstance(event, Mapping) and {"v", "seq"} <= event.keys():
             return decode_event(msgspec.json.encode(event))
-    except (msgspec.DecodeError, UnicodeEncodeError, TypeError) as error:
+    except (msgspec.DecodeError, UnicodeEncodeError, TypeError, RecursionError) as error:
         raise InvalidEvent(f"not an event of a stream: {error}") from error
     return event
 
@@ -89,6 +90,7 @@ _FAILED = ("set_error", "last_error")
 _DELTA_KEYS = frozenset({"turn", "add_action", *_SAID, *_LEARNED, *_FAILED, *CARRIED})
 _UNLIKE_FACTS = [*_LEARNED, *_FAILED, *_SAID[1:]]
 """The keys of a delta that no fact is likely to resemble, as `turns` resembles `turn`."""
+_HUB_KEYS = ("type", "turn", "timestamp", "data", "hub_context", "hub_freshness")
 _EVENT_KEYS = ("type", "turn", "parsed_output", "data", *RESULT_KEYS, *_DELTAS)
 
 
@@ -121,6 +123,8 @@ def delta_of_plain_event(
 def _hub_delta(event: Mapping[str, Any], *, strict: bool) -> PacketDelta:
     """Return the delta of facts by node. A single time is the freshness of all of them."""
     data = to_dict(event.get("data")) or event
+    if strict:
+        _check_keys("a hub_update", {**event, **data}, _HUB_KEYS)
     context, times = data.get("hub_context"), data.get("hub_freshness")
     if not isinstance(context, Mapping):
         if strict:
@@ -144,27 +148,27 @@ def _tool_result(event: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
     result = {key: given[key] for key in RESULT_KEYS if given.get(key) is not None}
     result["tool"] = event.get("tool") or event.get("tool_name") or ""
     result["raw_output"] = given.get("raw_output")  # also if it is null
+    result = with_stated({**result, "parsed_output": given.get("parsed_output")})
     for delta in (source.get(key) for source in (data, event) for key in _DELTAS):
-        said = to_dict(msgspec.to_builtins(delta) if isinstance(delta, PacketDelta) else delta)
+        is_record = isinstance(delta, PacketDelta)
+        said = to_dict(msgspec.to_builtins(delta, enc_hook=safe_repr) if is_record else delta)
         if strict:
             _check_keys("a delta", said, _DELTA_KEYS, _UNLIKE_FACTS)
-        result |= _said(said) if said else {}
+        result |= _said(said, to_dict(result.get("knowledge_delta")))
     return result
 
 
-def _said(delta: Mapping[str, Any]) -> dict[str, Any]:
+def _said(delta: Mapping[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     """Return what a delta says, as keys of a tool result.
 
-    The most recent action becomes the summary, and unknown keys become facts.
+    The most recent action becomes the summary. Unknown keys become facts beside the `known` ones.
     """
     said = {**to_dict(delta.get("add_action")), **{key: delta.get(key) for key in CARRIED}}
-    if actions := _first_of(delta, _SAID):
-        last = to_list(actions)[-1]
-        said["summary"] = to_text(last.get("summary") if isinstance(last, Mapping) else last)
+    if told := _first_of(delta, _SAID):
+        said["summary"] = [*actions(told)][-1].summary
     said["error"] = _first_of(delta, _FAILED)
-    said["knowledge_delta"] = to_dict(_first_of(delta, _LEARNED)) | {
-        key: value for key, value in delta.items() if key not in _DELTA_KEYS
-    }
+    facts = {key: value for key, value in delta.items() if key not in _DELTA_KEYS}
+    said["knowledge_delta"] = known | to_dict(_first_of(delta, _LEARNED)) | facts or None
     return {key: said[key] for key in RESULT_KEYS if said.get(key) is not None}
 
 

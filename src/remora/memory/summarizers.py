@@ -25,6 +25,8 @@ PATH_LIMIT = ENTRY_LIMIT - TEXT_LIMIT - 1
 """Maximum characters of a path. A longer one loses its beginning."""
 NAME_LIMIT = 100
 """Maximum characters of a call in the name of an entry."""
+_READ = re.compile("[Rr]ead(?![a-z])")
+_PLACE = re.compile("path|file|ur[il]")
 Groups = dict[str, dict[str, None]]
 """The texts at each path, in order and without duplicates."""
 
@@ -140,9 +142,9 @@ def _call_name(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def _what_is_read(tool: str, args: Mapping[str, Any]) -> str:
-    """Return the first text among the arguments of a tool that is called `read…`, or nothing."""
-    texts = [value for value in args.values() if isinstance(value, str)]
-    return clip(texts[0], FACT_LIMIT) if texts and tool.lower().startswith("read") else ""
+    """Return the path or address that a tool called `read`, `read_…` or `readX` got, or nothing."""
+    places = (v for k, v in args.items() if isinstance(v, str) and _PLACE.search(k.lower()))
+    return clip(next(places, ""), FACT_LIMIT) if _READ.match(tool) else ""
 
 
 def _groups(result: Any) -> Iterator[tuple[str, Iterable[str]]]:

@@ -3,17 +3,13 @@
 All accepted forms of a script's value are converted to the same record.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
-from remora.text import MISSPELLED, clip, did_you_mean
-
-SUMMARY_LIMIT = 200
-_SHOWN = 40
-_CONTRACT = frozenset({"summary", "outcome", "knowledge_delta"})
-
-Outcome = Literal["success", "error", "partial"]
+from remora.memory.packet import SUMMARY_LIMIT, Outcome
+from remora.memory.tool_results import is_contract, unknown_keys
+from remora.text import clip
 
 
 class Excerpt(TypedDict):
@@ -80,20 +76,13 @@ def as_result(value: Any) -> ToolResult:
     return ToolResult(result=value, outcome=outcome, error=error)
 
 
-def is_contract(value: Any) -> bool:
-    return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
-
-
 def contract_problem(value: Any) -> str | None:
     """Describe in one line how a value violates the contract. Return None if it does not."""
-    known = ToolResult.__struct_fields__
-    for key in value if isinstance(value, dict) and "result" in value else ():
-        what = clip(" ".join(_error_text(key).split()), _SHOWN)
-        meant = "" if key in (*known, "_summary") else did_you_mean(what, _CONTRACT, MISSPELLED)
-        if meant or (key not in known and is_contract(value)):
-            listed = ", ".join(known)
+    for key, meant in unknown_keys(value):
+        if meant or is_contract(value):
+            listed = ", ".join(ToolResult.__struct_fields__)
             return (
-                f"the tool's result breaks the contract: no key `{what}`{meant}; there is {listed}"
+                f"the tool's result breaks the contract: no key '{key}'{meant}; there is {listed}"
             )
     if not is_contract(value):
         return None
