@@ -19,8 +19,9 @@ from remora.errors import InvalidEvent
 from remora.memory.canonical import safe_repr
 from remora.memory.delta import PacketDelta, with_caps
 from remora.memory.events import PAYLOADS, Event, ToolResulted, decode_event
-from remora.memory.tool_results import CARRIED, RESULT_KEYS, actions, to_dict, to_text, with_stated
+from remora.memory.tool_results import RESULT_KEYS, actions, to_dict, to_text, with_stated
 from remora.text import MISSPELLED, did_you_mean
+from remora.tool_contract import CARRIED
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
 """All types of recorded events, and `hub_update`, which is only in plain dicts."""
@@ -133,10 +134,7 @@ def _hub_delta(event: Mapping[str, Any], *, strict: bool) -> PacketDelta:
         return PacketDelta()
     if not isinstance(times, Mapping):
         times = {} if times is None else dict.fromkeys(context, times)
-    times = {
-        node: time.isoformat() if isinstance(time, datetime) else time
-        for node, time in times.items()
-    }
+    times = {k: t.isoformat() if isinstance(t, datetime) else t for k, t in times.items()}
     return with_caps(PacketDelta(hub_context=dict(context), hub_freshness=times))
 
 

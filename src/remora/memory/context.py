@@ -46,12 +46,13 @@ _CONTEXT_KEYS = frozenset(
     | {"node", "session_id"}
 )
 _PARTS: dict[str, Collection[str]] = {
+    "": _CONTEXT_KEYS,
     "constraints": Constraints.__struct_fields__,
     "excerpt": Excerpt.__struct_fields__,
     "node": ("id", "type"),
     **dict.fromkeys(("extensions", "knowledge"), ()),
 }
-"""The keys of each part that is a mapping. Those of the last two are the caller's."""
+"""The keys of a context and of its mappings. Those of the last two are the caller's."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -71,8 +72,8 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
     """
     _check_context(context)
     node = tool_results.to_dict(context.get("node"))
-    session = context.get("session_id")
-    named = {"node_id": node.get("id"), "node_type": node.get("type"), "agent_id": session}
+    named = {"node_id": node.get("id"), "node_type": node.get("type")}
+    named["agent_id"] = context.get("session_id")
     given = {**named, **{key: value for key, value in context.items() if value is not None}}
     fields: dict[str, Any] = {key: to_packet_value(str(given.get(key) or "")) for key in _TEXTS}
     fields |= {key: make.one_line(str(given.get(key) or ""), GOAL_LIMIT) for key in _CAPPED}
@@ -89,19 +90,15 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 
 
 def _check_context(context: Mapping[str, Any]) -> None:
-    _check_keys("an initial context", context, _CONTEXT_KEYS)
     for key, known in _PARTS.items():
-        if not isinstance(part := context.get(key) or {}, Mapping):
-            raise UsageError(f"{key} of an initial context must be a mapping")
-        _check_keys(f"{key} of an initial context", part, known or part)
+        what = f"{key} of an initial context".removeprefix(" of ")
+        if not isinstance(part := context.get(key) or {} if key else context, Mapping):
+            raise UsageError(f"{what} must be a mapping")
+        if known and (unknown := next((name for name in part if name not in known), None)):
+            named = f"{str(unknown)[:80]!r} in {what}{did_you_mean(str(unknown), known)}"
+            raise UsageError(f"no key {named}", hint="a key of your own belongs into extensions")
     if len(recent := [key for key in _RECENT if context.get(key)]) > 1:
         raise UsageError(f"an initial context has {' and '.join(recent)}", hint="give one of them")
-
-
-def _check_keys(what: str, given: Mapping[str, Any], known: Collection[str]) -> None:
-    if unknown := next((key for key in given if key not in known), None):
-        named = f"{str(unknown)[:80]!r} in {what}{did_you_mean(str(unknown), known)}"
-        raise UsageError(f"no key {named}", hint="a key of your own belongs into extensions")
 
 
 def _rest_of_goal(context: Mapping[str, Any]) -> dict[str, str]:

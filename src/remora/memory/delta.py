@@ -137,10 +137,7 @@ def error_text(text: str | None) -> str | None:
 
 
 def with_caps(delta: PacketDelta) -> PacketDelta:
-    """Return `delta` with its values converted to packet values and all size limits applied.
-
-    Raises UsageError if it has both `add_action` and `add_history`.
-    """
+    """Return `delta` with its values converted to packet values and all size limits applied."""
     if delta.add_action is not UNSET and delta.add_history is not UNSET:
         raise UsageError("a delta has add_action and add_history, and an event adds one action")
     delta = replace(delta, add_action=delta.action, add_history=UNSET)

@@ -20,11 +20,7 @@ _HINT = f"a hook may change {', '.join(_CHANGEABLE)}, or return a PacketDelta"
 
 
 class PacketDraft(DecisionPacket, frozen=False, kw_only=True):  # type: ignore[misc] # msgspec can
-    """A packet that can be changed, with lists in place of tuples.
-
-    `recent_history` has the summaries of `recent_actions`; a text that is appended becomes an
-    action.
-    """
+    """A packet with lists in place of tuples. A text appended to either history is an action."""
 
     recent_history: list[str] = []  # noqa: RUF012 - msgspec copies it
 
@@ -49,10 +45,7 @@ def _copy(value: Any) -> Any:
 
 
 def deltas_of(packet: DecisionPacket, draft: PacketDraft, returned: Any) -> Iterator[PacketDelta]:
-    """Yield the delta of what a hook changed in the draft, and the one that it returned.
-
-    Raises UsageError if no delta can make the change, and says how it is made.
-    """
+    """Yield the delta of what a hook changed in the draft, and the one that it returned."""
     if isinstance(returned, PacketDraft):
         draft, returned = returned, None
     if not isinstance(returned, PacketDelta | None):

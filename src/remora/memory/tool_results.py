@@ -4,14 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
 
 from remora.memory import delta as make
-from remora.memory.canonical import canonical, to_packet_key, to_packet_value
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import Candidate, NewAction, Outcome
-from remora.text import MISSPELLED, did_you_mean
+from remora.tool_contract import STATED, is_contract, unknown_keys
 
-CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
-_CONTRACT = frozenset({"summary", "knowledge_delta", "outcome"})
-_STATED = (*_CONTRACT, "error", *CARRIED)
-RESULT_KEYS = ("args", "raw_output", *_STATED)
+RESULT_KEYS = ("args", "raw_output", *STATED)
 _LAST_LINE = 2**52  # the last line must also be an integer that a packet may contain
 
 
@@ -92,42 +89,22 @@ def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
     return tool_result.get("raw_output", tool_result)
 
 
-def is_contract(value: Any) -> bool:
-    """Return True if a value is a dict of the contract `{result, summary, outcome, …}`."""
-    return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
-
-
-def unknown_keys(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the keys of a dict with `result` that are not in the contract, and what is meant.
-
-    That is ` (did you mean 'x'?)`, or empty. Another program's result may have `outcomes` of its
-    own, so only in a dict of the contract can a plural be a misspelled key.
-    """
-    known = _STATED if is_contract(value) else _CONTRACT
-    for key in value if isinstance(value, dict) and "result" in value else ():
-        if key not in ("result", *_STATED):
-            name = make.one_line(to_packet_key(key), 40)
-            is_own = name == "_summary" or (known is _CONTRACT and name.endswith("s"))
-            yield name, "" if is_own else did_you_mean(name, known, MISSPELLED)
-
-
 def with_stated(tool_result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool result with what its output says, if that is a dict of the contract.
 
-    What the result says itself stays. A parsed output needs no `result`, but has both `summary` and
-    `knowledge_delta` then.
+    What the result says itself stays. A parsed output with summary and knowledge needs no `result`.
     """
     parsed, raw = to_dict(tool_result.get("parsed_output")), to_dict(tool_result.get("raw_output"))
     is_stated = is_contract(parsed) or {"summary", "knowledge_delta"} <= parsed.keys()
     said = {**(parsed if is_stated else {}), **(raw if is_contract(raw) else {})}
-    return {key: said[key] for key in _STATED if said.get(key) is not None} | dict(tool_result)
+    return {key: said[key] for key in STATED if said.get(key) is not None} | dict(tool_result)
 
 
 def problem_of(tool_result: Mapping[str, Any]) -> str:
     """Return what a tool result says wrongly, so that it is left out, or an empty string."""
     for key, meant in unknown_keys(tool_result.get("raw_output")):
         if meant:
-            return f"the tool's result has no key '{key}'{meant}"
+            return f"the tool's result has no key '{make.one_line(key, 40)}'{meant}"
     for number, entry in enumerate(to_list(tool_result.get("candidate_actions")), 1):
         if not isinstance(to_dict(entry).get("tool"), str):
             return f"candidate action {number} has no tool"

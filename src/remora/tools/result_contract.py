@@ -3,13 +3,16 @@
 All accepted forms of a script's value are converted to the same record.
 """
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from remora.memory.packet import SUMMARY_LIMIT, Outcome
-from remora.memory.tool_results import is_contract, unknown_keys
 from remora.text import clip
+from remora.tool_contract import is_contract, unknown_keys
+
+SUMMARY_LIMIT = 200
+
+Outcome = Literal["success", "error", "partial"]
 
 
 class Excerpt(TypedDict):
@@ -80,14 +83,14 @@ def contract_problem(value: Any) -> str | None:
     """Describe in one line how a value violates the contract. Return None if it does not."""
     for key, meant in unknown_keys(value):
         if meant or is_contract(value):
+            shown = clip(" ".join(_error_text(key).split()), 40)
             listed = ", ".join(ToolResult.__struct_fields__)
             return (
-                f"the tool's result breaks the contract: no key '{key}'{meant}; there is {listed}"
+                f"the tool's result breaks the contract: no key '{shown}'{meant}; there is {listed}"
             )
-    if not is_contract(value):
-        return None
     try:
-        _converted(value)
+        if is_contract(value):
+            _converted(value)
     except msgspec.ValidationError as error:
         return f"the tool's result breaks the contract: {error}"
     return None

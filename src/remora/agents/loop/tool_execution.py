@@ -13,7 +13,7 @@ from remora.chat import ToolCall
 from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
-from remora.memory.tool_results import is_contract
+from remora.tool_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
 from remora.tools.tree import ToolTree
 
