@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from remora.errors import ConfigError
+from remora.text import did_you_mean
+
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
@@ -233,8 +236,16 @@ class Operations:
         """Return the operations with those in `names` left to agents of the project.
 
         Their needs, checks and host functions stay, because any agent may use them. What counts,
-        reports or evaluates the built-in agent's work does not.
+        reports or evaluates the built-in agent's work does not. Raises ConfigError for a name that
+        is unknown.
         """
+        known = [operation.name for operation in self.all]
+        if unknown := sorted({*names} - {*known}):
+            near = did_you_mean(unknown[0], known)
+            raise ConfigError(
+                f"agents.replace: unknown operation {unknown[0]!r}{near}",
+                hint=f"operations: {', '.join(known)}",
+            )
         counted = {"totals": None, **dict.fromkeys(("unit", "more_rules", "strengthened"), "")}
         return Operations(
             msgspec.structs.replace(

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from remora.agents.definition.agent import (
+    MAX_PROJECT_AGENTS,
     agent_named,
     hide_harness_inputs,
     load_agent,
     load_agents,
+    with_replaced,
 )
 from remora.agents.definition.agent_yaml import definition_schema, read_definition
 from remora.bootstrap.operations import BUILT_IN
@@ -177,6 +179,36 @@ class TestProject:
         with pytest.raises(ConfigError, match="is already in use") as caught:
             load_agents(tmp_path, BUILT_IN)
         assert "agents.replace: [lint]" in caught.value.hint
+
+    @pytest.mark.parametrize(
+        "text", ["operation: lint\nunknown: 1\n", "operation: Lint\n", "name: own\n", "- [", "\0"]
+    )
+    def test_an_invalid_agent_that_may_replace_a_built_in_one_is_an_error(
+        self, tmp_path: Path, text: str
+    ) -> None:
+        self.own(tmp_path, text)
+        left = with_replaced(tmp_path, BUILT_IN, ["lint"])
+        assert left.replaced == {"lint"}
+        with pytest.raises(ConfigError, match=r"agent\.yaml"):
+            load_agents(tmp_path, left, ["lint"])
+
+    @pytest.mark.parametrize("text", ["operation: other\nunknown: 1\n", GOOD])
+    def test_an_agent_of_another_operation_replaces_nothing(
+        self, tmp_path: Path, text: str
+    ) -> None:
+        self.own(tmp_path, text)
+        assert with_replaced(tmp_path, BUILT_IN, ["lint"]).replaced == set()
+
+    def test_one_of_too_many_agents_may_replace_a_built_in_one(self, tmp_path: Path) -> None:
+        for number in range(MAX_PROJECT_AGENTS + 1):
+            folder = tmp_path / ".remora/agents" / str(number)
+            folder.mkdir(parents=True)
+            (folder / "agent.yaml").write_text("operation: other\n")
+        assert with_replaced(tmp_path, BUILT_IN, ["lint"]).replaced == {"lint"}
+
+    def test_an_unknown_operation_is_not_replaced(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match=r"'lnt' \(did you mean 'lint'\?\)"):
+            with_replaced(tmp_path, BUILT_IN, ["lint", "lnt"])
 
     def test_an_unknown_check_lists_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound) as caught:

@@ -15,6 +15,7 @@ from remora.agents.definition.agent_yaml import (
     AgentDefinition,
     ScriptReference,
     read_definition,
+    stated_operation,
 )
 from remora.agents.definition.scripts import HARNESS_INPUTS, load_scripts
 from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
@@ -237,15 +238,16 @@ def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[Co
 def with_replaced(root: Path, operations: Operations, allowed: Collection[str]) -> Operations:
     """Return the operations without those in `allowed` that an agent of the project does.
 
-    An invalid agent in a folder of that name counts, so that the built-in agent does not silently
-    take its place.
+    An invalid agent counts too, for all of `allowed` if its operation cannot be read, so that the
+    built-in agent does not silently take its place. Raises ConfigError if `allowed` contains an
+    unknown operation.
     """
-    if not allowed or not (root / OWN_FOLDER).is_dir():
-        return operations
-    found, _ = read_definitions(root, operations)
-    valid = {folder: agent.operation for folder, builtin, agent in found if not builtin}
-    own = (valid.get(folder, folder.name) for folder in _folders(root / OWN_FOLDER))
-    return operations.replacing({*own} & {*allowed})
+    without_all = operations.replacing(allowed)
+    folders = _folders(root / OWN_FOLDER) if allowed else []
+    if len(folders) > MAX_PROJECT_AGENTS:
+        return without_all
+    own = {stated_operation(folder / "agent.yaml") for folder in folders}
+    return without_all if None in own else operations.replacing({*allowed} & own)
 
 
 def no_agent(name: str, known: Iterable[str]) -> NotFound:

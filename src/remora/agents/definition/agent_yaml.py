@@ -14,8 +14,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
-    ValidationInfo,
 )
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -25,7 +25,7 @@ from remora.agents.builtin_tools import BUILTIN
 from remora.config.messages import describe_errors
 from remora.config.schema import ModelName
 from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of, read_yaml_file
-from remora.errors import ConfigError
+from remora.errors import ConfigError, RemoraError
 from remora.memory.canonical import canonical
 from remora.operations.base import Operations
 from remora.text import did_you_mean
@@ -46,16 +46,6 @@ def _script_path(value: str) -> str:
     if not value.endswith(".pym"):
         raise ValueError("expected the path of a .pym script")
     return value
-
-
-def _summarizer(value: str) -> str:
-    if value not in SUMMARIZERS and not value.endswith(".pym"):
-        raise ValueError(f"expected one of {', '.join(SUMMARIZERS)}, or the path of a .pym script")
-    return value
-
-
-def _check(value: str, info: ValidationInfo[Operations]) -> str:
-    return _known(value, info.context.checks)
 
 
 def _known(value: str, names: Collection[str]) -> str:
@@ -147,7 +137,9 @@ class ToolDefinition(ScriptReference):
     """Tool name shown to the model."""
     description: str = ""
     """One-sentence description shown to the model."""
-    summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
+    summarizer: Annotated[str, AfterValidator(lambda value: _known(value, SUMMARIZERS))] | None = (
+        None
+    )
     """Summarizer for results without a summary: tool, linter, default or a `.pym` script."""
     only_suggested: bool = False
     """Declare the tool to the model only in turns that suggest it."""
@@ -202,9 +194,9 @@ class AgentDefinition(_YamlModel):
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     constraints: ConstraintsDefinition = ConstraintsDefinition()
-    """What the agent must observe. Only `verify` enforces anything."""
+    """Rules for the agent. Only `verify` enforces anything."""
     verify: Annotated[
-        list[Annotated[str, AfterValidator(_check)]],
+        list[Annotated[str, AfterValidator(lambda name, info: _known(name, info.context.checks))]],
         Field(min_length=1, max_length=_MOST_PARTS),
         BeforeValidator(_checks),
     ] = ["parses", "own_lines_only"]
@@ -250,6 +242,15 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     for where, reference in _parts(definition):
         _check_grants(reference, where, marked, operations)
     return definition
+
+
+def stated_operation(path: Path) -> str | None:
+    """Return the operation of a definition that may be invalid, or None if it cannot be read."""
+    try:
+        _check_place(path)
+        return TypeAdapter(Name).validate_python(read_yaml_file(path).value["operation"])
+    except (RemoraError, OSError, LookupError, TypeError, ValidationError):
+        return None
 
 
 def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReference]]:
