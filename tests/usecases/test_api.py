@@ -149,5 +149,7 @@ def test_old_runs_are_removed_after_a_run(project: Path) -> None:
     (project / "a.py").write_text(SOURCE + "\n\nx = 1\n")
     second = remora.analyze("a.py", operations=["lint"])
     assert second.view.jobs
+    assert (first.retained.runs, second.retained.runs) == (0, 1)
+    assert second.retained.bytes > 0
     with pytest.raises(NotFound):
         remora.report(first.run_id)

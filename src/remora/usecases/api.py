@@ -7,7 +7,7 @@ unique prefix of an ID, or `last`. Errors are raised as RemoraError with a messa
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +33,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.retention.after_run import retain_after_run
+from remora.runs.retention.after_run import Retained, retain_after_run
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
@@ -74,13 +74,15 @@ class RunResult:
     """A run that has finished or was stopped.
 
     `stopped` is the reason for stopping, or an empty string if the run finished. `only` contains
-    the IDs of the agents that ran, or is None if all agents ran.
+    the IDs of the agents that ran, or is None if all agents ran. `retained` says what retention
+    removed after the run, and its first problem.
     """
 
     project: Project
     run_id: str
     stopped: str = ""
     only: frozenset[str] | None = None
+    retained: Retained = Retained()  # noqa: RUF009 (immutable)
 
     @cached_property
     def view(self) -> RunView:
@@ -394,6 +396,6 @@ def continue_run(
 
 def _retained(done: RunResult) -> RunResult:
     """Apply the retention limits after a run, if configured."""
-    if not done.stopped:
-        retain_after_run(done.project, done.run_id, utc_now())
-    return done
+    if done.stopped:
+        return done
+    return replace(done, retained=retain_after_run(done.project, done.run_id, utc_now()))

@@ -1,6 +1,7 @@
 """`remora trace compact` as its user has it."""
 
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -125,11 +126,18 @@ def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
     record.unlink()  # of the last pass, which is less than a day ago
     done = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
     (note,) = [line for line in done.err.splitlines() if line.startswith("retention")]
-    assert note.startswith("retention: removed ")
+    assert note.startswith("retention: removed 1 run, ")
     assert note.endswith(" freed")
     assert done.document["run_id"] in {
         run["run_id"] for run in remora("runs", "--json", cwd=root).document["runs"]
     }
+    record.unlink()
+    assert remora("reject", "last", "--all", cwd=root).code == 0
+    limits(remora, "after_runs: true, keep_days: null, compress_after_days: 0")
+    compressed = remora("analyze", "src", "-o", "steps", "--json", cwd=root)
+    assert re.search(
+        r"^retention: compressed \d+ streams?, .* freed$", compressed.err, re.MULTILINE
+    )
     assert record.exists()
 
 

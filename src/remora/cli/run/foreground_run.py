@@ -92,7 +92,7 @@ def print_run_results(  # noqa: PLR0913
 
 
 def note_retention(options: Options, project: Project, run_id: str) -> None:
-    """Apply the retention limits after a run, if configured, and print what was removed."""
+    """Apply the retention limits after a run, if configured, and print the result."""
     from remora.runs.retention.after_run import retain_after_run
 
     try:
@@ -100,9 +100,11 @@ def note_retention(options: Options, project: Project, run_id: str) -> None:
     except KeyboardInterrupt:
         note(options, "retention: stopped; a later run continues")
         return
-    if done.runs or done.bytes:
-        size = size_text(done.bytes)
-        note(options, f"retention: removed {count(done.runs, 'run')}, {size} freed")
+    if done.runs or done.streams or done.bytes:
+        removed = [f"removed {count(done.runs, 'run')}"] if done.runs else []
+        compressed = [f"compressed {count(done.streams, 'stream')}"] if done.streams else []
+        freed = f"{size_text(done.bytes)} freed"
+        note(options, f"retention: {', '.join([*removed, *compressed, freed])}")
     if done.problem:
         note(options, f"retention: {done.problem}")
 

@@ -1,4 +1,4 @@
-"""Retention after a run: what `trace compact` does, when it may have something to do."""
+"""Retention after a run, in passes of `trace compact`."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -19,9 +19,10 @@ _EVERY = timedelta(days=1)
 
 
 class Retained(msgspec.Struct, frozen=True, kw_only=True):
-    """What retention did: the number of removed runs, the freed bytes, and the first problem."""
+    """Numbers of removed runs and compressed streams, the freed bytes, and the first problem."""
 
     runs: int = 0
+    streams: int = 0
     bytes: int = 0
     problem: str = ""
 
@@ -53,6 +54,7 @@ def retain_after_run(project: Project, run_id: str, now: datetime) -> Retained:
     _record(project, _Pass(at=now, bytes=done.bytes_after))
     return Retained(
         runs=len(done.expired),
+        streams=len(done.sealed),
         bytes=done.bytes_before - done.bytes_after,
         problem=next(iter(done.problems), ""),
     )
