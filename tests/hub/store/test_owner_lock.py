@@ -1,6 +1,7 @@
 """One daemon for each database, whatever was left behind."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,6 +19,12 @@ from remora.hub.store.owner_lock import OwnerLock
 mine = OwnerLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
+"""
+ASK = """
+import os, sys
+from pathlib import Path
+from remora.hub.store.owner_lock import owner
+print(os.getpid(), owner(Path(sys.argv[1])))
 """
 
 
@@ -81,6 +88,25 @@ def test_what_names_no_process_of_this_container_is_held_by_an_unknown_one(
     assert owner(lock) == 0
     mine.close()
     assert owner(lock) is None
+
+
+def test_a_process_of_another_container_is_not_taken_for_the_owner_that_has_its_id(
+    tmp_path: Path,
+) -> None:
+    container = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child"]
+    if not shutil.which("unshare") or subprocess.run([*container, "true"], check=False).returncode:
+        pytest.skip("no namespaces")
+    lock = tmp_path / "lock"
+    mine = OwnerLock(lock)
+    assert owner(lock) == os.getpid()
+    of_first = lock.read_text().replace(str(os.getpid()), "1", 1)
+    lock.write_text(of_first)
+    asked = [sys.executable, "-c", ASK, str(lock)]
+    assert owner(lock) == 1
+    assert subprocess.check_output([*container, *asked], text=True) == "1 0\n"
+    lock.write_text("1 remora hub\n")  # as earlier versions wrote it
+    assert subprocess.check_output([*container, *asked], text=True) == "1 1\n"
+    mine.close()
 
 
 def test_a_lock_of_ours_is_known_by_its_words(tmp_path: Path) -> None:

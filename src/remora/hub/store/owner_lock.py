@@ -1,4 +1,4 @@
-"""Owner lock of a database. The lock file contains the owner's process id.
+"""Owner lock of a database. The lock file contains the owner's process id and PID namespace.
 
 The lock is released when the owner exits.
 """
@@ -18,7 +18,8 @@ from remora.regular_file import READ_NO_FOLLOW
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _WORDS = " remora hub\n"
-_OURS = re.compile(rb"\d{1,20} remora hub\n")
+_OURS = re.compile(rb"(\d{1,20}) (?:(\d{1,20}) )?remora hub\n")
+"""Earlier versions wrote no namespace."""
 _LONGEST = 64
 _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
@@ -70,7 +71,7 @@ class OwnerLock:
             )
         os.fchmod(self._file, 0o600)
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}{_WORDS}".encode(), 0)
+        os.pwrite(self._file, f"{os.getpid()} {_namespace()}{_WORDS}".encode(), 0)
         return status
 
     def _acquire(self) -> None:
@@ -124,7 +125,7 @@ def owner(path: Path) -> int | None:
         pid = _written_pid(file)
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:  # a process of another container has an id that is not alive here
+        except BlockingIOError:
             return pid if pid is not None and _is_alive(pid) else 0
     return None
 
@@ -148,8 +149,19 @@ def _locked_error(path: Path, pid: int | None) -> HubLocked:
 
 
 def _written_pid(file: int) -> int | None:
-    written = os.pread(file, _LONGEST, 0)
-    return int(written.split()[0]) if _OURS.fullmatch(written) else None
+    """Return the owner's process id, or None if it is one of another container."""
+    written = _OURS.fullmatch(os.pread(file, _LONGEST, 0))
+    if written is None or int(written[2] or _namespace()) != _namespace():
+        return None
+    return int(written[1])
+
+
+def _namespace() -> int:
+    """Return the number of this process's PID namespace, or 0 where there are none."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
 
 
 def _place(status: os.stat_result) -> tuple[int, int]:
