@@ -1,25 +1,22 @@
 """Formats of `trace export`, as a stream of bytes or a file."""
 
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.span import Span, otlp_attributes, span_json
+from remora.exports.output_file import replace_when_done
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.sft_rows import Row, functiongemma_rows, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
 from remora.trace.blobs import may_contain_reference, resolved_data
-from remora.trace.content.private_files import FILE_MODE, disk_errors
 from remora.trace.read.reader import decode_part, read_events, read_lines
 from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
@@ -45,9 +42,9 @@ def export_chunks(
 ) -> Iterator[bytes]:
     """Yield the bytes of the exported file.
 
-    Memory use is bounded by the size of one agent's stream. When exporting a run or all streams, unreadable agents are skipped and counted in
-    `tally`. When exporting a single agent, StreamDamaged or NotFound is raised. A stream with an
-    invalid hash is not exported at all.
+    Memory use is bounded by the size of one agent's stream. When exporting a run or all streams,
+    unreadable agents are skipped and counted in `tally`. When exporting a single agent,
+    StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported at all.
     """
     if options.format == "sft":
         tally.plain = _all_plain(folder, groups)
@@ -254,33 +251,3 @@ def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
         size += more
     if batch:
         yield batch
-
-
-@contextmanager
-def replace_when_done(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` on success and is removed on failure.
-
-    Links are followed. Pipes and devices are written directly. Raises DiskError if the file cannot
-    be written, and UsageError if `path` is a folder.
-    """
-    with disk_errors(path):
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            with path.open("wb") as file:
-                yield file
-            return
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder", hint="choose a file")
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        with disk_errors(path):
-            with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
-                yield file
-                os.fchmod(file.fileno(), FILE_MODE)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()

@@ -212,7 +212,7 @@ def _export_share_file(options: Options, name: str | None, output: Path | None) 
 
 
 def _write_page(data: bytes, output: Path | None) -> None:
-    from remora.exports.formats import replace_when_done
+    from remora.exports.output_file import replace_when_done
 
     if output is not None and str(output) != "-":
         with replace_when_done(output) as file:
