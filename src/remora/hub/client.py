@@ -1,18 +1,18 @@
 """HubClient, which returns up-to-date facts from the best source that answers in time."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from remora.config.user_folders import UserFolders
-from remora.errors import ConfigError, NotFound
+from remora.errors import NotFound
 from remora.files.project_root import find_root
 from remora.hub.file_limits import FileRules
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.process.hub_paths import HubPaths, hub_paths
+from remora.hub.process.hub_paths import HubPaths, own_hub_paths
 from remora.hub.protocol import (
     Callees,
     Callers,
@@ -69,7 +69,8 @@ class HubClient:
     other sources. Facts that are not available in time are left out. A fact is null if its source
     cannot provide it. `files` may be a function, which is called when files must be read. With
     `keep_connections`, connections to the daemon stay open between requests, which must then come
-    from one event loop.
+    from one event loop. `node`, `callers`, `callees` and `tests` raise NotFound if the node does not
+    exist.
     """
 
     def __init__(  # noqa: PLR0913 (one keyword for each setting)
@@ -85,7 +86,7 @@ class HubClient:
     ) -> None:
         self.root = _current_root() if root is None else Path(root).resolve()
         self.deadline = deadline
-        places = places or _places(self.root, db, socket_path)
+        places = places or own_hub_paths(self.root, db, socket_path)
         self._daemon = DaemonSource(
             self.root, places, named=socket_path is not None, keeps=keep_connections
         )
@@ -110,25 +111,16 @@ class HubClient:
         return found
 
     async def node(self, key: str) -> NodeState | None:
-        """Return a node, or None if no source answers.
-
-        Raises NotFound if the node does not exist.
-        """
+        """Return a node, or None if no source answers."""
         found: NodeState | None = await self._result(GetNode(node=key))
         return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callers, fresh, generation}`, or None if no source answers.
-
-        Raises NotFound if the node does not exist.
-        """
+        """Return `{node, callers, fresh, generation}`, or None if no source answers."""
         return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callees, fresh, generation}`, or None if no source answers.
-
-        Raises NotFound if the node does not exist.
-        """
+        """Return `{node, callees, fresh, generation}`, or None if no source answers."""
         return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
@@ -136,8 +128,6 @@ class HubClient:
 
         If the search was stopped because it took too long, the result contains the tests found so
         far and `"complete": False`.
-
-        Raises NotFound if the node does not exist.
         """
         return await self._document(Tests(node=key, depth=depth))
 
@@ -275,21 +265,32 @@ def refresh_context(
     from remora.memory import hub_facts
     from remora.memory.delta import PacketDelta
 
-    if not isinstance(hub, HubClient):
-        hub = _hook_client(_current_root() if hub is None else Path(hub).resolve())
     asked = hub_facts.wanted_nodes(packet)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        answer = thread.submit(asyncio.run, hub.get_context(asked)).result()
+    with _client_of(hub) as client, ThreadPoolExecutor(max_workers=1) as thread:
+        answer = thread.submit(asyncio.run, client.get_context(asked)).result()
     facts = {key: hub_facts.recorded_facts(answer[key], answer.generation) for key in answer}
     is_silent = bool(asked) and answer.source is None
     delta = hub_facts.hub_delta(packet, facts, _HOOK_ROOM, keep=is_silent)
     return None if delta == PacketDelta() else delta
 
 
-@cache
-def _hook_client(root: Path) -> HubClient:
-    """Return a client that is kept, because opening its sources takes longer than a question."""
-    return HubClient(root, deadline=_HOOK_DEADLINE)
+_hook_lock = Lock()
+_kept: list[HubClient] = []
+"""Client of the last root: opening its sources takes 20 to 200 ms, and a question 5 ms."""
+
+
+@contextmanager
+def _client_of(hub: HubClient | str | Path | None) -> Iterator[HubClient]:
+    if isinstance(hub, HubClient):
+        yield hub
+        return
+    root = _current_root() if hub is None else Path(hub).resolve()
+    with _hook_lock:
+        if _kept and _kept[0].root != root:
+            _kept.pop().close()
+        if not _kept:
+            _kept.append(HubClient(root, deadline=_HOOK_DEADLINE))
+        yield _kept[0]
 
 
 def _current_root() -> Path:
@@ -298,12 +299,3 @@ def _current_root() -> Path:
 
 def _has_tried(daemon: Busy) -> bool:
     return daemon.after > _TRIED_LONG_S
-
-
-def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPaths | None:
-    """Return the paths of this root's hub, or None if the current user has no home folder."""
-    try:
-        folders = UserFolders.of_this_process()
-    except ConfigError:
-        return None
-    return hub_paths(folders, root, db=db, socket=socket)

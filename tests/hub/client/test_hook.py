@@ -66,6 +66,21 @@ def test_nodes_of_recent_actions_are_found_by_a_root_and_in_a_running_loop(
     assert list(packet.hub_context) == [CART, TOTAL]
 
 
+def test_the_client_of_a_root_is_closed_when_another_root_is_asked(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_HOOK_DEADLINE", GENEROUS)
+    for _ in range(2):
+        ContextManager({"node_id": TOTAL}).run_middleware(
+            [partial(refresh_context, hub=house.root)]
+        )
+    (kept,) = client._kept
+    assert kept.root == house.root
+    ContextManager({"node_id": TOTAL}).run_middleware([partial(refresh_context, hub=tmp_path)])
+    assert [other.root for other in client._kept] == [tmp_path.resolve()]
+    assert not any(thread.is_alive() for thread in kept._thread._threads)
+
+
 def test_without_an_answer_facts_are_kept_and_called_old(house: House) -> None:
     closed = house.client()
     hook = partial(refresh_context, hub=closed)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remora.config.user_folders import UserFolders
-from remora.errors import UsageError
+from remora.errors import ConfigError, UsageError
 
 SOCKET_LIMIT = 103
 """Maximum bytes of a portable socket path: sun_path has 108 bytes on Linux, 104 elsewhere."""
@@ -56,6 +56,15 @@ def hub_paths(
         token=_with_suffix(base, ".token"),
         log=_with_suffix(base, ".log"),
     )
+
+
+def own_hub_paths(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPaths | None:
+    """Return the paths of this root's hub, or None if the current user has no home folder."""
+    try:
+        folders = UserFolders.of_this_process()
+    except ConfigError:
+        return None
+    return hub_paths(folders, root, db=db, socket=socket)
 
 
 def display_path(path: Path) -> str:
