@@ -24,6 +24,7 @@ def load(path):
     print(f"no such file: {path}")
     data = path + "x"
     print("loaded", data)
+    print("done")
     return data
 """
 COMMENTED = "def price(order):\n    # total = order.total()\n    return order.total()  # net\n"
@@ -89,7 +90,7 @@ class TestThePagesAgent:
 
         assert remora("accept", "last", "--all", cwd=project).code == 0
         after = (project / "src/load.py").read_text()
-        assert "print(" not in after
+        assert re.findall(r"print\(.*", after) == ['print("loaded", data)']
         assert re.sub(r"log\.(info|debug|warning)\(", "print(", after) == PRINTS
         assert remora("trace", "verify", "--all", "--json", cwd=project).document["ok"]
         assert scripts_again(remora, project) == {
