@@ -200,7 +200,8 @@ class _ReplayFold:
         if any(spec.name == "packet" for spec in script.inputs):
             given["packet"] = packet_json(self._packet)
         calls = msgspec.convert(decode_value(payload.host_calls), list[HostCall])
-        tool = Tool(name=_name_of(payload), description="", script=script)
+        name = payload.source if isinstance(payload, ContextUpdate) else payload.tool
+        tool = Tool(name=name, description="", script=script)
         clock = datetime.fromisoformat(payload.clock)
         return replay_tool(tool, given, calls, clock=clock, seed=payload.seed)
 
@@ -249,10 +250,6 @@ class _ReplayFold:
         tools = [t for t in self._definition.get("tools") or () if isinstance(t, dict)]
         found = next((tool.get(key) for tool in tools if tool.get("name") == name), None)
         return str(found or f"{name}.pym")
-
-
-def _name_of(payload: ContextUpdate | ToolResulted) -> str:
-    return payload.source if isinstance(payload, ContextUpdate) else payload.tool
 
 
 def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:

@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -85,7 +86,8 @@ class HiddenParts:
         """Choose at most `number` parts. Files that do not parse without them are left out."""
         texts = {path: file.body for path, file in files.texts.items()}
         found = [slot for slot in restorer.find(texts) if slot.path not in files.excluded]
-        slots = sample(found, number, seed, _definition if restorer.alone else _place)
+        place = attrgetter("number") if restorer.alone else attrgetter("number", "part")
+        slots = sample(found, number, seed, place)
         hidden = restorer.hide(texts, slots)
         broken = {path for path, text in hidden.items() if isinstance(parse_text(text), str)}
         files.notes.extend(
@@ -119,14 +121,6 @@ class HiddenParts:
         now = {path: decode(path, files.read_bytes(path)).body for path in self.contents}
         parsed = {path: text for path, text in now.items() if not isinstance(parse_text(text), str)}
         return {**{path: self._texts[path] for path in self._texts.keys() - now.keys()}, **parsed}
-
-
-def _definition(slot: Slot) -> Hashable:
-    return slot.number
-
-
-def _place(slot: Slot) -> Hashable:
-    return slot.number, slot.part
 
 
 def _target(slot: Slot) -> Target:
@@ -179,7 +173,7 @@ T = TypeVar("T", Slot, Target)
 
 
 def sample(
-    found: Iterable[T], number: int, seed: int, key: Callable[[T], Hashable] = lambda each: each
+    found: Iterable[T], number: int, seed: int, key: Callable[[T], Hashable] = lambda value: value
 ) -> list[T]:
     """Return at most `number` targets in order, spread evenly over files.
 

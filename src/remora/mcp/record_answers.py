@@ -14,7 +14,7 @@ from remora.memory.packet import packet_json
 from remora.runs.project import ProjectRecords
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.name_lookup import run_named, stream_named
-from remora.runs.records.results import JobDocuments, RunView, read_run, run_document
+from remora.runs.records.results import JobDocuments, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.stored_run_lines import RunLine
 from remora.trace.read.reader import read_events
@@ -46,7 +46,7 @@ class RecordAnswers:
             found = msgspec.to_builtins(list_run_lines(project.trace))
             document = project.redact.clean({"runs": found[::-1]})
             return answer_text(document, ("remora", "runs", "--json"), ("runs",), **page)
-        view = _view(project, run)
+        view = read_run(project, run_named(project.trace, run), details=False)
         jobs = [job for job in view.jobs if status in (None, job.status)]
         document = project.redact.clean(
             run_document(project, view) | {"jobs": [*JobDocuments(jobs)]}
@@ -92,10 +92,6 @@ class RecordAnswers:
         """Return the newest runs, newest first. Files with other names are not runs of Remora."""
         lines = list_run_lines(open_records(self._invocation).trace)
         return [line for line in lines if is_id(line.run_id)][: -_NEWEST - 1 : -1]
-
-
-def _view(project: ProjectRecords, run: str) -> RunView:
-    return read_run(project, run_named(project.trace, run), details=False)
 
 
 def _agent(project: ProjectRecords, name: str) -> str:

@@ -126,9 +126,9 @@ def _faults(script: Script, role: Role, given: Mapping[str, Any]) -> Iterator[st
     for spec in script.inputs:
         if spec.name not in given:
             if role != "tool" and spec.required:
-                yield _input_fault(
-                    script, spec, f"not available; a {role} script receives {_list(given)}"
-                )
+                names = ", ".join(f"`{name}`" for name in given)
+                why = f"not available; a {role} script receives {names}"
+                yield _input_fault(script, spec, why)
         elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
             given[spec.name]
         ):
@@ -152,19 +152,12 @@ def untyped_inputs(script: Script) -> Iterator[str]:
     """Yield a warning for each input whose type does not describe its values to a model."""
     for spec in script.inputs:
         if not spec.schema and spec.name not in HARNESS_INPUTS:
-            yield _input_fault(
-                script,
-                spec,
-                "its type is too vague for a model; use str, int, Literal or list",
-            )
+            why = "its type is too vague for a model; use str, int, Literal or list"
+            yield _input_fault(script, spec, why)
 
 
 def _input_fault(script: Script, spec: InputSpec, why: str) -> str:
     return f"{script.label}:{spec.line}: the input `{spec.name}`: {why}"
-
-
-def _list(given: Mapping[str, Any]) -> str:
-    return ", ".join(f"`{name}`" for name in given)
 
 
 Examine = Callable[[Path], tuple[Script | None, list[ScriptError]]]

@@ -71,7 +71,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
-    verbose = _is_verbose(args)
+    verbose = "-v" in args or "--verbose" in args
     if verbose:
         _show_tracebacks()
     try:
@@ -89,10 +89,6 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
         if verbose:
             raise
         return _bug(args, error)
-
-
-def _is_verbose(args: Sequence[str]) -> bool:
-    return "-v" in args or "--verbose" in args
 
 
 def _show_tracebacks() -> None:

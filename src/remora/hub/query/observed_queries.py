@@ -29,7 +29,7 @@ def observed_tests(view: Snapshot, key: str) -> tuple[Related, ...]:
     """Return the tests that entered a node. Tests that have changed are left out."""
     tests = view.tests_of(key)
     still = (test.id for test in tests if _unchanged_node(view, test.test, test.anchor) is not None)
-    return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))
+    return tuple(Related(id=test, tier="observed") for test in sorted(set(still)))
 
 
 def observed_values(view: Snapshot, key: str) -> ObservedValues | None:

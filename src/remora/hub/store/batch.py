@@ -59,8 +59,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """Generation after a batch, and the sorted keys of all nodes whose facts changed.
 
-    `edited` contains those of present nodes that did not only move to other lines. If `rebuilt` is True, the database now contains only this batch, and all other files must be
-    stored again.
+    `edited` contains those of present nodes that did not only move to other lines. If `rebuilt` is
+    True, the database now contains only this batch, and all other files must be stored again.
     """
 
     generation: int

@@ -13,7 +13,7 @@ from remora.errors import DiskError, HubDamaged
 from remora.files.disposable_sqlite import transaction
 from remora.hub.file_stamp import Stamp
 from remora.hub.observed_links import Observation
-from remora.hub.store.batch import Applied, Batch, FileUpdate, StoredFile, find_differences
+from remora.hub.store.batch import Applied, Batch, StoredFile, find_differences
 from remora.hub.store.batch_writer import BatchWriter, log_changes
 from remora.hub.store.file_rows import FileRow, stamp_values
 from remora.hub.store.hub_database import sqlite_errors
@@ -245,11 +245,7 @@ class HubStore:
         for update in batch.updates:
             path = unescape_path(update.facts.path)
             if update.facts.path in written:
-                self._rows[path] = _row(update)
+                self._rows[path] = FileRow(update.stamp, update.facts.file_hash, update.extras)
                 self._unwritten.pop(path, None)
             else:
                 self.seen(path, update.stamp)
-
-
-def _row(update: FileUpdate) -> FileRow:
-    return FileRow(update.stamp, update.facts.file_hash, update.extras)

@@ -46,14 +46,16 @@ class FixableFindings:
 
         `check` returns the findings of some rules in preview mode. Rules about unused names are left out.
         """
-        rules = sorted(({each["code"] for each in wanted} & fixable_codes()) - UNUSED_NAMES)
+        rules = sorted(({finding["code"] for finding in wanted} & fixable_codes()) - UNUSED_NAMES)
         if not rules:
             return []
-        places = {place_of(each) for each in wanted}
+        places = {place_of(finding) for finding in wanted}
         return [
-            each
-            for each in check(rules)
-            if self.has_fix(each) and _is_usable_in_preview(each) and place_of(each) in places
+            finding
+            for finding in check(rules)
+            if self.has_fix(finding)
+            and _is_usable_in_preview(finding)
+            and place_of(finding) in places
         ]
 
 

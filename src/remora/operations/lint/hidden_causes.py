@@ -56,7 +56,7 @@ def hide_causes(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
 def _edits(_path: str, text: str, places: Set[Place]) -> Iterator[Edit]:
     source, numbers = ParsedText(text), {number for number, _ in places}
     removed = [
-        each for number, each in enumerate(raises_in_handlers(source.tree)) if number in numbers
+        raised for number, raised in enumerate(raises_in_handlers(source.tree)) if number in numbers
     ]
     causes = {id(node.cause) for node, _ in removed}
     for node, handler in removed:

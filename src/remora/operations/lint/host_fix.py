@@ -111,17 +111,17 @@ class _Fixer:
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
-        found = [each for each in findings if each["code"] != _LONG_LINE]
+        found = [finding for finding in findings if finding["code"] != _LONG_LINE]
         return findings_on_nodes(self._path, content, found, self._nodes)
 
     def has_fewer(self, content: bytes) -> bool:
         """Return True if a version of the file has fewer of the findings that are to be fixed."""
-        before, after = (self.targets(each, self.check(each)) for each in (self._content, content))
-        return len(after) < len(before)
+        before = self.targets(self._content, self.check(self._content))
+        return len(self.targets(content, self.check(content))) < len(before)
 
     def with_tidy_imports(self, content: bytes) -> bytes:
         """Return a fixed version with added imports beside the others, if no finding is new."""
-        before, after = (decode(self._path, each) for each in (self._content, content))
+        before, after = decode(self._path, self._content), decode(self._path, content)
         body = with_added_imports_moved(before.body, after.body, self._format.width)
         tidy = after._replace(body=body).bytes()
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
@@ -135,12 +135,14 @@ class _Fixer:
             body = decode(self._path, content).body
             left_alone = self._left_alone.reasons(present, body)
             own = [
-                each for each in self.targets(content, present) if place_of(each) not in left_alone
+                finding
+                for finding in self.targets(content, present)
+                if place_of(finding) not in left_alone
             ]
             wanted = [
-                each
-                for each in own
-                if not self._allows(each) and self._fixes.may_go_beyond_ruff(self._path, each)
+                finding
+                for finding in own
+                if not self._allows(finding) and self._fixes.may_go_beyond_ruff(self._path, finding)
             ]
             source = self._parsed(body)
             proposals = chained(source, wanted) + without_unused(source, wanted, names)
@@ -171,13 +173,13 @@ class _Fixer:
     def _mended(self, content: bytes, before: list[Finding]) -> tuple[bytes, list[Finding]]:
         """Fix the new findings of a version, by ruff and by recipes. Also return those that stay."""
         extra = self._added(before, content)
-        codes = sorted({each["code"] for each in extra if self._allows(each)})
+        codes = sorted({finding["code"] for finding in extra if self._allows(finding)})
         if codes:
             content = self._fix_step_by_step(content, codes)
             extra = self._added(before, content)
         if not extra or any(map(self._kept(content).__contains__, map(place_of, extra))):
             return content, extra
-        if all(each["code"] in UNUSED_NAMES for each in extra):
+        if all(finding["code"] in UNUSED_NAMES for finding in extra):
             body = decode(self._path, content).body
             more = without_unused(self._parsed(body), self.check(content), self._names)
             content = self._format.formatted(edited(body, more))
@@ -188,7 +190,7 @@ class _Fixer:
         """Return the new findings of a version, without those that the user's selection permits."""
         extra = new_findings(before, self.check(content))
         may_be_long = bool(self._place.ruff.selected) and not self._is_configured
-        return [each for each in extra if each["code"] != _LONG_LINE or not may_be_long]
+        return [finding for finding in extra if finding["code"] != _LONG_LINE or not may_be_long]
 
     def _kept(self, content: bytes) -> dict[Place, str]:
         """Return the findings of a version that stay, with the reasons."""
@@ -218,11 +220,11 @@ class _Fixer:
 
         Returns the file as it is if a fix adds a finding. The fixes are then tried as proposals.
         """
-        allowed = [each for each in self.before if self._allows(each)]
+        allowed = [finding for finding in self.before if self._allows(finding)]
         if not allowed:
             return self._content
         left_alone = self._kept(self._content)
-        keeps = any(place_of(each) in left_alone for each in allowed)
+        keeps = any(place_of(finding) in left_alone for finding in allowed)
         fixed = None if keeps or self._nodes else self._fix_with_ruff()
         if fixed is None:
             fixed = self._fix_step_by_step(self._content)
@@ -239,11 +241,15 @@ class _Fixer:
             left_alone = self._kept(content)
             own = present
             if codes:
-                own = [each for each in present if each["code"] in codes]
+                own = [finding for finding in present if finding["code"] in codes]
             elif self._nodes:
                 own = [*self.targets(content, present), *new_findings(self.before, present)]
             places = set(map(place_of, own)) - left_alone.keys()
-            wanted = [each for each in present if place_of(each) in places and self._allows(each)]
+            wanted = [
+                finding
+                for finding in present
+                if place_of(finding) in places and self._allows(finding)
+            ]
             changed = apply_fixes_together(text, wanted, unsafe=self._unsafe)
             if changed == content:
                 break
@@ -263,8 +269,8 @@ class _Fixer:
         )
         if left is not None:
             self._keep(fixed, left)
-        texts = [decode(self._path, each).body for each in (self._content, fixed)]
-        unused = [bound_names(each, texts[0]) for each in self.before]
+        texts = [decode(self._path, content).body for content in (self._content, fixed)]
+        unused = [bound_names(finding, texts[0]) for finding in self.before]
         if imported_names(texts[0]) - imported_names(texts[1]) - set().union(*unused):
             return None
         return self._format.formatted(texts[1])
@@ -283,10 +289,10 @@ def _ruff_fixes(body: str, findings: Iterable[Finding]) -> Iterator[Proposal]:
     """Yield the fixes. Those that belong together are one proposal, or none if they overlap."""
     lines = lines_of(body)
     groups: dict[object, list[Finding]] = {}
-    for each in findings:
-        groups.setdefault(conversion_of(each, body) or place_of(each), []).append(each)
+    for finding in findings:
+        groups.setdefault(conversion_of(finding, body) or place_of(finding), []).append(finding)
     for group in groups.values():
-        fixes = [edits_of(body, each["fix"], lines) for each in group]
+        fixes = [edits_of(body, finding["fix"], lines) for finding in group]
         edits = sorted({edit for fix in fixes for edit in fix})
-        if all(one.end <= other.start for one, other in pairwise(edits)):
+        if all(edit.end <= following.start for edit, following in pairwise(edits)):
             yield Proposal(group[0], tuple(edits))

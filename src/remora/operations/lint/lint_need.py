@@ -49,23 +49,23 @@ def fixable_findings(
     ruff = _RuffRuns(place, modules)
     every = ruff.findings()
     kept = _kept(place, every)
-    found = [each for each in every if place_of(each) not in kept]
-    fixable = [each for each in found if fixes.has_fix(each)]
+    found = [finding for finding in every if place_of(finding) not in kept]
+    fixable = [finding for finding in found if fixes.has_fix(finding)]
     others = [
-        each
-        for each in found
-        if not fixes.has_fix(each) and fixes.may_go_beyond_ruff(each["path"], each)
+        finding
+        for finding in found
+        if not fixes.has_fix(finding) and fixes.may_go_beyond_ruff(finding["path"], finding)
     ]
     fixable += fixes.in_preview(others, ruff.findings)
     fixable += _chained(place, others)
-    place.ruff.find_formatted(sorted({each["path"] for each in fixable}))
+    place.ruff.find_formatted(sorted({finding["path"] for finding in fixable}))
     if options.get("open"):
-        known = {place_of(each) for each in fixable}
-        others = [each for each in found if place_of(each) not in known]
-        fixable += [each for each in others if _reason(each) == NO_FIX]
+        known = {place_of(finding) for finding in fixable}
+        others = [finding for finding in found if place_of(finding) not in known]
+        fixable += [finding for finding in others if _reason(finding) == NO_FIX]
     return FindingCounts(
         amount=_counts(fixable),
-        left=_left(every, {place_of(each) for each in fixable}, kept),
+        left=_left(every, {place_of(finding) for finding in fixable}, kept),
         rules=place.ruff.options.rules("").text,
         unchecked=ruff.unchecked,
     )
@@ -76,13 +76,13 @@ def _left(
 ) -> Callable[[Module, Node], Mapping[str, Sequence[str]]]:
     """Return a function that returns the findings of a node that are left, by reason."""
     by_path: dict[str, list[tuple[int, str, str]]] = {}
-    for each in findings:
-        if place_of(each) in fixable:
+    for finding in findings:
+        if place_of(finding) in fixable:
             continue
-        why = kept.get(place_of(each))
-        reason = _reason(each) if why is None else KEPT
-        text = f"{each['path']}:{each['line']} {each['code']}: {why or each['message']}"
-        by_path.setdefault(each["path"], []).append((int(each["line"]), reason, text))
+        why = kept.get(place_of(finding))
+        reason = _reason(finding) if why is None else KEPT
+        text = f"{finding['path']}:{finding['line']} {finding['code']}: {why or finding['message']}"
+        by_path.setdefault(finding["path"], []).append((int(finding["line"]), reason, text))
 
     by_node: dict[str, dict[str, list[str]]] = {}
 
@@ -124,7 +124,8 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 def _chained(place: ToolTree, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings of exceptions whose cause can be named."""
     fixed: list[Finding] = []
-    for path, here in _by_path([each for each in findings if each["code"] == MISSING]).items():
+    missing = [finding for finding in findings if finding["code"] == MISSING]
+    for path, here in _by_path(missing).items():
         with suppress(HostError, SyntaxError):
             source = ParsedText(decode(path, place.read(path)).body)
             fixed += [proposal.finding for proposal in chained(source, here)]
@@ -188,7 +189,7 @@ def _counts(found: Sequence[Finding]) -> Callable[[Module, Node], int]:
 
     def amount(module: Module, node: Node) -> int:
         here = by_path.pop(module.path, ())
-        counts.update(node_at_line(module, int(each["line"])) for each in here)
+        counts.update(node_at_line(module, int(finding["line"])) for finding in here)
         return counts[node.key]
 
     return amount

@@ -43,7 +43,7 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
         _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
     )
     sums = totals_by_operation(documents, plan.get("findings", 0), project.operations.totals)
-    keys = [each.key for each in project.operations.totals if each.counts_findings]
+    keys = [total.key for total in project.operations.totals if total.counts_findings]
     linted = [found for one in sums for key in keys if (found := one.measures[key]) is not None]
     return Report(
         run_id=view.run_id,
@@ -178,12 +178,12 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
     missing = Counter(after)
     found = []
     last = job.last_findings if is_kept(job) else job.first_findings
-    left = Counter((each.code, each.message) for each in last)
-    for each in job.first_findings:
-        if left[each.code, each.message] and missing[each.code]:
-            left[each.code, each.message] -= 1  # its line may have moved
-            missing[each.code] -= 1
-            found.append(Finding(code=each.code, message=each.message, line=each.line))
+    left = Counter((finding.code, finding.message) for finding in last)
+    for finding in job.first_findings:
+        if left[finding.code, finding.message] and missing[finding.code]:
+            left[finding.code, finding.message] -= 1  # its line may have moved
+            missing[finding.code] -= 1
+            found.append(Finding(code=finding.code, message=finding.message, line=finding.line))
     return (*found, *_unnamed(missing))
 
 
@@ -194,15 +194,15 @@ def findings_fixed(job: JobView) -> tuple[Finding, ...]:
     """
     if not is_kept(job):
         return ()
-    left = Counter((each.code, each.message) for each in job.last_findings)
+    left = Counter((finding.code, finding.message) for finding in job.last_findings)
     if job.last_findings == job.first_findings:  # only one result listed findings
         left.clear()
     found = []
-    for each in job.first_findings:
-        if left[each.code, each.message]:
-            left[each.code, each.message] -= 1
+    for finding in job.first_findings:
+        if left[finding.code, finding.message]:
+            left[finding.code, finding.message] -= 1
         else:
-            found.append(Finding(code=each.code, message=each.message, line=each.line))
+            found.append(Finding(code=finding.code, message=finding.message, line=finding.line))
     return tuple(found)
 
 

@@ -73,7 +73,7 @@ def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     parts.
     """
     start, end, rule, longest = 0, 0, "", 0
-    for finding in sorted(findings, key=_place):
+    for finding in sorted(findings, key=lambda finding: finding[:2]):
         if finding.start >= end:
             if rule:
                 yield Finding(start, end, rule)
@@ -84,10 +84,6 @@ def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
             rule, longest = finding.rule, finding.end - finding.start
     if rule:
         yield Finding(start, end, rule)
-
-
-def _place(finding: Finding) -> tuple[int, int]:
-    return finding.start, finding.end
 
 
 def replace_findings(

@@ -127,10 +127,7 @@ class Redactor:
         ]
 
     def data(self, data: bytes, under: str = "") -> bytes:
-        """Return `data` with secrets redacted, as `text` does.
-
-        Works with any ASCII-compatible encoding.
-        """
+        """Return `data`, in any ASCII-compatible encoding, with secrets redacted as in `text`."""
         return self._clean(data, text=False, under=under)
 
     def clean(self, value: _T) -> _T:
@@ -176,11 +173,8 @@ class Redactor:
         ]
 
     def _find_known_values(self, data: bytes, matching: Sequence[int]) -> list[Finding]:
-        return (
-            list(self._literals.found(data))
-            if matching and matching[-1] == len(self._rules)
-            else []
-        )
+        is_met = matching and matching[-1] == len(self._rules)
+        return list(self._literals.found(data)) if is_met else []
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
         """Return the spans of placeholders, and the text with the placeholders masked.

@@ -36,8 +36,9 @@ def verify_all(
 ) -> VerifyReport:
     """Verify all streams, or only the stream of one agent or run. Nothing is written.
 
-    `agent` is an ID, or the path of an agent's stream, which may be outside the folder. Each head in `saved` must match a line of its stream. `signer` is used to check signed runs.
-    Raises NotFound if the ID is unknown, and DiskError if `.agentfs` is a link.
+    `agent` is an ID, or the path of an agent's stream, which may be outside the folder. Each head in
+    `saved` must match a line of its stream. `signer` is used to check signed runs. Raises NotFound
+    if the ID is unknown, and DiskError if `.agentfs` is a link.
     """
     folder.check()
     check = _FolderCheck(folder, saved, signer)

@@ -260,7 +260,7 @@ def expected_seconds(plan: "Plan", operations: Operations, provider: str) -> flo
     Returns None if they depend on the speed of a model server. `provider` is `embedded`, `openai`
     or `none`.
     """
-    known = {each.name: each for each in operations.all}
+    known = {operation.name: operation for operation in operations.all}
     jobs, amounts = Counter[str](), Counter[str]()
     for job in plan.jobs:
         jobs[job.operation] += 1

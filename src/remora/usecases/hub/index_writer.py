@@ -19,7 +19,7 @@ def open_store(places: HubPaths) -> HubStore:
 
     Raises HubLocked if the database is in use, and DiskError if it cannot be opened.
     """
-    return HubStore(places.db, root=places.root, clock=_now)
+    return HubStore(places.db, root=places.root, clock=lambda: datetime.now(UTC))
 
 
 def store_when_free(places: HubPaths) -> HubStore:
@@ -51,7 +51,3 @@ def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore |
                 raise
         time.sleep(_LOOK_S)
     return found
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -51,7 +51,7 @@ class _Trial:
         blamed = self._try([*self.taken, *proposals])
         if blamed is None:
             return
-        rest = [each for each in proposals if id(each) not in set(map(id, blamed))]
+        rest = [proposal for proposal in proposals if id(proposal) not in set(map(id, blamed))]
         if rest and len(rest) < len(proposals):
             self.add(rest)
         elif len(proposals) > 1:
@@ -71,12 +71,12 @@ class _Trial:
             self.taken, self.content = proposals, content
             return None
         raw = found if content == body.encode() else self.check(body)
-        keys = {comparison_key(each) for each in wrong}
+        keys = {comparison_key(finding) for finding in wrong}
         lines = {
             line
-            for each in raw
-            if comparison_key(each) in keys
-            for line in range(each["line"], each["end_line"] + 1)
+            for finding in raw
+            if comparison_key(finding) in keys
+            for line in range(finding["line"], finding["end_line"] + 1)
         }
         causes = _causes_elsewhere(wrong, content.decode("utf-8", "replace"))
         return [
@@ -89,10 +89,10 @@ class _Trial:
     def _lasting(self, proposals: Sequence[Proposal], found: list[Finding]) -> list[Finding]:
         """Return the findings of each rule of which fewer are fixed than there are proposals."""
         fixed = Counter(proposal.finding["code"] for proposal in proposals)
-        left = Counter(each["code"] for each in found)
-        had = Counter(each["code"] for each in self.before)
+        left = Counter(finding["code"] for finding in found)
+        had = Counter(finding["code"] for finding in self.before)
         lasting = {code for code, number in fixed.items() if left[code] > had[code] - number}
-        return [each for each in found if each["code"] in lasting]
+        return [finding for finding in found if finding["code"] in lasting]
 
 
 def _causes_elsewhere(findings: Iterable[Finding], body: str) -> Callable[[str, str], bool]:
@@ -103,9 +103,9 @@ def _causes_elsewhere(findings: Iterable[Finding], body: str) -> Callable[[str, 
     """
     undefined: set[str] = set()
     unused: set[str] = set()
-    for each in findings:
-        undefined.update(_UNDEFINED.findall(each["message"]))
-        unused.update(bound_names(each, body))
+    for finding in findings:
+        undefined.update(_UNDEFINED.findall(finding["message"]))
+        unused.update(bound_names(finding, body))
     lost = re.compile(rf"import\b[^#]*\b(?:{'|'.join(undefined)})\b", re.DOTALL)
     used = re.compile(rf"\b(?:{'|'.join(unused)})\b")
 
@@ -158,7 +158,7 @@ def keeping(
         return []
     if meaning(edited(body, proposals)) == before:
         return list(proposals)
-    return [each for each in proposals if meaning(edited(body, [each])) == before]
+    return [proposal for proposal in proposals if meaning(edited(body, [proposal])) == before]
 
 
 def apply_proposals(

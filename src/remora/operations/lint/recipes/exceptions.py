@@ -24,7 +24,8 @@ def chained(source: ParsedText, findings: Sequence[Finding]) -> list[Proposal]:
     What people choose is a habit of the project: the other choices in the same file and package
     tell it in 84 % of cases, and `from` with a name alone in 75 %.
     """
-    found = {(each["line"], each["column"]): each for each in findings if each["code"] == MISSING}
+    missing = [finding for finding in findings if finding["code"] == MISSING]
+    found = {(finding["line"], finding["column"]): finding for finding in missing}
     hides_causes = bool(found) and _hides_causes(source.tree)
     proposals = [
         Proposal(finding, edits)
@@ -56,7 +57,7 @@ def _in_block(
         around = None if isinstance(node, DefinitionNode) else handler
         if isinstance(node, ast.ExceptHandler):
             around = node
-        inner = (each for each in ast.iter_child_nodes(node) if isinstance(each, _BLOCKS))
+        inner = (block for block in ast.iter_child_nodes(node) if isinstance(block, _BLOCKS))
         yield from _in_block(inner, around)
 
 

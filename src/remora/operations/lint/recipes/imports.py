@@ -18,7 +18,7 @@ def without_unused(
     source: ParsedText, findings: Sequence[Finding], used_before: Collection[str]
 ) -> list[Proposal]:
     """UP035 and F401: remove names that the file used only before it was fixed."""
-    found = [each for each in findings if each["code"] in UNUSED_NAMES]
+    found = [finding for finding in findings if finding["code"] in UNUSED_NAMES]
     if not found:
         return []
     used = _used_words(source.tree)
@@ -48,8 +48,8 @@ def _imports(tree: ast.Module) -> list[ast.ImportFrom]:
 
 def _without_names(source: ParsedText, node: ast.ImportFrom, names: Set[str]) -> tuple[Edit, ...]:
     """Return the edits that remove names from an import, or an empty tuple."""
-    unused = [each for each in node.names if each.asname is None and each.name in names]
-    left = [each for each in node.names if each not in unused]
+    unused = [alias for alias in node.names if alias.asname is None and alias.name in names]
+    left = [alias for alias in node.names if alias not in unused]
     start, stop = source.start(node), source.end(node)
     if not unused:
         return ()
@@ -60,9 +60,9 @@ def _without_names(source: ParsedText, node: ast.ImportFrom, names: Set[str]) ->
     if node.lineno == node.end_lineno and "(" not in source.text[start:stop]:
         spelled = ", ".join(map(ast.unparse, left))
         return (Edit(start, stop, f"from {node.module} import {spelled}"),)
-    numbers = [each.lineno for each in unused]
+    numbers = [alias.lineno for alias in unused]
     texts = [source.lines[number - 1].strip().removesuffix(",") for number in numbers]
-    if texts != [each.name for each in unused]:
+    if texts != [alias.name for alias in unused]:
         return ()
     return tuple(
         Edit(source.start_of_line(number), source.start_of_line(number + 1), "")
