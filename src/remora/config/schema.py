@@ -334,8 +334,8 @@ class Config(Section):
     """The model that makes decisions; `none` uses rules only. Its API key comes from REMORA_API_KEY
     or OPENAI_API_KEY, and is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
-    """A larger model, which is asked if no answer of `model` passes the checks. Its API key comes from REMORA_ESCALATION_API_KEY, and is never sent to an address that
-    a project sets."""
+    """A larger model, which is asked if no answer of `model` passes the checks. Its API key comes
+    from REMORA_ESCALATION_API_KEY, and is never sent to an address that a project sets."""
     agents: AgentsConfig = AgentsConfig()
     """Agents of projects."""
     hub: HubConfig = HubConfig()

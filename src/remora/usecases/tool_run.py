@@ -66,7 +66,7 @@ class ToolTrial:
     document: dict[str, Any]
     diffs: tuple[str, ...]
     problem: str = ""
-    """Why the output of the tool's summarizer is not used as it is."""
+    """The reason if the output of the tool's summarizer is not used as it is."""
 
 
 class _TargetName(str):

@@ -141,8 +141,9 @@ def new(options: Options, name: str, operation: str | None, *, by_model: bool) -
     """Create an example agent in .remora/agents/NAME/.
 
     The new agent is a working example that removes commented-out code, by rules. With `--model`, it
-    does what TODO comments say, and a model calls its tools. Both include a check and a test. Edit it to do something else. Existing files are never overwritten, and names and
-    operations that are already in use are rejected.
+    does what TODO comments say, and a model calls its tools. Both include a check and a test. Edit
+    it to do something else. Existing files are never overwritten, and names and operations that are
+    already in use are rejected.
     """
     from remora.agents.definition.scaffold import create_agent
     from remora.bootstrap.invocation import open_config

@@ -91,7 +91,8 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
     Without NODE, show all verified change sets that were not rejected or reverted. With NODE
     (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
-    not. RUN is a run ID, a unique prefix of an ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1 if a record cannot be read.
+    not. RUN is a run ID, a unique prefix of an ID, or `last` (default). Piped output is a patch,
+    unless colors are forced. The exit code is 1 if a record cannot be read.
     """
     from remora.cli.views.diff_view import print_diffs, states_text
     from remora.runs.records.json_documents import diff_document

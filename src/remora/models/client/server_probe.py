@@ -145,7 +145,7 @@ def _follows_grammar(connection: ServerConnection, model: str) -> bool:
 
 
 def _can_chat(connection: ServerConnection, model: str, *, llama: bool) -> tuple[bool, bool]:
-    """Return whether the server shows tools to the model, and whether it follows JSON schemas.
+    """Return True if the server shows tools to the model, and True if it follows JSON schemas.
 
     Some templates ignore tools. llama.cpp shows the prompt that its template makes. Other servers
     then report as many prompt tokens with a tool as without. A server that is too slow or too busy

@@ -1,4 +1,4 @@
-"""Name and version of a server, as it says them itself."""
+"""Name and version of a server, from its own answers."""
 
 from typing import NamedTuple
 
