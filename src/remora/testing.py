@@ -113,16 +113,17 @@ def check_golden(
         if (changes := packet_json_changes(wanted.get(turn, {}), found.get(turn, {})))
     }
     if different:
-        (_, first), *others = different
+        first, *others = different
+        where = "the end" if first == inf else f"turn {first:.0f}"
         more = f", and {count(len(others), 'other packet')}" if others else ""
-        title = f"{path.name}: the packet of {first} is different{more} ({_UPDATE})"
-        raise AssertionError("\n".join([title, *map(_line, different[min(different)])]))
+        title = f"{path.name}: the packet of {where} is different{more} ({_UPDATE})"
+        raise AssertionError("\n".join([title, *map(_line, different[first])]))
 
 
-def _by_turn(packets: Mapping[str, Any]) -> dict[tuple[float, str], Any]:
-    shown: dict[tuple[float, str], Any]
-    shown = {(float(turn), f"turn {turn}"): packet for turn, packet in packets["shown"].items()}
-    return shown | {(inf, "the end"): packets["final"]}
+def _by_turn(packets: Mapping[str, Any]) -> dict[float, Any]:
+    return {float(turn): shown for turn, shown in packets["shown"].items()} | {
+        inf: packets["final"]
+    }
 
 
 def _line(change: PacketChange) -> str:

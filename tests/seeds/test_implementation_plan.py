@@ -102,6 +102,16 @@ def test_2_a_value_of_a_delta_may_be_any_object() -> None:
     assert context.packet.knowledge["type"].value == "<class 'int'>"
 
 
+@pytest.mark.parametrize("as_record", [True, False])
+def test_2_all_fields_of_a_delta_take_effect(as_record: bool) -> None:
+    stated: dict[str, Any] = {"forget_knowledge": ("old",), "hub_context": {"n": {"callers": 1}}}
+    context = ContextManager({"goal": "g", "knowledge": {"old": 1}})
+    delta = PacketDelta(**stated) if as_record else stated
+    context.apply_event({"type": "tool_result", "tool_name": "t", "raw_output": "", "delta": delta})
+    assert context.packet.hub_context == {"n": {"callers": 1}}
+    assert context.packet.knowledge == {}
+
+
 class TestHooksThatChangeThePacket:
     """Section 6: external systems modify the packet in place."""
 
@@ -219,8 +229,8 @@ class TestHooksThatChangeThePacket:
         ("change", "message"),
         [
             (lambda p: setattr(p, "excerpt", {"text": "x"}), "missing required field `ref`"),
-            (lambda p: setattr(p, "knowledge", None), "knowledge to a value of type NoneType"),
-            (lambda p: setattr(p, "hub_context", None), "hub_context to a value of type NoneType"),
+            (lambda p: setattr(p, "knowledge", None), "knowledge to a NoneType"),
+            (lambda p: setattr(p, "hub_context", None), "hub_context to a NoneType"),
             (lambda p: setattr(p, "last_error", ValueError()), "got `ValueError`"),
             (lambda p: setattr(p, "turn", "x"), "Expected `int`, got `str` - at `$.turn`"),
             (lambda p: setattr(p, "state_summary", None), "Expected `str`, got `null`"),

@@ -19,7 +19,7 @@ from remora.errors import InvalidEvent
 from remora.memory.canonical import safe_repr
 from remora.memory.delta import PacketDelta, with_caps
 from remora.memory.events import PAYLOADS, Event, ToolResulted, decode_event
-from remora.memory.tool_results import RESULT_KEYS, actions, to_dict, to_text, with_stated
+from remora.memory.tool_results import RESULT_KEYS, actions, to_dict, to_list, to_text, with_stated
 from remora.text import MISSPELLED, did_you_mean
 from remora.tool_contract import CARRIED
 
@@ -88,7 +88,8 @@ _DELTAS = ("summary_delta", "delta", "packet_delta")
 _SAID = ("add_history", "recent_actions", "recent_history", "recent_results")
 _LEARNED = ("update_knowledge", "knowledge")
 _FAILED = ("set_error", "last_error")
-_DELTA_KEYS = frozenset({"turn", "add_action", *_SAID, *_LEARNED, *_FAILED, *CARRIED})
+_TAKEN = (*CARRIED, "forget_knowledge", "hub_context", "hub_freshness")
+_DELTA_KEYS = frozenset({"turn", "add_action", *_SAID, *_LEARNED, *_FAILED, *_TAKEN})
 _UNLIKE_FACTS = [*_LEARNED, *_FAILED, *_SAID[1:]]
 """The keys of a delta that no fact is likely to resemble, as `turns` resembles `turn`."""
 _HUB_KEYS = ("type", "turn", "timestamp", "data", "hub_context", "hub_freshness")
@@ -117,8 +118,12 @@ def delta_of_plain_event(
         return PacketDelta()
     if strict:
         check_result(event, _EVENT_KEYS, "tool", "tool_name")
-    delta = delta_for(_tool_result(event, strict=strict))
-    return msgspec.structs.replace(delta, turn=turn_set.turn) if is_entry else delta
+    delta = delta_for(result := _tool_result(event, strict=strict))
+    hub, gone = _hub_delta(result, strict=False), to_list(result.get("forget_knowledge"))
+    stated: dict[str, Any] = {"hub_context": hub.hub_context, "hub_freshness": hub.hub_freshness}
+    stated["turn"] = turn_set.turn if is_entry else msgspec.UNSET
+    stated["forget_knowledge"] = tuple(map(to_text, gone)) or msgspec.UNSET
+    return msgspec.structs.replace(delta, **stated)
 
 
 def _hub_delta(event: Mapping[str, Any], *, strict: bool) -> PacketDelta:
@@ -161,13 +166,13 @@ def _said(delta: Mapping[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
     The most recent action becomes the summary. Unknown keys become facts beside the `known` ones.
     """
-    said = {**to_dict(delta.get("add_action")), **{key: delta.get(key) for key in CARRIED}}
+    said = {**to_dict(delta.get("add_action")), **{key: delta.get(key) for key in _TAKEN}}
     if told := _first_of(delta, _SAID):
         said["summary"] = [*actions(told)][-1].summary
     said["error"] = _first_of(delta, _FAILED)
     facts = {key: value for key, value in delta.items() if key not in _DELTA_KEYS}
     said["knowledge_delta"] = known | to_dict(_first_of(delta, _LEARNED)) | facts or None
-    return {key: said[key] for key in RESULT_KEYS if said.get(key) is not None}
+    return {key: said[key] for key in (*RESULT_KEYS, *_TAKEN) if said.get(key) is not None}
 
 
 def _first_of(delta: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

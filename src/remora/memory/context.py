@@ -36,7 +36,7 @@ from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
 from remora.text import did_you_mean
 
-Hook = Callable[[DecisionPacket], PacketDelta | None]
+Hook = Callable[[DecisionPacket], PacketDelta | DecisionPacket | None]
 _TEXTS = ("agent_id", "run_id", "operation", "node_id", "node_type")
 _CAPPED = ("goal", "node_summary", "state_summary")
 _RECENT = ("recent_actions", "recent_results", "recent_history")

@@ -27,8 +27,7 @@ class PacketDraft(DecisionPacket, frozen=False, kw_only=True):  # type: ignore[m
 
 def draft_of(packet: DecisionPacket) -> PacketDraft:
     """Return a deep copy of the packet, in which all records can be changed."""
-    fields = {name: _copy(value) for name, value in asdict(packet).items()}
-    return PacketDraft(**fields, recent_history=packet.recent_history)
+    return PacketDraft(**_copy(asdict(packet)), recent_history=packet.recent_history)
 
 
 @cache
@@ -75,8 +74,7 @@ def _delta_of(packet: DecisionPacket, draft: PacketDraft) -> PacketDelta:
 
 def _values(draft: PacketDraft, name: str) -> Any:
     if not isinstance(values := getattr(draft, name), Mapping):
-        kind = type(values).__name__
-        raise UsageError(f"a hook set {name} to a value of type {kind}, not a dict", hint=_HINT)
+        raise UsageError(f"a hook set {name} to a {type(values).__name__}, no dict", hint=_HINT)
     return to_packet_value({k: v.value if isinstance(v, Fact) else v for k, v in values.items()})
 
 

@@ -11,7 +11,6 @@ from remora.text import clip
 from remora.tool_contract import is_contract, unknown_keys
 
 SUMMARY_LIMIT = 200
-
 Outcome = Literal["success", "error", "partial"]
 
 
