@@ -113,16 +113,16 @@ def test_subprocess_isolation_is_on_record(tmp_path: Path) -> None:
     assert made.isolation.startswith("L")
 
 
-def test_checking_a_file_warns_of_what_it_will_not_get(tmp_path: Path) -> None:
+def test_checking_a_file_names_what_it_will_not_get(tmp_path: Path) -> None:
     path = tmp_path / "t.pym"
     path.write_text(READ + "@external\ndef unheard() -> int: ...\nread_text(path)\n")
 
     free = check_script(path, ScriptChecks(), BUILT_IN.host_functions, grants=None)
     bound = check_script(path, ScriptChecks(), [*BUILT_IN.host_functions, "unheard"], grants=[])
 
-    assert (free.ok, free.errors) == (True, [])
-    assert free.warnings == ["t.pym:7: there is no host function `unheard`"]
-    assert bound.warnings == [
+    assert (free.ok, free.warnings) == (False, [])
+    assert free.errors == ["t.pym:7: there is no host function `unheard`"]
+    assert bound.errors == [
         "t.pym:5: `read_text` is not granted",
         "t.pym:7: `unheard` is not granted",
     ]
