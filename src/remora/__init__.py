@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from remora.memory.summarizers import Summarizer
     from remora.runs.recording import Recording
     from remora.trace.read.reader import read_events, replay
+    from remora.usecases.analyze.run_result import RunResult
     from remora.usecases.api import (
-        RunResult,
         accept,
         analyze,
         fork,
@@ -81,6 +81,7 @@ _MODULES = {
     "PacketBuilder": "remora.memory.context",
     "PacketDelta": "remora.memory.delta",
     "Recording": "remora.runs.recording",
+    "RunResult": "remora.usecases.analyze.run_result",
     "Summarizer": "remora.memory.summarizers",
     "accept_edited": "remora.usecases.review.review_parts",
     "accept_hunks": "remora.usecases.review.review_parts",

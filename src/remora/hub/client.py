@@ -233,8 +233,7 @@ class HubClient:
             return None
 
     def _may_ask_again(self, answer: SourceAnswer | NotFound | Busy | None) -> bool:
-        is_patient = self.deadline >= _ASK_AGAIN_S
-        return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
+        return isinstance(answer, Busy) and not _has_tried(answer) and self.deadline >= _ASK_AGAIN_S
 
     async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """Run `ask` in the fallback thread and return its result.

@@ -5,25 +5,19 @@ then used. The default is the project that contains the current directory. `run`
 unique prefix of an ID, or `last`. Errors are raised as RemoraError with a message and a hint.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_flags
-from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start
 from remora.errors import UsageError
 from remora.exports.chat_messages import chat_messages
 from remora.ids import LAST
-from remora.models.protocol import Model
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.continuation.retry import reject_repeats
-from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import NoObserver, RunObserver
+from remora.runs.execution.run import RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -33,27 +27,15 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.retention.after_run import Retained, retain_after_run
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.trace.read.reader import read_events
-from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import (
-    connect_own_models,
-    create_records,
-    execute_plan,
-    model_for,
-)
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.resume_run import (
-    Resumable,
-    connect_wanted,
-    prepare_resume,
-    run_remaining,
-)
-from remora.usecases.analyze.run_limits import RunBudget, close_models, planned_within, run_to_end
+from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
+from remora.usecases.analyze.run_limits import planned_within
+from remora.usecases.analyze.run_result import NO_OBSERVER, RunResult, continue_run, execute, retain
 from remora.usecases.api_arguments import (
     as_paths,
     as_texts,
@@ -64,33 +46,6 @@ from remora.usecases.api_arguments import (
     run_flags,
 )
 from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
-
-NO_OBSERVER = NoObserver()
-Watching = Callable[[], AbstractContextManager[RunObserver]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunResult:
-    """A run that has finished or was stopped.
-
-    `stopped` is the reason for stopping, or an empty string if the run finished. `only` contains
-    the IDs of the agents that ran, or is None if all agents ran. `retained` says what retention
-    removed after the run, and its first problem.
-    """
-
-    project: Project
-    run_id: str
-    stopped: str = ""
-    only: frozenset[str] | None = None
-    retained: Retained = Retained()  # noqa: RUF009 (immutable)
-
-    @cached_property
-    def view(self) -> RunView:
-        """Return the run and its jobs, read from its streams.
-
-        Raises NotFound if the run never started.
-        """
-        return read_run(self.project, self.run_id)
 
 
 def plan(
@@ -177,41 +132,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         run = prepare(invocation, request, project)
     with closing(run):
         budget = run_budget(max_time, max_requests, max_tokens)
-        return _retained(execute(invocation, run, lambda: nullcontext(observer), budget=budget))
-
-
-def execute(
-    invocation: Invocation,
-    run: PreparedRun,
-    watching: Watching = lambda: nullcontext(NO_OBSERVER),
-    *,
-    connected: Callable[[Model], None] = lambda _model: None,
-    budget: RunBudget | None = None,
-) -> RunResult:
-    """Run a plan created by `prepare`. `watching` opens the observer of the jobs.
-
-    Errors that prevent the run from starting are raised before anything is recorded.
-    """
-    check_interpreter(run.project, run.python, run.agents.values())
-    if run.base is not None:
-        check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
-    model = model_for(invocation, run)
-    models = [model]
-    try:
-        own = connect_own_models(invocation, run, model)
-        models += own.values()
-        create_records(run.project)
-        connected(model)
-    except BaseException:
-        close_models(models)
-        raise
-    budget = budget or RunBudget()
-    with watching() as observer:
-        counting = budget.watch(observer)
-        stopped = run_to_end(
-            lambda: execute_plan(run, model, counting, utc_now, own), models, budget
-        )
-    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
+        return retain(execute(invocation, run, lambda: nullcontext(observer), budget=budget))
 
 
 def resume(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -242,7 +163,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_wanted(invocation, wanted)
     budget = run_budget(max_time, max_requests, max_tokens)
-    return _retained(continue_run(wanted, models, observer, budget))
+    return retain(continue_run(wanted, models, observer, budget))
 
 
 def retry(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -266,7 +187,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     done = continue_run(wanted, models, observer, run_budget(max_time))
     reject_repeats(project, view, wanted.only or ())
-    return _retained(done)
+    return retain(done)
 
 
 def fork(
@@ -324,9 +245,8 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     given, each change set becomes a commit on that branch instead. `run` can also be a RunView that
     was read before.
     """
-    _, project = open_with(root)
     chosen = Chosen(every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run)
-    return accept_chosen(project, run, nodes, chosen, git_branch, progress)
+    return accept_chosen(open_with(root)[1], run, nodes, chosen, git_branch, progress)
 
 
 def reject(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -344,9 +264,8 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 
     The arguments have the same meaning as in `accept`.
     """
-    _, project = open_with(root)
     chosen = Chosen(every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run)
-    return reject_chosen(project, run, nodes, chosen, feedback)
+    return reject_chosen(open_with(root)[1], run, nodes, chosen, feedback)
 
 
 def revert(
@@ -376,26 +295,3 @@ def render(found: Report, form: Literal["md", "html", "sarif", "json"] = "md") -
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")
     return FORMATS[form](found)
-
-
-def continue_run(
-    wanted: Resumable,
-    models: Mapping[str, Model],
-    observer: RunObserver = NO_OBSERVER,
-    budget: RunBudget | None = None,
-) -> RunResult:
-    """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
-    run, budget = wanted.run, budget or RunBudget()
-    stopped = run_to_end(
-        lambda: run_remaining(wanted, models, budget.watch(observer), utc_now),
-        models.values(),
-        budget,
-    )
-    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
-
-
-def _retained(done: RunResult) -> RunResult:
-    """Apply the retention limits after a run, if configured."""
-    if done.stopped:
-        return done
-    return replace(done, retained=retain_after_run(done.project, done.run_id, utc_now()))

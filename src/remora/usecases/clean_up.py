@@ -84,7 +84,7 @@ def _own_hub(
     waiting = not observed and any(spool_folder(places.db).glob("*.msgpack"))
     if not (measured.calls or measured.tests or measured.functions or waiting):
         yield _removable(place), partial(_remove_hub, place)
-    elif _holds_source(places.db):
+    elif read_snapshot(places.db, lambda view: bool(view.paths())) is not False:
         yield _removable(place), partial(_forget_source, places, measured)
 
 
@@ -125,10 +125,6 @@ def _measured(db: Path) -> Observation:
     """Return the links that `hub observe` stored, or no links if the database cannot be read."""
     found = read_snapshot(db, lambda view: view.observation())
     return Observation(calls=(), tests=(), ran=()) if found is None else found
-
-
-def _holds_source(db: Path) -> bool:
-    return read_snapshot(db, lambda view: bool(view.paths())) is not False
 
 
 def _orphaned_databases(folder: Path) -> Iterator[Path]:

@@ -33,7 +33,7 @@ from remora.sandbox.interpreters import find_interpreter
 from remora.text import count
 from remora.usecases.analyze.prepare_run import agents_for, prepare, refuse_whole_disk
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
-from remora.usecases.api import continue_run, execute
+from remora.usecases.analyze.run_result import continue_run, execute
 
 Watching = Callable[[], AbstractContextManager[RunObserver]]
 

@@ -7,7 +7,7 @@ import pytest
 from remora.bootstrap.invocation import Invocation
 from remora.runs.planning.run_request import RunRequest
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.api import execute
+from remora.usecases.analyze.run_result import execute
 from tests.cli.conftest import Remora, write
 from tests.cli.review.terminal import ASK
 from tests.cli.review.test_review_session import Desk

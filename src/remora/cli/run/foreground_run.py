@@ -21,7 +21,7 @@ from remora.text import count
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.api import continue_run
+from remora.usecases.analyze.run_result import continue_run
 
 
 def run_to_end(

@@ -50,7 +50,7 @@ from remora.text import count
 from remora.usecases.analyze.prepare_run import prepare, too_many
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
 from remora.usecases.analyze.run_limits import planned_within
-from remora.usecases.api import execute
+from remora.usecases.analyze.run_result import execute
 
 
 def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> int:

@@ -32,7 +32,7 @@ from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.run_limits import RunBudget, planned_within
-from remora.usecases.api import NO_OBSERVER, Watching, execute
+from remora.usecases.analyze.run_result import NO_OBSERVER, Watching, execute
 from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
 from remora.usecases.check.report_findings import findings_in_base, findings_left
 

@@ -28,7 +28,7 @@ from remora.runs.records.results import read_run
 from remora.statuses import CUT_SHORT, WITHOUT_RESULT
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.usecases.analyze.prepare_run import prepare, select_source
-from remora.usecases.api import execute
+from remora.usecases.analyze.run_result import execute
 from remora.usecases.watch.analyzed_nodes import AnalyzedNodes, node_texts
 from remora.usecases.watch.outdated_proposals import (
     keys_of_job,
