@@ -7,6 +7,7 @@ from typing import Any
 
 from remora.errors import UsageError
 from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
+from remora.models.families import MARKS
 from remora.text import escape_surrogates
 
 MAX_BYTES = 20_000
@@ -46,12 +47,17 @@ def answer_text(
     )
 
 
+def neutral(text: str) -> str:
+    """Return a text without control tokens, marks of calls and lone surrogates."""
+    return neutralize_control_tokens(escape_surrogates(text), (*KNOWN_TOKENS, *MARKS))
+
+
 def text_page(text: str, command: Sequence[str]) -> str:
     """Return the beginning of a text, and the command that prints all if it is too long.
 
     The text is cut at the end of a line, or within a line that is longer than half a page.
     """
-    text = neutralize_control_tokens(escape_surrogates(text), KNOWN_TOKENS)
+    text = neutral(text)
     if _fits(text):
         return text
     page = text.encode()[:MAX_BYTES].decode(errors="ignore")
@@ -95,8 +101,7 @@ def _shortened(value: Any, length: int) -> Any:
 
 
 def _compact(document: Mapping[str, Any]) -> str:
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=list)
-    return neutralize_control_tokens(escape_surrogates(text), KNOWN_TOKENS)
+    return neutral(json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=list))
 
 
 def _fits(text: str) -> bool:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError
-from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
-from remora.text import clip, escape_surrogates
+from remora.mcp.answer_page import neutral
+from remora.text import clip
 
 if TYPE_CHECKING:
     from remora.trace.redact.redactor import Redactor
@@ -27,7 +27,7 @@ def marked(text: str) -> str:
     cannot contain control tokens of models either.
     """
     mark = f"project-data {secrets.token_hex(8)}"
-    return f"<{mark}>\n{neutralize_control_tokens(text, KNOWN_TOKENS)}\n</{mark}>"
+    return f"<{mark}>\n{neutral(text)}\n</{mark}>"
 
 
 class ProjectRedactor:
@@ -53,4 +53,4 @@ class ProjectRedactor:
 
             redact = Redactor(secrets.token_bytes(32))
         parts = (redact.text(part) for part in (error.message, error.hint) if part)
-        return marked(escape_surrogates("; ".join(clip(part, MAX_ERROR) for part in parts)))
+        return marked("; ".join(clip(part, MAX_ERROR) for part in parts))

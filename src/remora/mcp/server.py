@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.mcp.analysis import analyze
+from remora.mcp.answer_page import neutral
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
 from remora.mcp.record_answers import RecordAnswers
@@ -28,8 +29,7 @@ from remora.mcp.tool_list import (
     TRACE_PACKET,
     ToolSpec,
 )
-from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
-from remora.text import REPORT, bug_report_line, clip, escape_surrogates
+from remora.text import REPORT, bug_report_line, clip
 from remora.version import __version__
 
 _log = logging.getLogger("remora.mcp")
@@ -191,13 +191,8 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _neutral(error: str) -> str:
-    """Return an error, which may quote a name or an argument, without control tokens."""
-    return neutralize_control_tokens(escape_surrogates(error), KNOWN_TOKENS)
-
-
 def _failed(*parts: str, between: str = "; ") -> types.CallToolResult:
-    text = _neutral("error: " + between.join(part for part in parts if part))
+    text = neutral("error: " + between.join(part for part in parts if part))
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 

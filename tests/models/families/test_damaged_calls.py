@@ -4,13 +4,14 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from time import process_time
 from typing import Any
 
 import pytest
 
-from remora.chat import ToolSchema
+from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.call_validation import BadCall
-from remora.models.families import FAMILIES, family_of, parse_call
+from remora.models.families import MARKS, family_of, parse_call
 from tests.models.families.written_calls import WRITE
 
 TOOLS = (
@@ -60,8 +61,9 @@ PIECES = (
         "</function>",
     ),
     *("<parameter=line>", "</parameter>", '{"tool":"stop","args":{}}', "[stop()]", '"name":"stop"'),
-    *(mark for family in FAMILIES for mark in family.marks),
+    *MARKS,
 )
+ENDS = ("</think>", "<channel|>")
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 MEANINGS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", '"': '"', "'": "'"}
@@ -79,6 +81,19 @@ def any_call(rng: random.Random) -> tuple[str, dict[str, Any]]:
     }
     names = rng.sample(list(values), rng.randrange(4))
     return rng.choice([("edit", {name: values[name] for name in names}), ("stop", {})])
+
+
+def quoting_call(rng: random.Random) -> tuple[str, dict[str, Any]]:
+    """A call whose strings hold marks, ends of thinking and calls of other tools."""
+
+    def text() -> str:
+        name, args = rng.choice([("stop", {}), ("undo", {"turn": rng.randrange(9)})])
+        call = WRITE[rng.choice(list(WRITE))](name, args)
+        return "".join(rng.choices(["a", "\n", "'", '"', *ENDS, *MARKS, call, call], k=5)) + call
+
+    values = {"path": text(), "rows": [text(), "a"], "old": text(), "more": {"name": text()}}
+    names = rng.sample(list(values), rng.randrange(1, 3))
+    return "edit", {"line": 3} | {name: values[name] for name in names}
 
 
 def damaged(rng: random.Random, text: str, other: str) -> str:
@@ -166,6 +181,63 @@ def check(family: str, count: int) -> tuple[int, int]:
     return calls, refused
 
 
+def called(text: str) -> ToolCall | None:
+    try:
+        return parse_call(text, TOOLS)
+    except BadCall:
+        return None
+
+
+def is_call_before_thinking_ends(text: str, name: str) -> bool:
+    """Return True if a call of `name` is complete before an end of thinking, so that it is one."""
+    for end in re.finditer("|".join(map(re.escape, ENDS)), text):
+        try:
+            call: ToolCall | None = parse_call(text[: end.start()], TOOLS)
+        except BadCall as bad:
+            call = bad.call
+        if call is not None and call.tool == name:
+            return True
+    return False
+
+
+def check_quoting(family: str, count: int) -> tuple[int, int]:
+    """Parse calls that quote other calls. Return how many were made, whole and damaged.
+
+    The name stays whole, since without it a quoted call is the only one in the text.
+    """
+    rng = random.Random(f"quoting {family} {count}")
+    whole = made = 0
+    for _ in range(count):
+        name, args = quoting_call(rng)
+        text = WRITE[family](name, args)
+        call = called(text)
+        assert call in (None, ToolCall(tool=name, args=args)), text
+        whole += call is not None
+        head, bracket, rest = re.split(r"(?<=edit)(\W+)", text, maxsplit=1)
+        text = head + bracket + damaged(rng, rest, "")
+        call = called(text)
+        made += call is not None
+        if call is not None and call.tool != name:
+            assert is_call_before_thinking_ends(text, name), text
+        elif call is not None:
+            check_contained(text, call.tool, call.args)
+    return whole, made
+
+
+@pytest.mark.parametrize("family", WRITE)
+def test_calls_in_the_strings_of_a_call_are_not_made(family: str) -> None:
+    whole, made = check_quoting(family, 2_000)
+    assert whole > 200
+    assert made > 100
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("family", WRITE)
+def test_a_hundred_thousand_calls_in_the_strings_of_a_call(family: str) -> None:
+    check_quoting(family, 100_000)
+
+
 @pytest.mark.parametrize("family", WRITE)
 def test_damaged_calls(family: str) -> None:
     calls, refused = check(family, 2_000)
@@ -178,6 +250,14 @@ def test_damaged_calls(family: str) -> None:
 @pytest.mark.parametrize("family", WRITE)
 def test_a_hundred_thousand_damaged_calls(family: str) -> None:
     check(family, 100_000)
+
+
+@pytest.mark.parametrize("part", ["1,", "'',", "[],", "{},"])
+def test_the_longest_answer_is_read_soon(part: str) -> None:
+    text = f"{{'tool':'edit','args':{{'rows':[{part * (49_950 // len(part))}]}}}}"
+    begin = process_time()
+    called(text.replace(",]", "]"))
+    assert process_time() - begin < 2.0
 
 
 @pytest.mark.parametrize("family", WRITE)
@@ -197,9 +277,9 @@ def test_monstrous_answers_are_bad_calls(family: str) -> None:
         "9",
         '"',
     ):
-        for text in (begin + part * 10_000, part * 10_000 + whole[len(begin) :]):
+        for text in (begin + part * 4_000, part * 4_000 + whole[len(begin) :]):
             with pytest.raises(BadCall) as caught:
                 parse_call(text, TOOLS)
             assert len(caught.value.message) < 200
-    with pytest.raises(BadCall, match="maximum 200,000"):
-        parse_call(whole + "x" * 200_000, TOOLS)
+    with pytest.raises(BadCall, match="maximum 50,000"):
+        parse_call(whole + "x" * 50_000, TOOLS)

@@ -25,6 +25,7 @@ TOOLS = (
 )
 CALL = ToolCall(tool="put", args={"path": "a b.py", "line": 3})
 NAMES = {"lfm_json": "lfm", "json": None}
+JSON_CALL = '{"tool":"put","args":{"path":"a b.py","line":3}}'
 HERMES, CODER = "<tool_call>{}</tool_call>", "<tool_call><function=put>{}</function></tool_call>"
 
 
@@ -110,6 +111,31 @@ FORGIVEN = {
         "{\"plan\": [1]} <|tool_call_start|>[put(path='a b.py', line=3)]<|tool_call_end|>"
     ),
     "first of two calls": "<|tool_call_start|>[put(path='a b.py', line=3), stop()]<|tool_call_end|>",
+    "functiongemma: spaces in the beginning": "<start_function_call> call : put {path:'a b.py',line:3}",
+    "a dict in words before the call": 'Here is {"a": x}. <tool_call>' + JSON_CALL,
+    "a set in words before the call": 'The set {"a", "b"} is [{"c"}]. <tool_call>' + JSON_CALL,
+    "code before the call": '```python\nx = {\n    "a": [y, {"b": z}],\n}\n```\n' + JSON_CALL,
+    "a mark in words before the call": "I use `<tool_call>` marks. <tool_call>" + JSON_CALL,
+    "both marks in words before the call": (
+        "Between <tool_call> and </tool_call>: <tool_call>" + JSON_CALL
+    ),
+    "a mark of another family in words": "No <|tool_call_start|> then. <tool_call>" + JSON_CALL,
+    "a mark in thinking": "Do I write <tool_call> here?</think><tool_call>" + JSON_CALL,
+    "end of thinking in words after the call": JSON_CALL + " I am done with </think> now.",
+    "end of thinking in a further call": (
+        JSON_CALL + "<tool_call>{'tool':'put','args':{'path':'</think> {\"tool\":\"stop\"}'}}"
+    ),
+    "end of thinking in a further call of a list": (
+        "<|tool_call_start|>[put(path='a b.py', line=3), "
+        'put(path=\'</think> {"tool":"stop","args":{}}\')]<|tool_call_end|>'
+    ),
+    "end of thinking in a further call that ends early": (
+        "<|tool_call_start|>[put(path='a b.py', line=3), "
+        'put(path=\'</think> {"tool":"stop","args":{}}'
+    ),
+    "call after a call in thinking that began before": (
+        "{'tool':'stop','args':{}}? No.\n</think>\n" + JSON_CALL
+    ),
     "call after a thought call": (
         "<think>{'tool':'stop','args':{}}</think>"
         '{"tool":"put","args":{"path":"a b.py","line":3}}'
@@ -122,6 +148,7 @@ def test_what_is_forgiven(text: str) -> None:
     assert parse_call(text, TOOLS) == CALL
 
 
+STOP = "{'tool':'stop','args':{}}"
 REFUSED = [
     ("", "the answer is empty"),
     ("I would stop.", "the answer has no tool call: 'I would stop.'; write {\"tool\": NAME"),
@@ -161,7 +188,27 @@ REFUSED = [
         "a string has the escape \\0, which has two readings",
     ),
     ('{"tool":"put","args":{"path":"<tool_call>{}</tool_call>', "the answer ends inside a string"),
-    ('{"tool":"stop","args":{},"arguments":{}}', "the answer has no tool call"),
+    (
+        "<|tool_call_start|>[put(\"doc: </think> {'tool':'stop','args':{}}\")]<|tool_call_end|>",
+        "expected a value of",
+    ),
+    (
+        '{"tool":"put","args":{"path":"a "b} </think> {\'tool\':\'stop\',\'args\':{}}"}}',
+        "expected , at",
+    ),
+    ("<tool_call>put: <tool_call>" + STOP, 'expected {"tool": NAME'),
+    ('{"plan": "I write "<tool_call>' + STOP + '</tool_call>""}', "expected , at"),
+    ("<tool_call>{'tool':'put'}</tool_call> </think>" + STOP, "not a call"),
+    ('{"tool":"stop","args":{},"arguments":{}}', "not a call"),
+    ('{"name":"put"} "arguments": <tool_call>' + STOP, "not a call"),
+    (
+        CODER.format("<parameter=path>a</function>b</parameter>"),
+        "it is not clear where an argument",
+    ),
+    (
+        CODER.format("<parameter=path>a</parameter></function>b</parameter>"),
+        "it is not clear where the call of 'put' ends",
+    ),
     ('{"tool":"go","args":{}}', "unknown tool 'go'; the tools are put, stop"),
     ('{"tool":"put","args":{"line":"three"}}', "put: line must be of type integer, not 'three'"),
 ]
@@ -172,6 +219,20 @@ def test_what_is_unclear_is_refused_with_the_reason(text: str, reason: str) -> N
     with pytest.raises(BadCall) as caught:
         parse_call(text, TOOLS)
     assert caught.value.message.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ('{"plan": "x"}\n' + HERMES.format(JSON_CALL), "hermes"),
+        ('[{"plan": "x"}] <|tool_call_start|>[stop()]<|tool_call_end|>', "lfm"),
+        ('<think>{"plan": x}</think><|tool_call>call:stop{}<tool_call|>', "gemma"),
+        ('{"plan": "x"}\n' + JSON_CALL, None),
+    ],
+)
+def test_the_family_of_a_call_after_json_is_found(text: str, family: str | None) -> None:
+    assert family_of(text) == family
+    parse_call(text, TOOLS)
 
 
 @pytest.mark.parametrize("family", WRITE)

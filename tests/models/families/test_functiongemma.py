@@ -114,7 +114,7 @@ def test_what_is_not_exactly_a_call_is_a_bad_call(text: str, expected: str) -> N
 
 
 def test_nesting_has_an_end() -> None:
-    text = f"<start_function_call>call:stop{{a:{'[' * 100_000}"
+    text = f"<start_function_call>call:stop{{a:{'[' * 40_000}"
     with pytest.raises(BadCall, match="nested"):
         parse_call(text, TOOLS)
 

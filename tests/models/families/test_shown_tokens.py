@@ -1,16 +1,20 @@
 """Servers keep the marks of every family in what they send."""
 
-from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
+import pytest
+
+from remora.mcp.answer_page import neutral
 from remora.models.client.wire_format import completion_body
-from remora.models.families import FAMILIES
+from remora.models.families import FAMILIES, MARKS
+from remora.models.families.call_reader import Family
 from remora.models.protocol import Decoding, Request
+from tests.models.families.written_calls import WRITE
 
 REQUEST = Request(prompt="A", decoding=Decoding(strategy="completion"))
 
 
 def test_llama_cpp_preserves_the_marks_of_every_family() -> None:
     preserved = completion_body(REQUEST, model="m", llama=True)["preserved_tokens"]
-    assert set(preserved) == {mark for family in FAMILIES for mark in family.marks}
+    assert set(preserved) == set(MARKS) == {m for family in FAMILIES for m in family.marks}
     assert "<|tool_call_start|>" in preserved
     assert len(preserved) == len(set(preserved))
 
@@ -20,6 +24,16 @@ def test_families_have_names_of_their_own() -> None:
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_marks_of_a_family_are_all_that_it_writes_around_values(family: Family) -> None:
+    text = WRITE[family.name]("put", {"path": "a", "line": 3})
+    for mark in family.marks:
+        assert mark in text
+        text = text.replace(mark, "")
+    assert "<" not in text
+
+
 def test_no_answer_for_a_model_holds_a_mark() -> None:
-    for mark in (mark for family in FAMILIES for mark in family.marks):
-        assert mark not in neutralize_control_tokens(f"a{mark}b", KNOWN_TOKENS)
+    assert {"<function=", "</function>", "<parameter=", "</parameter>"} < set(MARKS)
+    for mark in MARKS:
+        assert mark not in neutral(f"a{mark}b")

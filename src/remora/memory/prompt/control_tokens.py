@@ -22,10 +22,8 @@ _MISTRAL = """
 """Tokens that begin or end a part of a prompt, from `SpecialTokens` in `mistral-common`."""
 _DEEPSEEK = "<\N{FULLWIDTH VERTICAL LINE}"
 """How the tokens in the chat template of DeepSeek's models start."""
-_CALLS = "<tool_call> </tool_call> <function= </function> <parameter= </parameter> <tool_call|>"
-"""Marks of calls that Hermes, Qwen and Gemma 4 write, beside those that start with `<|`."""
-KNOWN_TOKENS = (*CONTROL_TOKENS, *_CALLS.split(), *_LLAMA_2.split(), *_MISTRAL.split(), _DEEPSEEK)
-"""Control tokens of all models that may read an answer of Remora."""
+KNOWN_TOKENS = (*CONTROL_TOKENS, *_LLAMA_2.split(), *_MISTRAL.split(), _DEEPSEEK)
+"""Control tokens of all models that may read an answer of Remora, but for the marks of calls."""
 
 
 def neutralize_control_tokens(text: str, tokens: Sequence[str] = CONTROL_TOKENS) -> str:

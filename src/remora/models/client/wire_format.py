@@ -6,12 +6,10 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolCall, Usage, answer_form
-from remora.models.families import FAMILIES
+from remora.models.families import MARKS
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
-_SHOWN_TOKENS = tuple(dict.fromkeys(mark for family in FAMILIES for mark in family.marks))
-"""Hermes and Qwen3-Coder share two marks."""
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
 
@@ -42,10 +40,7 @@ def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, A
     body["prompt"] = request.prompt
     if answer_form(decoding.strategy).shows_control_tokens:
         # by default, servers remove special tokens, but they delimit a call
-        shown = (
-            {"preserved_tokens": list(_SHOWN_TOKENS)} if llama else {"skip_special_tokens": False}
-        )
-        body |= shown
+        body |= {"preserved_tokens": list(MARKS)} if llama else {"skip_special_tokens": False}
     return body
 
 

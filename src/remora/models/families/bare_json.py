@@ -9,13 +9,16 @@ import re
 from typing import Any
 
 from remora.models.decoding.argument_types import Bare
-from remora.models.decoding.call_validation import BadCall, short_repr
-from remora.models.families.call_reader import CallReader, Family, Written
+from remora.models.decoding.call_validation import BadCall
+from remora.models.families.call_reader import QUOTED, CallReader, Family, Written
 
 FORM = '{"tool": NAME, "args": {…}}'
 BEGIN = re.compile(r"""\{\s*["']|\[\s*\{\s*["']""")
 _FORMS = (("tool", "args"), ("name", "arguments"), ("name", "parameters"))
 _EXTRA = {"id", "type"}
+_CALL_KEYS = {"function", *(key for form in _FORMS for key in form)}
+_CALL_KEY = re.compile(rf"""["'](?:{"|".join(_CALL_KEYS)})["']""")
+_TOKEN = re.compile(rf"""{QUOTED.pattern}|[][{{}}"']""", re.DOTALL)
 
 
 def call_of(value: Any) -> Written | None:
@@ -56,10 +59,32 @@ def _arguments(value: Any) -> dict[str, Any] | None:
 
 
 def _read(reader: CallReader) -> Written | None:
-    """Read one value. Return None if it is not a call, such as a plan before the call."""
-    if reader.at < len(reader.text):
-        return call_of(reader.value())
-    raise BadCall(f"the answer has no tool call: {short_repr(reader.text)}; write {FORM}")
+    """Read one value. Return None if it is not a call, such as a plan or a dict in Python."""
+    start = reader.at
+    try:
+        value = reader.value()
+    except BadCall:
+        end = _end_of_brackets(reader.text, start)
+        if end is None or _CALL_KEY.search(reader.text, start, end):
+            raise
+        reader.at = end
+        return None
+    written = call_of(value)
+    if written is None and not _CALL_KEYS.isdisjoint(value[0] if type(value) is list else value):
+        raise BadCall(f"not a call {FORM}")
+    return written
+
+
+def _end_of_brackets(text: str, at: int) -> int | None:
+    """Return the end of the brackets that begin at `at`. None if they or a string do not end."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+        if token[0] in {'"', "'"}:
+            return None
+    return None
 
 
 BARE_JSON = Family(name="json", marks=(), begin=BEGIN, read=_read)

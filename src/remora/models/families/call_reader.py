@@ -24,7 +24,7 @@ _BARE = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _BREAK = re.compile(r"[ \t]*(?:[\r\n<]|\Z)")
-_QUOTED = re.compile(
+QUOTED = re.compile(
     r'"""(?P<a>.*?)"""'
     r"|'''(?P<b>.*?)'''"
     r'|"(?P<c>(?:[^"\\]|\\.)*+)"'
@@ -47,8 +47,8 @@ class Written(NamedTuple):
 class Family:
     """A call format. `marks` are its control tokens, `begin` finds the start of a call.
 
-    `read` reads the call that begins where the reader is. It raises BadCall if there is none, and
-    returns None if another one may follow.
+    The first two marks are around a call. `read` reads the call that begins where the reader is. It
+    raises BadCall if there is none, and returns None if another one may follow.
     """
 
     name: str
@@ -62,7 +62,7 @@ def escaped_calls(name: str, start: str, end: str, escape: str) -> Family:
     marks = (start, end, escape)
 
     def read(reader: CallReader) -> Written:
-        if not (reader.accept(start) and reader.accept("call:")):
+        if not (reader.accept(start) and reader.accept("call") and reader.accept(":")):
             raise reader.unexpected("call:")
         written = reader.named_call(escape, marks)
         reader.finish(end)
@@ -171,7 +171,7 @@ class CallReader:
 
     def _quoted(self) -> str:
         self._skip_space()
-        found = _QUOTED.match(self.text, self.at)
+        found = QUOTED.match(self.text, self.at)
         if found is None:
             raise BadCall(f"the answer ends inside a string: {short_repr(self.text[self.at :])}")
         self.at = found.end()

@@ -6,6 +6,7 @@ The format is defined in Liquid's guide "Tool use" and in the models' chat templ
 
 import re
 
+from remora.models.decoding.call_validation import BadCall
 from remora.models.families.bare_json import read_call
 from remora.models.families.call_reader import CallReader, Family, Written
 
@@ -19,7 +20,12 @@ def _read(reader: CallReader) -> Written:
         return read_call(reader, END)
     reader.accept("[")
     written = reader.named_call()
-    reader.finish(END, "]", ",")
+    try:
+        while reader.accept(","):
+            reader.named_call()
+    except BadCall:  # of a further call, in whose strings nothing may be read
+        reader.at = len(reader.text)
+    reader.finish(END, "]")
     return written
 
 

@@ -1,26 +1,26 @@
 """Parsing of the first call in a model's text, in the format that its marks show."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.argument_types import typed_arguments
-from remora.models.decoding.call_validation import BadCall, granted_call
-from remora.models.families.bare_json import BARE_JSON
+from remora.models.decoding.call_validation import BadCall, granted_call, short_repr
+from remora.models.families.all_families import FAMILIES
+from remora.models.families.bare_json import BARE_JSON, FORM
 from remora.models.families.call_reader import CallReader, Family, Written
-from remora.models.families.functiongemma import FUNCTIONGEMMA
-from remora.models.families.gemma import GEMMA
-from remora.models.families.hermes import HERMES
-from remora.models.families.lfm import LFM
-from remora.models.families.qwen_coder import QWEN_CODER
 
-FAMILIES: tuple[Family, ...] = (FUNCTIONGEMMA, GEMMA, LFM, HERMES, QWEN_CODER)
-"""All families with marks. A family is added by its module and its name here."""
-MAX_ANSWER_CHARS = 200_000
-"""Decision: far above what `answer_tokens` allows, so that no answer takes seconds to read."""
+MAX_ANSWER_CHARS = 50_000
+"""Measurement: an argument `[1,1,…]` takes longest to read, 0.4 s for 50,000 characters."""
 _MAX_PARTS = 16
-"""Decision: thoughts and JSON values before the call, so that reading stays linear."""
-_THOUGHTS = (("<think>", "</think>"), ("<|channel>", "<channel|>"))
+"""Decision: thoughts and values around the call, so that reading stays linear."""
+_THOUGHTS = {"<think>": "</think>", "<|channel>": "<channel|>"}
 """Marks around thinking: of most models, and of Gemma 4."""
+_ENDS = re.compile("|".join(map(re.escape, _THOUGHTS.values())))
+_THINKING = re.compile("|".join(map(re.escape, (*_THOUGHTS, *_THOUGHTS.values()))))
+_AROUND = "|".join(re.escape(mark) for family in FAMILIES for mark in family.marks[:2])
+_MENTION = re.compile(rf"""["'`]?[^][<>{{}}()"'=:]*(?={_THINKING.pattern}|{_AROUND})""")
+"""After a mark: only words up to the next one, so that no call begins here."""
 
 
 def parse_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
@@ -39,75 +39,65 @@ def parse_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
 
 def family_of(text: str) -> str | None:
     """Return the name of the family whose mark `text` holds. A bare JSON object has no mark."""
-    family, _ = _next_family(text, 0)
-    return None if family is BARE_JSON else family.name
+    found = [(begin.start(), f.name) for f in FAMILIES if (begin := f.begin.search(text))]
+    return min(found)[1] if found else None
 
 
 def _first_call(text: str) -> Written:
-    at, is_thought = 0, False
+    """Return the first call after thinking, of which the answer may hold only the end."""
+    first: Written | None = None
+    thought: Written | None = None
+    for written, at in _parts(text):
+        if written is None:
+            first, thought = None, thought or first
+        first = first or written
+        if first is not None and _ENDS.search(text, at) is None:
+            return first
+    if (written := first or thought) is not None:
+        return written
+    if _THINKING.search(text) and _next_family(text, 0)[1] < len(text):
+        raise BadCall("the only call is inside thinking; write it after the thinking")
+    raise BadCall(f"the answer has no tool call: {short_repr(text)}; write {FORM}")
+
+
+def _parts(text: str) -> Iterator[tuple[Written | None, int]]:
+    """Yield each call, and None for an end of thinking without a beginning, with the place after.
+
+    Nothing is read after a call that cannot be read, because its strings may hold other calls.
+    """
+    at = 0
     for _ in range(_MAX_PARTS):
         family, start = _next_family(text, at)
-        if (opened := _thought(text, at, start)) is not None:
-            if opened < 0:
+        if mark := _THINKING.search(text, at, start):
+            at = mark.end()
+            if (closing := _THOUGHTS.get(mark[0])) is None:
+                yield None, at
+            elif (end := text.find(closing, at)) >= 0:
+                at = end + len(closing)
+            else:
                 raise BadCall("the answer ends inside thinking; write the call after it")
-            at, is_thought = opened, is_thought or start < opened
-            continue
-        reader = CallReader(text, start)
-        read = _read(family, reader)
-        if (after := _end_of_thinking(text, reader.at)) is not None:
-            at, is_thought = after, True
-            continue
-        if isinstance(read, Written):
-            return read
-        if read is None:
-            at = reader.at
-            continue
-        if is_thought and start == len(text):
-            raise BadCall("the only call is inside thinking; write it after the thinking")
-        raise read
-    raise BadCall("the answer has too many parts before a call")
-
-
-def _read(family: Family, reader: CallReader) -> Written | BadCall | None:
-    start = reader.at
-    try:
-        return family.read(reader)
-    except BadCall as bad:
-        reader.at = start
-        return bad
+        elif start < len(text):
+            reader = CallReader(text, start)
+            written, at = family.read(reader), reader.at
+            if written is not None:
+                yield written, at
+        else:
+            return
+    raise BadCall("the answer has too many parts around a call")
 
 
 def _next_family(text: str, at: int) -> tuple[Family, int]:
-    """Return the family of the next call and the place of its mark.
+    """Return the family of the next call and the place of its mark, or the end of the text.
 
     Marks in the strings of a bare JSON value that comes first are text.
     """
     found = [
-        (match.start(), family) for family in FAMILIES if (match := family.begin.search(text, at))
+        (family, begin.start())
+        for family in (*FAMILIES, BARE_JSON)
+        for begin in family.begin.finditer(text, at)
+        if family is BARE_JSON or _MENTION.match(text, begin.end()) is None
     ]
-    start, family = min(found, key=lambda place: place[0], default=(len(text), BARE_JSON))
-    bare = BARE_JSON.begin.search(text, at)
-    if bare is not None and bare.start() < start:
-        return BARE_JSON, bare.start()
-    return family, start
-
-
-def _thought(text: str, at: int, end: int) -> int | None:
-    """Return the place after a thought that begins before `end`, or -1 if it does not end."""
-    for opening, closing in _THOUGHTS:
-        if (start := text.find(opening, at, end)) >= 0:
-            after = text.find(closing, start)
-            return after if after < 0 else after + len(closing)
-    return None
-
-
-def _end_of_thinking(text: str, at: int) -> int | None:
-    """Return the place after the end of thinking that was opened before `at`, if there is one."""
-    for opening, closing in _THOUGHTS:
-        end = text.find(closing, at)
-        if end >= 0 and text.find(opening, at, end) < 0:
-            return end + len(closing)
-    return None
+    return min(found, key=lambda place: place[1], default=(BARE_JSON, len(text)))
 
 
 def _without_doubled_name(written: Written, tools: Sequence[ToolSchema]) -> Written:
@@ -116,14 +106,10 @@ def _without_doubled_name(written: Written, tools: Sequence[ToolSchema]) -> Writ
     Gemma 4 writes the first. Ollama's issue 11805 reports the last.
     """
     name, args = written
-    half = len(name) // 2
+    once = name[: len(name) // 2]
     known = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
-    if (
-        name not in known
-        and name[half : half + 1] in (":", ".")
-        and name[:half] == name[half + 1 :]
-    ):
-        name = name[:half]
+    if name not in known and name in (f"{once}:{once}", f"{once}.{once}"):
+        name = once
     properties = known.get(name, {})
     match args:
         case {"name": str(inner), "arguments": dict(inner_args)} if inner == name:

@@ -15,7 +15,10 @@ START, END = "<function=", "</function>"
 PARAMETER, PARAMETER_END = "<parameter=", "</parameter>"
 OUTER, OUTER_END = "<tool_call>", "</tool_call>"
 _NAME = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.:-]*)\s*>")
-_VALUE_END = re.compile(rf"{PARAMETER_END}(?=\s*(?:{PARAMETER}|{END}|{OUTER_END}|\Z))|(?={END})")
+_VALUE_END = re.compile(
+    rf"{PARAMETER_END}(?=\s*(?:{PARAMETER}|{END}|{OUTER_END}|\Z))|(?={END}\s*(?:{OUTER_END}|\Z))"
+)
+_FURTHER_CALL = re.compile(rf"{START}[^<>]*>.*?(?:{END}|\Z)", re.DOTALL)
 
 
 def _read(reader: CallReader) -> Written:
@@ -29,6 +32,8 @@ def _read(reader: CallReader) -> Written:
         if args.setdefault(key, value) != value:
             raise BadCall(f"{key} is given twice in one call, with different values")
     reader.finish(END, OUTER_END)
+    if PARAMETER_END in _FURTHER_CALL.sub("", reader.text[reader.at :]):
+        raise BadCall(f"it is not clear where the call of {short_repr(name)} ends")
     return Written(name, args)
 
 
@@ -44,7 +49,7 @@ def _value(reader: CallReader) -> str:
     text = reader.text[reader.at : found.start() if found else None]
     if found is None:
         raise BadCall(f"the answer ends inside an argument: {short_repr(text)}")
-    if PARAMETER in text or PARAMETER_END in text:
+    if any(mark in text for mark in (PARAMETER, PARAMETER_END, START, END)):
         raise BadCall(f"it is not clear where an argument ends: {short_repr(text)}")
     reader.at = found.end()
     return text.removeprefix("\n").removesuffix("\n")
@@ -52,7 +57,7 @@ def _value(reader: CallReader) -> str:
 
 QWEN_CODER = Family(
     name="qwen_coder",
-    marks=(OUTER, OUTER_END),
+    marks=(OUTER, OUTER_END, START, END, PARAMETER, PARAMETER_END),
     begin=re.compile(rf"(?:{OUTER}\s{{0,16}})?{START}"),
     read=_read,
 )
