@@ -123,7 +123,7 @@ def test_an_unknown_name_exits_with_1_and_a_hint(
     assert done.code == 1
     assert done.error["code"] == "not_found"
     assert done.error["hint"]
-    assert hint in done.error["hint"]
+    assert hint in done.error["message"] + done.error["hint"]
 
 
 def test_what_is_not_chosen_is_not_guessed(ran: Ran) -> None:

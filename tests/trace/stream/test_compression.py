@@ -97,7 +97,7 @@ class TestReading:
         assert folder.existing_agent(AGENT) == path
         with pytest.raises(NotFound) as error:
             folder.existing_agent("lint-df01")
-        assert AGENT in error.value.hint
+        assert AGENT in str(error.value)
 
     def test_of_two_files_the_plain_one_is_the_stream(self, path: Path) -> None:
         events = list(read_events(path))
