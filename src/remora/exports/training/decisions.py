@@ -150,26 +150,27 @@ class _Turn:
                 self._decisions.append(_answered(last, payload, self._tools))
                 self._is_asked = False
             case ContextUpdate():
-                self._decisions = [_tried(one, payload.value) for one in self._decisions]
+                self._decisions = [_tried(decision, payload.value) for decision in self._decisions]
             case ToolCalled():
                 self._called(payload)
             case AgentError():
-                self._decisions = [replace(one, error=payload) for one in self._decisions]
+                self._decisions = [replace(decision, error=payload) for decision in self._decisions]
             case None if event.type == ToolResulted.type:
                 result = decode_part(event, Result)
                 self._decisions = [
-                    one if one.call is None else replace(one, result=result)
-                    for one in self._decisions
+                    decision if decision.call is None else replace(decision, result=result)
+                    for decision in self._decisions
                 ]
 
     def _called(self, call: ToolCalled) -> None:
         """Give the call to the answers that were read as it."""
         made = canonical([call.tool, call.args])
         self._decisions = [
-            replace(one, call=call)
-            if one.written and canonical([one.written.tool, one.written.args]) == made
-            else one
-            for one in self._decisions
+            replace(decision, call=call)
+            if decision.written
+            and canonical([decision.written.tool, decision.written.args]) == made
+            else decision
+            for decision in self._decisions
         ]
 
 
@@ -180,14 +181,14 @@ def _is_needed(event: Event) -> bool:
 
 
 def _answered(
-    one: ModelDecision, answer: ModelResponse, tools: Sequence[ToolSchema]
+    decision: ModelDecision, answer: ModelResponse, tools: Sequence[ToolSchema]
 ) -> ModelDecision:
     """Add the answer, and the call that it is read as if the model wrote it."""
-    found = replace(one, answer=answer)
-    strategy = STRATEGIES.get(one.strategy)  # type: ignore[call-overload]
+    found = replace(decision, answer=answer)
+    strategy = STRATEGIES.get(decision.strategy)  # type: ignore[call-overload]
     if strategy is None:
         return found
-    candidates = trim(one.packet, one.request.trim).candidate_actions
+    candidates = trim(decision.packet, decision.request.trim).candidate_actions
     try:
         call = strategy.read(answer, candidates, tools)
     except BadCall as bad:
@@ -195,14 +196,14 @@ def _answered(
     return replace(found, written=ToolCall(tool=call.tool, args=call.args))
 
 
-def _tried(one: ModelDecision, value: Any) -> ModelDecision:
+def _tried(decision: ModelDecision, value: Any) -> ModelDecision:
     """Add what became of the answer, if it was tried since the last trials."""
-    if one.written is None or one.trial is not None:
-        return one
+    if decision.written is None or decision.trial is not None:
+        return decision
     trials = msgspec.convert(value, _Trials).candidates
-    wanted = canonical([one.written.tool, one.written.args])
+    wanted = canonical([decision.written.tool, decision.written.args])
     found = (each for each in trials if canonical([each.tool, each.args]) == wanted)
-    return replace(one, trial=next(found, None))
+    return replace(decision, trial=next(found, None))
 
 
 class _Trials(msgspec.Struct):

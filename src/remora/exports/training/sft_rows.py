@@ -31,11 +31,11 @@ def sft_rows(
     All rows have the same keys. They contain either conversations or plain prompts, as selected by
     `tally.plain`.
     """
-    for one in answered_decisions(folder, survey, tally):
-        if (one.request.prompt is not None) != tally.plain:
+    for decision in answered_decisions(folder, survey, tally):
+        if (decision.request.prompt is not None) != tally.plain:
             tally.leave_out(OTHER_KIND)
             continue
-        yield {**conversation(one), **provenance(one, survey, attempt), "rendered": False}
+        yield {**conversation(decision), **provenance(decision, survey, attempt), "rendered": False}
 
 
 def answered_decisions(
@@ -43,75 +43,75 @@ def answered_decisions(
 ) -> Iterator[ModelDecision]:
     """Yield the decisions whose request was answered, and count all others as left out."""
     events = read_events(folder.existing_agent(survey.agent_id))
-    for one in model_decisions(events, folder.blobs):
-        if one.answer is None:
+    for decision in model_decisions(events, folder.blobs):
+        if decision.answer is None:
             tally.leave_out("without an answer")
         else:
-            yield one
+            yield decision
 
 
-def conversation(one: ModelDecision) -> Row:
+def conversation(decision: ModelDecision) -> Row:
     """Return `prompt` and `completion` in the form that trainers expect.
 
     Both are lists of messages, or strings for a plain prompt.
     """
-    message = answer_message(one)
-    if one.request.messages is None:
-        return {"prompt": one.request.prompt or "", "completion": message["content"]}
-    return {"prompt": one.request.messages, "completion": [message]}
+    message = answer_message(decision)
+    if decision.request.messages is None:
+        return {"prompt": decision.request.prompt or "", "completion": message["content"]}
+    return {"prompt": decision.request.messages, "completion": [message]}
 
 
-def answer_message(one: ModelDecision) -> Row:
+def answer_message(decision: ModelDecision) -> Row:
     """Return the answer as an assistant message, with a native call in `tool_calls`."""
-    answer = one.answer
+    answer = decision.answer
     message: Row = {"role": "assistant", "content": answer.text if answer else ""}
-    if answer is not None and one.form.declares_tools:
+    if answer is not None and decision.form.declares_tools:
         message["tool_calls"] = [] if answer.call is None else [_tool_call(answer.call)]
     return message
 
 
-def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
+def provenance(decision: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
     """Return the columns that describe the origin and the result of a row.
 
     Each column has a single type, and values of varying type are encoded as JSON. Names that have a
     special meaning to trainers, such as `label`, are avoided. So is `messages`, which TRL rejects
     next to `prompt`.
     """
-    call, result, taken = one.call, one.result, one.taken
+    call, result, taken = decision.call, decision.result, decision.taken
     return {
-        "tools": _declared(one),
+        "tools": _declared(decision),
         "tool": taken.tool if taken else None,
         "args": json_text(taken.args) if taken else None,
-        "sample": int(one.request.decoding.get("sample", 0)),
-        "kept": one.trial.kept if one.trial else None,
+        "sample": int(decision.request.decoding.get("sample", 0)),
+        "kept": decision.trial.kept if decision.trial else None,
         "decided_by": call.decided_by if call else None,
         "outcome": result.outcome if result else None,
-        "error": _error(one),
+        "error": _error(decision),
         "verified": survey.verified,
         "status": survey.status,
         "stop_reason": survey.stop_reason or None,
         "verdict": attempt.verdict,
         "feedback": attempt.feedback,
-        "model": one.request.model or survey.model,
-        "renderer": one.request.renderer,
-        "strategy": one.strategy,
-        "prompt_tokens": one.request.prompt_tokens,
+        "model": decision.request.model or survey.model,
+        "renderer": decision.request.renderer,
+        "strategy": decision.strategy,
+        "prompt_tokens": decision.request.prompt_tokens,
         "run_id": survey.run_id,
         "agent_id": survey.agent_id,
         "operation": survey.operation,
         "node_id": survey.node_id,
         "attempt": survey.start.attempt,
-        "turn": one.event.turn,
-        "seq": one.event.seq,
-        "line_hash": one.event.hash,
-        "packet_sha256": one.request.packet_sha256,
+        "turn": decision.event.turn,
+        "seq": decision.event.seq,
+        "line_hash": decision.event.hash,
+        "packet_sha256": decision.request.packet_sha256,
     }
 
 
-def _declared(one: ModelDecision) -> str | None:
-    if not one.form.declares_tools:
+def _declared(decision: ModelDecision) -> str | None:
+    if not decision.form.declares_tools:
         return None
-    tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])
+    tools = msgspec.convert(decision.request.decoding.get("tools") or [], list[ToolSchema])
     return json_text([tool_declaration(tool) for tool in tools])
 
 
@@ -119,18 +119,18 @@ def _tool_call(call: ToolCall) -> Row:
     return {"type": "function", "function": {"name": call.tool, "arguments": json_text(call.args)}}
 
 
-def _error(one: ModelDecision) -> str | None:
+def _error(decision: ModelDecision) -> str | None:
     """Return why this answer is not a call, was not kept, or failed."""
-    if one.trial is not None and not one.trial.kept:
-        return one.trial.detail or SAME_RESULT
-    if one.problem:
-        return f"bad_call: {one.problem}"
-    if one.call is None and one.trial is not None:
+    if decision.trial is not None and not decision.trial.kept:
+        return decision.trial.detail or SAME_RESULT
+    if decision.problem:
+        return f"bad_call: {decision.problem}"
+    if decision.call is None and decision.trial is not None:
         return None
-    if one.error is not None:
-        return f"{one.error.kind}: {one.error.message}"
-    if one.result is not None and one.result.error is not None:
-        error = one.result.error
+    if decision.error is not None:
+        return f"{decision.error.kind}: {decision.error.message}"
+    if decision.result is not None and decision.result.error is not None:
+        error = decision.result.error
         return error if isinstance(error, str) else json_text(error)
     return None
 
@@ -145,13 +145,13 @@ def functiongemma_rows(
     `rendered` is True, and answers that are not a call are left out. `<bos>` is not included,
     because tokenizers and servers add it.
     """
-    for one in answered_decisions(folder, survey, tally):
-        recorded = _recorded_texts(one)
-        texts = recorded or _rendered_texts(one, survey)
+    for decision in answered_decisions(folder, survey, tally):
+        recorded = _recorded_texts(decision)
+        texts = recorded or _rendered_texts(decision, survey)
         if texts is None:
             tally.leave_out("without a tool call")
             continue
-        facts = {**provenance(one, survey, attempt), "rendered": recorded is None}
+        facts = {**provenance(decision, survey, attempt), "rendered": recorded is None}
         yield {"prompt": texts[0], "completion": texts[1], **facts}
 
 
@@ -160,13 +160,20 @@ def written_call(tool: str, args: dict[str, Any]) -> str:
     return f"{START}call:{tool}{written_value(args)}{END}"
 
 
-def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
-    prompt, is_plain = one.request.prompt, one.request.renderer.startswith("functiongemma/")
-    return (prompt, one.answer.text) if is_plain and prompt is not None and one.answer else None
+def _recorded_texts(decision: ModelDecision) -> tuple[str, str] | None:
+    prompt, is_plain = (
+        decision.request.prompt,
+        decision.request.renderer.startswith("functiongemma/"),
+    )
+    return (
+        (prompt, decision.answer.text)
+        if is_plain and prompt is not None and decision.answer
+        else None
+    )
 
 
-def _rendered_texts(one: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
-    if one.taken is None:
+def _rendered_texts(decision: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
+    if decision.taken is None:
         return None
-    made = render(FUNCTIONGEMMA, one.shown(), survey.tools, "completion")
-    return made.prompt or "", written_call(one.taken.tool, one.taken.args)
+    made = render(FUNCTIONGEMMA, decision.shown(), survey.tools, "completion")
+    return made.prompt or "", written_call(decision.taken.tool, decision.taken.args)
