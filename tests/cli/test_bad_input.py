@@ -160,7 +160,7 @@ def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_pa
 
 
 def test_notebooks_are_refused_by_name_and_counted_in_folders(poor: Remora, project: Path) -> None:
-    words = ("check", "-o", "docstring", "--only-report")
+    words = ("check", "-o", "docstring")
     notebooks = dict.fromkeys(("src/a.ipynb", "src/b.IPYNB", "c.ipynb"), "{}")
     write(project, {**notebooks, "src/settings.py": "X = 1\n", "remora.yaml": ""})
     named = poor(*words, "src/settings.py", "src/a.ipynb", "--json", cwd=project)

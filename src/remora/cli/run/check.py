@@ -25,7 +25,7 @@ from remora.errors import UsageError
         "remora check -o lint -o docstring -o types",
         "remora check --changed=origin/main --format github",
         "remora check --reports out/ --quiet",
-        "remora check -o docstring --only-report",
+        "remora check --baseline known.jsonl --update-baseline",
     ),
 )
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=PATH)
@@ -54,9 +54,9 @@ from remora.errors import UsageError
     help="Also write JSON, SARIF, Markdown, a patch and a share file to DIR.",
 )  # fmt: skip
 @click.option(
-    "--only-report", is_flag=True,
-    help="List findings without trying to fix them. [docstring]",
+    "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
 )  # fmt: skip
+@click.option("--update-baseline", is_flag=True, help="Replace the known problems by those found.")
 def check(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     *,
@@ -71,7 +71,8 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     diff: bool,
     form: str,
     reports: Path | None,
-    only_report: bool,
+    baseline: Path | None,
+    update_baseline: bool,
 ) -> int:
     """Report what `analyze` would change and what it finds, and change nothing.
 
@@ -80,12 +81,14 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     is not excluded is an error. Each line names a place, an operation and what is wrong there:
     something that a verified change fixes, or a docstring that contradicts its code. The exit code
     is 0 if there is nothing, and 1 otherwise. No run is recorded. `--format github` prints
-    annotations of GitHub Actions, at most ten, and with --changed only on changed lines. Write
-    --changed=REV, or put --changed last.
+    annotations of GitHub Actions, at most ten, and with --changed only on changed lines. With
+    --baseline, only problems that are not in its file count; --update-baseline writes the file.
+    Write --changed=REV, or put --changed last.
     """
-    from remora.cli.run.print_check import CheckOutput, print_findings, run_check
+    from remora.cli.run.print_check import CheckOutput, run_check
     from remora.runs.planning.run_request import RunRequest
     from remora.usecases.api_arguments import run_flags
+    from remora.usecases.check.baseline import read_baseline
 
     if options.json and form != "text":
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
@@ -95,9 +98,6 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     request = RunRequest(
         paths=paths, operations=operations, changed=changed, unsafe_fixes=unsafe_fixes
     )
-    if only_report:
-        if diff or form != "text" or reports is not None:
-            raise UsageError("--only-report cannot be combined with --diff, --format or --reports")
-        return print_findings(options, request, flags)
-    output = CheckOutput(form, diff, reports)
+    known = read_baseline(baseline, request, update=update_baseline)
+    output = CheckOutput(form, diff, reports, known)
     return run_check(options, request, flags, output, max_time)

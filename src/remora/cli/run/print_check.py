@@ -1,7 +1,6 @@
-"""Runs `check` and prints the problems, or with `--only-report` the findings."""
+"""Runs `check` and prints the problems."""
 
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from os.path import relpath
@@ -11,18 +10,17 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from remora.bootstrap.open_project import open_project
 from remora.bootstrap.open_trace import require_extra
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import diff_lines, emit, note, print_json, terminal_width
+from remora.cli.app.output import diff_lines, note, print_json
 from remora.cli.app.project_context import next_command
 from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ConfigError, DiskError, ModelError
-from remora.ids import split_node_key, unescape_path
+from remora.ids import unescape_path
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -33,19 +31,20 @@ from remora.runs.report.problems import problems_text
 from remora.runs.report.report_formats import as_json
 from remora.runs.report.sarif import sarif
 from remora.text import count, escape_line
+from remora.usecases.check.baseline import Baseline
 from remora.usecases.check.check_files import CheckResult, check_files
-from remora.usecases.check.report_findings import FindingsReport, report_findings
 
 _MOST_PATHS = 5
 """Maximum number of paths in the command to run next. Without any, it selects the whole project."""
 
 
 class CheckOutput(NamedTuple):
-    """What to print, and the folder for reports."""
+    """What to print, the folder for reports, and the known problems."""
 
     form: str
     diff: bool
     reports: Path | None
+    baseline: Baseline | None
 
 
 def run_check(
@@ -68,6 +67,7 @@ def run_check(
         request,
         watching,
         max_time=max_time,
+        baseline=output.baseline,
         read_records=None if page is None else page.make,
     )
     if output.reports is not None and page is not None:
@@ -121,11 +121,12 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
 
 def _total(result: CheckResult, command: str) -> Iterator[str]:
     """Yield the number of problems, and the command that fixes them."""
+    new = "" if result.known is None else "new "
     if not result.problems:
-        yield f"no problems in {count(result.nodes, 'node')}"
+        yield f"no {new}problems in {count(result.nodes, 'node')}"
         return
     files = count(len({each.path for each in result.problems}), "file")
-    total = f"{count(len(result.problems), 'problem')} in {files}"
+    total = f"{count(len(result.problems), f'{new}problem')} in {files}"
     fixable = sum(each.fixable for each in result.problems)
     if not fixable:
         yield f"{total}, which only a person can fix"
@@ -161,14 +162,16 @@ def _paths(result: CheckResult, request: RunRequest) -> list[str]:
     """Return the files with problems, or if they are many, the given Python files and folders."""
     given = [str(path) for path in request.paths if path.suffix == ".py" or path.is_dir()]
     fixable = {unescape_path(each.path) for each in result.problems if each.fixable}
-    if given and len(fixable) <= _MOST_PATHS:
+    if (given or result.known) and len(fixable) <= _MOST_PATHS:
         given = sorted(relpath(result.root / path) for path in fixable)
     given = [f"./{path}" if path.startswith("-") else path for path in given]
     return given if len(given) <= _MOST_PATHS else []
 
 
 def _note_gaps(options: Options, result: CheckResult) -> None:
-    """Print what was not checked, and with `-v` what needs a person or a model."""
+    """Print what was not checked or known, and with `-v` what needs a person or a model."""
+    if result.known is not None:
+        note(options, f"{count(result.known, 'known problem')} left out")
     for failure in failures_of(result.report):
         what = f"{failure.operation} {failure.path} {failure.name}".rstrip()
         note(options, f"not checked: {what}: {failure.error}")
@@ -217,39 +220,3 @@ def _write_check_reports(folder: Path, result: CheckResult, share_file: str | No
             (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise DiskError(f"{error.filename or folder}: {error.strerror}") from error
-
-
-def print_findings(options: Options, request: RunRequest, flags: Mapping[str, Any]) -> int:
-    """Print the findings of operations. Return 1 if there are any, and 0 otherwise."""
-    invocation = invocation_of(options, flags)
-    project = open_project(invocation, request.paths)
-    report = report_findings(invocation, request, project)
-    number = sum(map(len, report.findings.values()))
-    document = {
-        "root": str(project.root),
-        "findings": [
-            {"operation": operation, **msgspec.to_builtins(each)}
-            for operation, found in report.findings.items()
-            for each in found
-        ],
-        "totals": {
-            "findings": number,
-            "nodes": report.nodes,
-            "unreadable": list(report.unreadable),
-        },
-    }
-    emit(options, document, _finding_lines(report, number, document["totals"]))
-    return 1 if number else 0
-
-
-def _finding_lines(report: FindingsReport, number: int, totals: Any) -> Iterator[str]:
-    codes: Counter[str] = Counter()
-    for found in report.findings.values():
-        for each in found:
-            codes[each.code] += 1
-            name = split_node_key(each.node_id)[1]
-            yield escape_line(f"{each.path}:{each.line}: {each.code} {name}: {each.message}")
-    named = ", ".join(f"{code} {n:,}" for code, n in codes.most_common())
-    checked = count(report.nodes, "node")
-    yield f"{count(number, 'finding')} in {checked}" + (f": {named}" if named else "")
-    yield from unreadable_lines(totals, terminal_width())

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, find_node, node_at_line
+from remora.code.syntax.nodes import Module, Node, find_node, node_at_line
 from remora.errors import HostError
 from remora.ids import MODULE, split_node_key, unescape_path
 from remora.operations.base import ReportedFinding, is_lint_code
@@ -56,7 +56,7 @@ def find_problems(
     `reported` without a run, by operation. `left` has those that remain after the change sets of
     their nodes. `tree` contains the files of the start of the run.
     """
-    files = _Files(tree)
+    files = ParsedFiles(tree)
     jobs = [job for job in report.jobs if job.review in UNDECIDED and job.files]
     changed = {(job.operation, job.node_id) for job in jobs}
     found = [
@@ -103,7 +103,7 @@ def _reported(operation: str, finding: ReportedFinding, *, fixable: bool) -> Pro
     )
 
 
-def _of_job(job: JobReport, files: "_Files") -> Iterator[Problem]:
+def _of_job(job: JobReport, files: "ParsedFiles") -> Iterator[Problem]:
     """Yield the findings that a change set fixes, or else the functions that it changes."""
     first, last = files.span(job.path, job.node_id)
     edited = [edit for file in job.files if file.path == job.path for edit in file.edits or ()]
@@ -146,7 +146,7 @@ def _of_job(job: JobReport, files: "_Files") -> Iterator[Problem]:
         )
 
 
-class _Files:
+class ParsedFiles:
     """Parsed files of a tree, by escaped path."""
 
     def __init__(self, tree: Path) -> None:
@@ -155,11 +155,14 @@ class _Files:
 
     def span(self, path: str, key: str) -> tuple[int, int]:
         """Return the first and the last line of a node. A module is its first line."""
-        module = self._module(path)
-        node = find_node(module, key) if module is not None else None
+        node = self.node(path, key)
         if node is None or node.node_type == "module":
             return 1, 1
         return node.line_start, node.line_end
+
+    def node(self, path: str, key: str) -> Node | None:
+        module = self._module(path)
+        return find_node(module, key) if module is not None else None
 
     def node_at(self, path: str, line: int) -> str:
         """Return the qualname of the node at a line, or an empty string for the module."""

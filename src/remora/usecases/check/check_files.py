@@ -22,18 +22,20 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
+from remora.runs.report.check_document import failures_of
 from remora.runs.report.github_annotations import ChangedLines
 from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
-from remora.statuses import INTERRUPTED
+from remora.statuses import INTERRUPTED, UNDECIDED
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.run_limits import RunBudget, planned_within
 from remora.usecases.analyze.run_result import NO_OBSERVER, Watching, execute
 from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
+from remora.usecases.check.baseline import Baseline, new_problems, read_baseline, updated
 from remora.usecases.check.report_findings import findings_in_base, findings_left
 
 _SETTINGS = {"runner.memory.trace_store": "kv", "runner.memory.durability": "none"}
@@ -47,7 +49,8 @@ class CheckResult:
     `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
     longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for
     `git apply`. `changed` has the changed lines of the files with problems if a revision was given.
-    `stopped` is the reason if the check was stopped early.
+    `stopped` is the reason if the check was stopped early. With a baseline, there are only new
+    problems, and changes of their files, and `known` is the number of the others.
     """
 
     root: Path
@@ -59,6 +62,7 @@ class CheckResult:
     patch: str
     changed: ChangedLines | None
     stopped: str
+    known: int | None = None
 
 
 def check(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -71,13 +75,17 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     select: Sequence[str] = (),
     max_time: float | None = None,
     allow_unsandboxed: bool = False,
+    baseline: str | Path | None = None,
+    update_baseline: bool = False,
     known: Operations | None = None,
     observer: RunObserver = NO_OBSERVER,
 ) -> CheckResult:
     """Return what `analyze` would change in `paths` (default: the whole project).
 
     Nothing is changed or recorded in the project. Files that are not Python files, or that the
-    configuration excludes, are skipped. A notebook raises UsageError. The arguments have the same meaning as in `analyze`.
+    configuration excludes, are skipped. A notebook raises UsageError. The problems in the file
+    `baseline` are left out; with `update_baseline`, it is replaced by all problems. The other
+    arguments have the same meaning as in `analyze`.
     """
     request = RunRequest(
         paths=as_paths(paths),
@@ -87,7 +95,11 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     )
     flags = run_flags(model, allow_unsandboxed, as_texts(select))
     invocation = invocation_for(root, flags, known)
-    return check_files(invocation, request, lambda: nullcontext(observer), max_time=max_time)
+    file = None if baseline is None else invocation.folder / baseline
+    compared = read_baseline(file, request, update=update_baseline)
+    return check_files(
+        invocation, request, lambda: nullcontext(observer), max_time=max_time, baseline=compared
+    )
 
 
 def check_files(
@@ -96,6 +108,7 @@ def check_files(
     watching: Watching,
     *,
     max_time: float | None,
+    baseline: Baseline | None = None,
     read_records: Callable[[Project, str], object] | None = None,
 ) -> CheckResult:
     """Run the jobs of a request with records in a private folder, and remove the folder.
@@ -116,7 +129,7 @@ def check_files(
             done = execute(invocation, prepared, watching, budget=budget)
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
-            result = _result(invocation, request, prepared, done.stopped)
+            result = _result(invocation, request, prepared, done.stopped, baseline)
             if read_records is not None:
                 read_records(prepared.project, prepared.run_id)
             return result
@@ -162,7 +175,11 @@ def _for_check(prepared: PreparedRun) -> PreparedRun:
 
 
 def _result(
-    invocation: Invocation, request: RunRequest, prepared: PreparedRun, stopped: str
+    invocation: Invocation,
+    request: RunRequest,
+    prepared: PreparedRun,
+    stopped: str,
+    baseline: Baseline | None,
 ) -> CheckResult:
     project, base = prepared.project, prepared.base
     assert base is not None, "a new run has a base"
@@ -181,6 +198,14 @@ def _result(
         project.redact.clean(reported.findings),
         project.redact.clean(frozenset(left)),
     )
+    found = len(problems)
+    if baseline is not None:
+        if baseline.update and not (stopped or failures_of(report)):
+            baseline = updated(baseline, problems, base.folder)
+        problems = new_problems(baseline, problems, base.folder)
+        new = {each.path for each in problems}
+        jobs = (job for job in report.jobs if job.path in new or job.review not in UNDECIDED)
+        report = replaced(report, jobs=tuple(jobs))
     return CheckResult(
         root=project.root,
         plan=prepared.plan,
@@ -191,6 +216,7 @@ def _result(
         patch=combined_patch(report, base.folder, project.redact),
         changed=_changed_lines(project, base.folder, request, problems),
         stopped=stopped,
+        known=None if baseline is None else found - len(problems),
     )
 
 

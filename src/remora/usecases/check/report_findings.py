@@ -1,21 +1,17 @@
-"""Findings of operations, without a run: `check --only-report`."""
+"""Findings of operations, beside those of a run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.errors import UsageError
-from remora.files.project_files import project_files
 from remora.ids import escape_path
-from remora.operations.base import Operations, Report, ReportedFinding
+from remora.operations.base import Report, ReportedFinding
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
 from remora.runs.planning.run_request import RunRequest
@@ -34,22 +30,6 @@ class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
 
     findings: dict[str, tuple[ReportedFinding, ...]]
     nodes: int
-    unreadable: tuple[dict[str, Any], ...]
-
-
-def report_findings(
-    invocation: Invocation, request: RunRequest, project: Project | None
-) -> FindingsReport:
-    """Return the findings of operations in the project's files, which are not changed.
-
-    Without operations in the request, all default operations that can report findings are used. No
-    model is needed and no project code is run. Raises UsageError if an operation cannot report
-    findings.
-    """
-    project = project or open_project(invocation, request.paths)
-    reports = _reports(project.operations, request.operations)
-    files = project_files(project.root, include=project.config.workspace.include)
-    return _found(invocation, request, project, reports, project.root, sorted(files.paths))
 
 
 def findings_in_base(
@@ -67,7 +47,7 @@ def findings_in_base(
 def findings_left(
     request: RunRequest, project: Project, base: BaseSnapshot, jobs: Sequence[JobView]
 ) -> set[FindingKey]:
-    """Return the findings that remain in files after the undecided change sets of jobs.
+    """Return the findings that remain on the nodes of jobs after their undecided change sets.
 
     Each change set is looked at alone. A change set may fix only some findings of a function.
     """
@@ -93,7 +73,8 @@ def findings_left(
                 module = parse_module(escape_path(path), after)
                 modules = (module,) if isinstance(module, Module) else ()
                 found = report(ToolTree(tree), modules, options)
-                left.update(finding_key(job.operation, each) for each in found)
+                own = (each for each in found if each.node_id in (job.node_id, *(job.nodes or ())))
+                left.update(finding_key(job.operation, each) for each in own)
                 (tree / path).write_bytes(before)
     return left
 
@@ -121,18 +102,4 @@ def _found(
         every = report(place, source.modules, options_for(project.config, name, request))
         own = (each for each in every if each.node_id in wanted)
         found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
-    return FindingsReport(findings=found, nodes=len(wanted), unreadable=source.unreadable)
-
-
-def _reports(operations: Operations, names: Sequence[str]) -> dict[str, Report]:
-    able = {each.name: each.load().report for each in operations.all}
-    wanted = names or [name for name in operations.defaults if able[name] is not None]
-    found = {name: report for name in wanted if (report := able.get(name)) is not None}
-    missing = [name for name in wanted if name not in found]
-    if missing:
-        known = ", ".join(name for name, report in able.items() if report is not None)
-        raise UsageError(
-            f"operation {missing[0]!r} cannot report findings without a run",
-            hint=f"--only-report supports: {known}",
-        )
-    return found
+    return FindingsReport(findings=found, nodes=len(wanted))

@@ -1,0 +1,117 @@
+"""`check --baseline` fails only for new problems, and knows the others after edits and renames."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import remora as library
+from tests.cli.conftest import Remora, git, write
+from tests.cli.run.test_check import RULES, UNUSED, WRONG
+
+BASELINE = "known.jsonl"
+
+
+@pytest.fixture
+def shop(tmp_path: Path, poor: Remora) -> Path:
+    """A repository whose problems are all in its baseline."""
+    root = tmp_path / "shop"
+    write(root, {"a.py": UNUSED, "b.py": WRONG, "pyproject.toml": RULES})
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "start")
+    done = poor("check", "--baseline", BASELINE, "--update-baseline", cwd=root)
+    assert (done.code, done.out) == (0, "no new problems in 4 nodes\n")
+    assert "2 known problems left out" in done.err
+    return root
+
+
+def test_the_file_is_small_and_sorted_and_has_no_lines(shop: Path) -> None:
+    lines = (shop / BASELINE).read_text().splitlines()
+    nodes = [json.loads(line)[0] for line in lines]
+    assert nodes == ["node:a.py:__module__", "node:b.py:scale"]
+    assert max(map(len, lines)) < 120
+    assert lines == sorted(lines)
+
+
+def test_only_a_new_problem_fails(shop: Path, poor: Remora) -> None:
+    known = poor("check", "--baseline", BASELINE, cwd=shop)
+    assert (known.code, known.out) == (0, "no new problems in 4 nodes\n")
+    write(shop, {"a.py": f"import re\n{UNUSED}"})
+    done = poor("check", "--baseline", BASELINE, "--diff", cwd=shop)
+    assert done.code == 1
+    assert done.out.splitlines()[0] == "a.py:1: lint F401: `re` imported but unused"
+    assert "1 new problem in 1 file; verified changes fix all of them:" in done.out
+    assert "scale_factor" not in done.out  # not even in the diffs
+    document = poor("check", "--baseline", BASELINE, "--json", cwd=shop).document
+    totals = {"problems": 1, "fixable": 1, "nodes": 4, "jobs": 2}
+    assert document["totals"] == {**totals, "unreadable": []}
+    assert [change["path"] for change in document["changes"]] == ["a.py"]
+    sarif = poor("check", "--baseline", BASELINE, "--format", "sarif", cwd=shop).document
+    assert [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["remora/lint"]
+
+
+def test_lines_renames_and_moves_do_not_make_a_problem_new(shop: Path, poor: Remora) -> None:
+    moved = WRONG.replace("def scale", "def resize").replace("Scale a value", "Size a value")
+    write(shop, {"c.py": f'"""Sizes."""\n\nLIMIT = 3\n\n\n{moved}', "a.py": f"\n\n{UNUSED}"})
+    (shop / "b.py").unlink()
+    done = poor("check", "--baseline", BASELINE, cwd=shop)
+    assert (done.code, done.out.splitlines()[0]) == (0, "no new problems in 4 nodes")
+    before = (shop / BASELINE).read_text()
+    assert poor("check", "--baseline", BASELINE, "--update-baseline", cwd=shop).code == 0
+    assert "node:c.py:resize" in (shop / BASELINE).read_text() != before
+
+
+def test_the_same_problem_in_a_copy_of_the_function_is_new(shop: Path, poor: Remora) -> None:
+    write(shop, {"c.py": WRONG.replace("def scale", "def resize")})
+    done = poor("check", "--baseline", BASELINE, cwd=shop)
+    assert (done.code, done.out.splitlines()[0].partition(" ")[0]) == (1, "c.py:6:")
+
+
+def test_what_is_solved_is_forgotten_on_request(shop: Path, poor: Remora) -> None:
+    write(shop, {"a.py": UNUSED.replace("import os\n", "")})
+    done = poor("check", "--baseline", BASELINE, cwd=shop)
+    assert (done.code, "1 known problem left out" in done.err) == (0, True)
+    assert "a.py" in (shop / BASELINE).read_text()
+    poor("check", "--baseline", BASELINE, "--update-baseline", cwd=shop)
+    assert "a.py" not in (shop / BASELINE).read_text()
+
+
+def test_a_check_of_one_file_reads_the_same_baseline(shop: Path, poor: Remora) -> None:
+    write(shop, {"a.py": f"import re\n{UNUSED}", "c.py": WRONG.replace("def scale", "def resize")})
+    done = poor("check", "a.py", "--baseline", BASELINE, cwd=shop)
+    assert "1 new problem in 1 file" in done.out
+    only_changed = poor("check", "--baseline", BASELINE, "--changed", cwd=shop)
+    assert "2 new problems in 2 files" in only_changed.out  # c.py has a copy of what is in b.py
+    for part in ("a.py", "--changed"):
+        update = poor("check", "--baseline", BASELINE, "--update-baseline", part, cwd=shop)
+        assert (update.code, "checks the whole project" in update.err) == (2, True)
+
+
+def test_a_check_that_was_stopped_keeps_the_baseline(shop: Path, poor: Remora) -> None:
+    before = (shop / BASELINE).read_bytes()
+    write(shop, {"a.py": f"import re\n{UNUSED}"})
+    update = ("check", "--baseline", BASELINE, "--update-baseline")
+    assert poor(*update, "--max-time", "0.001", cwd=shop).code == 130
+    assert (shop / BASELINE).read_bytes() == before
+
+
+def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:
+    missing = poor("check", "--baseline", "gone.jsonl", cwd=shop)
+    assert (missing.code, "--update-baseline creates it" in missing.err) == (2, True)
+    alone = poor("check", "--update-baseline", cwd=shop)
+    assert (alone.code, "--update-baseline needs --baseline FILE" in alone.err) == (2, True)
+    merged = (shop / BASELINE).read_text().replace("\n", "\n<<<<<<< ours\n", 1)
+    (shop / BASELINE).write_text(merged)
+    for more in ((), ("--update-baseline",)):
+        done = poor("check", "--baseline", BASELINE, *more, cwd=shop)
+        assert (done.code, "known.jsonl:2: " in done.err) == (2, True)
+    assert (shop / BASELINE).read_text() == merged
+    folder = poor("check", "--baseline", "missing/known.jsonl", "--update-baseline", cwd=shop)
+    assert (folder.code, "missing/known.jsonl" in folder.err) == (3, True)
+
+
+def test_it_is_a_python_call(shop: Path) -> None:
+    write(shop, {"a.py": f"import re\n{UNUSED}"})
+    found = library.check(root=shop, baseline=shop / BASELINE)
+    assert [problem.message for problem in found.problems] == ["`re` imported but unused"]
