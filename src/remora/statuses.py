@@ -27,14 +27,16 @@ RUNNING, ENDED, DAMAGED = "running", "ended", "damaged"
 PENDING, CONFLICT, STALE = "pending", "conflict", "stale"
 ACCEPTED, REJECTED, REVERTED = "accepted", "rejected", "reverted"
 RETRIED = "retried"
+WITHDRAWN = "withdrawn"
+"""The verdict on a change set that is outdated, or that a newer run proposes again."""
 REOPENED = "reopened"
 """The verdict that withdraws the verdict before it."""
 UNDECIDED = (PENDING, CONFLICT, STALE)
 """Review states of change sets that can be accepted or rejected."""
 DECIDED = (ACCEPTED, REJECTED, REVERTED)
 """Review states that can be undone."""
-DISMISSED = (REJECTED, REVERTED)
-"""Review states of change sets that the user does not want."""
+DISMISSED = (REJECTED, REVERTED, WITHDRAWN)
+"""Review states of change sets that are not wanted."""
 DONE = (PENDING, ACCEPTED)
 """Review states of change sets that count as done in totals: they can be written as they are."""
 KEPT = (*UNDECIDED, ACCEPTED)

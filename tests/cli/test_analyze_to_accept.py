@@ -17,7 +17,7 @@ HEAD = {"count", "hash"}
 def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
     assert ran.analyzed.code == 0, ran.analyzed.err
     document = ran.analyzed.document
-    assert set(document) == {"run_id", "root", "model", "rules", "jobs", "totals"}
+    assert set(document) == {"run_id", "root", "model", "rules", "jobs", "not_planned", "totals"}
     assert document["root"] == str(ran.root)
     assert set(document["totals"]) >= TOTALS
     assert document["totals"]["jobs"] == document["totals"]["submitted"] == 2
@@ -130,7 +130,17 @@ def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) ->
     done = poor("analyze", "-o", "steps", "--dry-run", "--json", cwd=project)
     assert done.code == 0, done.err
     document = done.document
-    keys = {"run_id", "root", "model", "rules", "judges", "jobs", "totals", "seconds"}
+    keys = {
+        "run_id",
+        "root",
+        "model",
+        "rules",
+        "judges",
+        "jobs",
+        "not_planned",
+        "totals",
+        "seconds",
+    }
     assert set(document) == keys
     assert [job["status"] for job in document["jobs"]] == ["planned", "planned"]
     assert all(set(job) >= JOB_KEYS for job in document["jobs"])
@@ -161,8 +171,8 @@ def test_what_is_planned_can_be_narrowed(poor: Remora, project: Path) -> None:
 
 
 def test_older_runs_that_wait_are_not_forgotten(poor: Remora, project: Path) -> None:
-    for _ in range(2):
-        assert poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    for node in ("src/settings.py", "src/settings.py:read"):
+        assert poor("analyze", "-o", "steps", "--quiet", "--node", node, cwd=project).code == 0
     assert "1 change set in 1 older run is also pending" in poor("show", "last", cwd=project).out
     assert "pending changes in 1 older run;" in poor("runs", cwd=project).out
 

@@ -306,15 +306,16 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 class Review(Payload, frozen=True, kw_only=True):
     """A user's verdict on a change set. A later verdict replaces an earlier one.
 
-    `verdict` is `accepted`, `rejected`, `conflict`, `retried`, `reverted` or `reopened`. The last
-    one withdraws the verdict before it, so that the change set is pending again. `surface` is
-    `cli` or `web`.
+    `verdict` is `accepted`, `rejected`, `conflict`, `retried`, `reverted`, `withdrawn` or
+    `reopened`. The last one withdraws the verdict before it, so that the change set is pending
+    again. `surface` is `cli` or `web`.
 
     `signature` is the signature of `head`. If `branch` is set, the accepted change set was
     committed to that branch, and the working tree was not changed. `written` is set if the change
     set was accepted in part or with edits. `present` contains the numbers of the accepted hunks,
     counted from 1, that the user's files already contained, and that `revert` therefore keeps. Both
-    are repeated in the verdict that takes the acceptance back.
+    are repeated in the verdict that takes the acceptance back. `refused` contains the identities of
+    the rejected hunks, which are not proposed again.
     """
 
     type: ClassVar[str] = "review"
@@ -329,6 +330,7 @@ class Review(Payload, frozen=True, kw_only=True):
     signature: str | None = None
     written: Written | None = None
     present: tuple[int, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):

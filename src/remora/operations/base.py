@@ -57,6 +57,7 @@ class JudgedAmount(msgspec.Struct, frozen=True, kw_only=True):
 
 NEEDS_UNSAFE, NO_FIX, KEPT = "needs --unsafe-fixes", "has no fix", "is left as it is"
 """Reasons why a finding is left: `KEPT` ones are needed by other tools or tests."""
+NOT_KEPT = "its fix was not kept"
 NEEDS_WRITER = "needs a writer"
 """The reason for nodes on which only a model that can write could work."""
 Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
@@ -147,7 +148,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that `check --only-report` prints. `node_id` is the node that it is about."""
+    """A finding of an operation, without a run. `node_id` is the node that it is about."""
 
     path: str
     line: int

@@ -16,7 +16,6 @@ from remora.exports.chat_messages import chat_messages
 from remora.ids import LAST
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
-from remora.runs.continuation.retry import reject_repeats
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
@@ -186,7 +185,6 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
     done = continue_run(wanted, models, observer, run_budget(max_time))
-    reject_repeats(project, view, wanted.only or ())
     return retain(done)
 
 

@@ -30,6 +30,7 @@ def job(node: str = "a.py:f", **said: Any) -> dict[str, Any]:
         "branch": None,
         "error": None,
         "why": None,
+        "left": [],
         "same": False,
         **said,
     }

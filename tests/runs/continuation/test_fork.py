@@ -223,8 +223,8 @@ class TestAForkThatGoesOn:
         assert found.agent_id == made
         assert (found.before, found.after) == (parent.before, parent.after)
         assert totals_by_operation(
-            [job_document(found)], 0, BUILT_IN.totals
-        ) == totals_by_operation([job_document(parent)], 0, BUILT_IN.totals)
+            [job_document(found)], {}, BUILT_IN.totals
+        ) == totals_by_operation([job_document(parent)], {}, BUILT_IN.totals)
 
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)

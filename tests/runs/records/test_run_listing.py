@@ -9,7 +9,7 @@ from remora.runs.records import run_listing, stored_run_lines
 from remora.runs.records.run_listing import (
     list_run_lines,
     list_run_lines_from_streams,
-    read_older_runs,
+    older_runs_waiting,
 )
 from remora.runs.review.accept_and_reject import accept, reject
 from tests.runs.conftest import CHOICE, Desk
@@ -26,13 +26,12 @@ def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
 
 
-def test_the_feedback_on_rejected_change_sets_is_that_of_earlier_runs(ran: Desk) -> None:
-    reject(ran.project, ran.newest, ["a.py:load"], feedback="keep it")
-    reject(ran.project, ran.newest, ["b.py:*"])
-    said = {("lint", "node:a.py:load"): "keep it"}
-    view = ran.view(ran.newest)
-    assert read_older_runs(ran.project.trace, ("9", "")).feedback == said
-    assert read_older_runs(ran.project.trace, (view.started, view.run_id)).feedback == {}
+def test_only_older_runs_with_pending_change_sets_wait(ran: Desk) -> None:
+    first, view = ran.newest, ran.view(ran.newest)
+    assert [run.run_id for run in older_runs_waiting(ran.project.trace, ("9", ""))] == [first]
+    assert older_runs_waiting(ran.project.trace, (view.started, first)) == []
+    reject(ran.project, first, [], every=True)
+    assert older_runs_waiting(ran.project.trace, ("9", "")) == []
 
 
 def test_a_run_that_cannot_be_read_to_its_end_is_damaged_and_what_began_as_none_is_skipped(

@@ -28,7 +28,7 @@ def job(
 
 def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
     jobs = [job("lint", {"A": 2}), job("lint", {"B": 1}, {"B": 1}, "", status="no_change")]
-    (told,) = totals_by_operation(jobs, 3, TOTALS)
+    (told,) = totals_by_operation(jobs, {"findings": 3}, TOTALS)
     assert told.document() == {
         "operation": "lint",
         "jobs": 2,
@@ -38,15 +38,15 @@ def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
         "tests": None,
         "annotations": None,
     }
-    (told,) = totals_by_operation(jobs, 9, TOTALS)
+    (told,) = totals_by_operation(jobs, {"findings": 9}, TOTALS)
     assert told.measures["findings"] == {"fixed": 2, "of": 9}, "some jobs not started"
     refused = [job("lint", {"A": 2}, review=review) for review in ("rejected", "conflict")]
-    (told,) = totals_by_operation([*jobs, *refused], 3, TOTALS)
+    (told,) = totals_by_operation([*jobs, *refused], {"findings": 3}, TOTALS)
     assert (told.measures["findings"], told.verified) == ({"fixed": 2, "of": 7}, 1)
 
 
 def test_jobs_without_findings_have_no_measure() -> None:
-    (retried,) = totals_by_operation([job("docstring", {})], 0, TOTALS)
+    (retried,) = totals_by_operation([job("docstring", {})], {"findings": 0}, TOTALS)
     assert set(retried.measures.values()) == {None}
 
 
@@ -58,7 +58,7 @@ def test_docstrings_are_counted_apart_from_findings() -> None:
         job("docstring", missing, missing, "", status="no_change"),
         job("docstring", missing, review="rejected"),
     ]
-    lint, text = totals_by_operation([job("lint", {"A": 2}), *jobs], 2, TOTALS)
+    lint, text = totals_by_operation([job("lint", {"A": 2}), *jobs], {"findings": 2}, TOTALS)
     assert lint.measures["findings"] == {"fixed": 2, "of": 2}
     assert (text.measures["findings"], text.measures["docstrings"]) == (
         None,
@@ -74,7 +74,7 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
         job("test", missing, worth=WORTH, review="rejected"),
         job("test", missing, missing, "", status="no_change"),
     ]
-    (told,) = totals_by_operation(jobs, 0, TOTALS)
+    (told,) = totals_by_operation(jobs, {"findings": 0}, TOTALS)
     assert told.measures["findings"] is None, "a missing test is not a finding of a linter"
     assert told.measures["tests"] == {
         "added": 2,
@@ -88,13 +88,15 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
 
 def test_of_an_own_agent_its_verified_jobs_are_counted() -> None:
     jobs = [job("tidy", None), job("tidy", None, status="failed", review="")]
-    (told,) = totals_by_operation(jobs, 5, TOTALS)
+    (told,) = totals_by_operation(jobs, {"findings": 5}, TOTALS)
     assert (told.operation, told.jobs, told.verified) == ("tidy", 2, 1)
     assert set(told.measures.values()) == {None}
 
 
 def test_what_was_planned_is_nobodys_where_several_operations_met_findings() -> None:
-    lint, own = totals_by_operation([job("lint", {"A": 1}), job("own", {"B": 1})], 7, TOTALS)
+    lint, own = totals_by_operation(
+        [job("lint", {"A": 1}), job("own", {"B": 1})], {"findings": 7}, TOTALS
+    )
     assert (lint.measures["findings"], own.measures["findings"]) == (
         {"fixed": 1, "of": 1},
         {"fixed": 1, "of": 1},
@@ -114,7 +116,7 @@ def test_the_words() -> None:
         job("docstring", missing, missing, "", status="no_change"),
         job("lint", {"F401": 1}),
     ]
-    sums = totals_by_operation(jobs, 1, TOTALS)
+    sums = totals_by_operation(jobs, {"findings": 1}, TOTALS)
     assert [one.whole for one in phrases_of(sums)] == [
         "1 of 1 finding fixed",
         "3 of 4 docstrings written: 2 added, 1 updated",
@@ -125,6 +127,6 @@ def test_the_words() -> None:
     assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"
     weak = {"weak test": 1}
     jobs = [job("test", weak, worth=WORTH), job("test", weak, weak, "", status="no_change")]
-    (strengthened,) = phrases_of(totals_by_operation(jobs, 0, TOTALS))
+    (strengthened,) = phrases_of(totals_by_operation(jobs, {"findings": 0}, TOTALS))
     assert strengthened.brief == "1 of 2 functions tested further"
-    assert totals_by_operation([], 0, TOTALS) == ()
+    assert totals_by_operation([], {"findings": 0}, TOTALS) == ()

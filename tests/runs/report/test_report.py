@@ -50,7 +50,7 @@ def own_sum(operation: str) -> OperationTotals:
     """The sum of an operation that knows of no findings."""
     job = {"operation": operation, "status": "submitted", "review": "pending", "findings": None}
     (found,) = totals_by_operation(
-        [job, {**job, "status": "failed", "review": ""}], 0, BUILT_IN.totals
+        [job, {**job, "status": "failed", "review": ""}], {}, BUILT_IN.totals
     )
     return found
 
@@ -138,7 +138,7 @@ def of_all_agents(report: Report) -> Report:
         summed("docstring", {"missing docstring": 1}, None),
         summed("test", {"missing test": 1}, WORTH),
     ]
-    sums = (*report.sums, *totals_by_operation(jobs, 0, BUILT_IN.totals))
+    sums = (*report.sums, *totals_by_operation(jobs, {}, BUILT_IN.totals))
     lint = next(job for job in report.jobs if job.files)
     text = replace(lint, operation="docstring", fixed={"missing docstring": 1})
     test = replace(

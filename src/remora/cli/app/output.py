@@ -20,6 +20,7 @@ _COLORS = {
     "accepted": "green",
     "no change": "bright_black",
     "rejected": "bright_black",
+    "withdrawn": "bright_black",
     "reverted": "bright_black",
     "planned": "cyan",
     "pending": "cyan",

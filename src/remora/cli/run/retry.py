@@ -41,7 +41,6 @@ def retry(
     from remora.bootstrap.open_project import model_flags
     from remora.cli.run.foreground_run import note_retention, print_run_results, run_to_end
     from remora.models.protocol import NAME
-    from remora.runs.continuation.retry import reject_repeats
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
     from remora.usecases.analyze.fork_and_retry import prepare_retry
@@ -56,7 +55,6 @@ def retry(
     if feedback is None and models.keys() <= {NAME}:
         note(options, "no model: rules will make the same change again unless the file has changed")
     stopped = run_to_end(options, wanted, models)
-    reject_repeats(project, view, wanted.only or ())
     exit_code = print_run_results(options, project, view, stopped, only=wanted.only)
     if not stopped:
         note_retention(options, project, run_id)

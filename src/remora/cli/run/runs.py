@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -59,7 +60,11 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     RUN is a run ID, a unique prefix of an ID, or `last` (default). The exit code is 1 if a record
     cannot be read. Failed jobs do not change it.
     """
+    import msgspec
+
+    from remora.cli.views.plan_view import left_lines
     from remora.cli.views.run_view import run_lines, status_lines
+    from remora.runs.planning.plan import Plan
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import JobDocuments, read_run, run_document
 
@@ -67,7 +72,10 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     view = read_run(project, run_named(project.trace, run), details=False)
     document = run_document(project, view)
     if not statuses:
-        emit(options, document, run_lines(options, project, view, document))
+        lines = run_lines(options, project, view, document)
+        if options.verbose:
+            lines = chain(lines, left_lines(msgspec.convert(view.start.plan, Plan), verbose=True))
+        emit(options, document, lines)
         return 1 if view.damaged else 0
     meant = {SHOWN_AS.get(status, status) for status in statuses}
     found = [job for job in view.jobs if job.status in meant]

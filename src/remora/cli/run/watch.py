@@ -48,7 +48,7 @@ def watch(
     """Analyze what you have changed since the last commit, whenever you save.
 
     Your files are not changed. `remora review --watched` shows what is proposed. If you change a
-    function, earlier proposals of this command for it are rejected as outdated. No text is analyzed
+    function, earlier proposals of this command for it are withdrawn as outdated. No text is analyzed
     twice. The command works with low priority until Ctrl-C, which ends it with exit code 0.
     """
     from remora.cli.run.watch_output import JsonOutput, TextOutput

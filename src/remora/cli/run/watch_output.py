@@ -40,7 +40,7 @@ class TextOutput:
 
     def analyzed(self, result: PassResult) -> None:
         if result.withdrawn:
-            self.noted(f"{count(result.withdrawn, 'outdated proposal')} rejected")
+            self.noted(f"{count(result.withdrawn, 'outdated proposal')} withdrawn")
         files = _by_file(_proposed(result.jobs))
         for path, jobs in files:
             found = count(len(jobs), "proposal")
@@ -87,7 +87,7 @@ class Analyzed(JsonLine, frozen=True, kw_only=True, tag="analysis"):
     """The end of an analysis, after its proposals.
 
     `run_id` is null if no job was necessary. `failed` is the number of jobs that failed, ended with
-    an error or were interrupted, `withdrawn` that of earlier proposals that were rejected as
+    an error or were interrupted, `withdrawn` that of earlier proposals that were withdrawn as
     outdated, and `left_out` that of jobs above `--max-jobs`.
     """
 

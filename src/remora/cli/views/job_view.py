@@ -120,6 +120,8 @@ def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[st
     if job["why"] and (_is_unchanged(job) or job["status"] == FAILED):
         why = job["why"] if _is_unchanged(job) else f"last step: {job['why']}"
         yield from _indented(why, indent, width)
+    for text in job["left"]:
+        yield from _indented(f"left {text}", indent, width)
     yield f"{indent}{job['agent_id']}, {turns_text(job)}"
 
 

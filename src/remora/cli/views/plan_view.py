@@ -13,7 +13,7 @@ from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
-from remora.text import count, escape_line
+from remora.text import count, escape_line, plural
 
 _FILES = 10
 _PLURALS = {
@@ -109,11 +109,13 @@ def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
 
 
 def plan_size(plan: Plan) -> str:
-    """Return the size of a plan, such as `340 jobs (lint 340) in 42 files, 9 findings to fix`."""
+    """Return the size of a plan, such as `34 jobs (lint 34) in 4 files, 9 of 20 findings to fix`."""
     operations = Counter(job.operation for job in plan.jobs)
     named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
     files = len({job.path for job in plan.jobs})
-    findings = f", {count(plan.findings, 'finding')} to fix" if plan.findings else ""
+    found = plan.findings + sum(plan.findings_left.values())
+    of = f" of {found:,}" if found > plan.findings else ""
+    findings = f", {plan.findings:,}{of} {plural('finding', found)} to fix" if plan.findings else ""
     return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
 
 

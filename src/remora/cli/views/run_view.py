@@ -21,7 +21,7 @@ from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
-from remora.runs.records.run_listing import OlderRuns, read_older_runs
+from remora.runs.records.run_listing import older_runs_waiting
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, phrases_of, totals_by_operation
 from remora.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
@@ -61,16 +61,17 @@ def run_lines(
     if not options.verbose and any(job.why and job.status == NO_CHANGE for job in view.jobs):
         why = next_command(options, project.root, "show", view.run_id, "-v")
         yield from wrap_text(f"to see why some nodes are unchanged, run `{why}`", width)
-    sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
+    sums = totals_by_operation(jobs, view.start.plan, project.operations.totals)
     for phrase in phrases_of(sums):
         yield from wrap_text(escape_line(phrase.whole), width)
+    fixed = sum(each.measures["findings"]["fixed"] for each in sums if each.measures["findings"])
+    if (more := fixed - view.start.plan.get("findings", 0)) > 0:
+        yield f"{count(more, 'finding')} more than planned: other fixes remove them, too"
     yield from unreadable_lines(document["totals"], width)
     if not is_of_other_program(view.start):
         yield from decision_lines(document, width)
-    older = read_older_runs(project.trace, (view.started, view.run_id))
-    yield from _rejected_before(older, view.jobs, width)
     yield from unwritten_lines(document, project.operations, width)
-    for line in (*_next(options, project, view), *_waiting(options, project, older)):
+    for line in (*_next(options, project, view), *_waiting(options, project, view)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
 
 
@@ -186,16 +187,6 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         yield from wrap_text(text, width)
 
 
-def _rejected_before(older: OlderRuns, jobs: Sequence[JobView], width: int | None) -> Iterator[str]:
-    """Yield the feedback with which earlier change sets of pending jobs were rejected."""
-    for job in jobs:
-        text = older.feedback.get((job.operation, job.node_id))
-        if text is not None and job.review == PENDING:
-            name = f"{job.operation} {display_name(job.node_id)}"
-            line = f"you rejected an earlier change set of {name}: {text}"
-            yield from wrap_text(escape_line(line), width, "  ")
-
-
 def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
     run_id = view.run_id
     waiting = sum(job.review == PENDING for job in view.jobs)
@@ -266,12 +257,13 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
 
 
-def _waiting(options: Options, project: ProjectRecords, older: OlderRuns) -> Iterator[str]:
+def _waiting(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
     """Yield a note if older runs have pending change sets."""
-    if older.waiting:
+    older = older_runs_waiting(project.trace, (view.started, view.run_id))
+    if older:
         yield ""
-        pending = sum(run.pending for run in older.waiting)
+        pending = sum(run.pending for run in older)
         sets, are = count(pending, "change set"), "is" if pending == 1 else "are"
-        runs = count(len(older.waiting), "older run")
+        runs = count(len(older), "older run")
         listed = next_command(options, project.root, "runs")
         yield f"{sets} in {runs} {are} also pending; `{listed}` lists them"

@@ -1,7 +1,7 @@
 """The host function that lists the findings of a file, or of some nodes of a file."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remora.code.edit.edits import overlap
@@ -10,7 +10,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.lint.fixable_findings import place_of
+from remora.operations.lint.fixable_findings import Place, place_of
 from remora.operations.lint.left_alone import kept_findings
 from remora.text import clip
 from remora.tools.host.ruff.finding import Finding, edits_of
@@ -39,11 +39,7 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     body = decode(path, content).body
     every = place.ruff.check_text(path, content)
     found = findings_on_nodes(path, content, every, nodes)
-    described = describe_findings(body, found)
-    kept = kept_findings(place, path, body, every)
-    for each in described["findings"]:
-        each["kept"] = kept.get(place_of(each), "")
-    return described
+    return describe_findings(body, found, kept_findings(place, path, body, every))
 
 
 def findings_on_nodes(
@@ -59,10 +55,15 @@ def findings_on_nodes(
     return [finding for finding in findings if finding["line"] in own]
 
 
-def describe_findings(body: str, found: Sequence[Finding]) -> dict[str, Any]:
-    """Return findings as `file_findings` returns them, without `kept`."""
+def describe_findings(
+    body: str, found: Sequence[Finding], kept: Mapping[Place, str]
+) -> dict[str, Any]:
+    """Return findings as `file_findings` returns them."""
     kinds = _kinds(body, found) if found else []
-    described = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
+    described = [
+        {**_described(finding, kind), "kept": kept.get(place_of(finding), "")}
+        for finding, kind in zip(found, kinds, strict=True)
+    ]
     counts = Counter(finding["code"] for finding in found)
     return {
         "findings": described,

@@ -62,7 +62,7 @@ def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
     return {
         "fixed": {code: number for code, number in sorted(gone.items()) if number > 0},
         "changed": _changed_places(path, content, fixed),
-        "left": describe_findings(decode(path, fixed).body, left),
+        "left": describe_findings(decode(path, fixed).body, left, fixer.kept(fixed)),
     }
 
 
@@ -177,7 +177,7 @@ class _Fixer:
         if codes:
             content = self._fix_step_by_step(content, codes)
             extra = self._added(before, content)
-        if not extra or any(map(self._kept(content).__contains__, map(place_of, extra))):
+        if not extra or any(map(self.kept(content).__contains__, map(place_of, extra))):
             return content, extra
         if all(finding["code"] in UNUSED_NAMES for finding in extra):
             body = decode(self._path, content).body
@@ -192,7 +192,7 @@ class _Fixer:
         may_be_long = bool(self._place.ruff.selected) and not self._is_configured
         return [finding for finding in extra if finding["code"] != _LONG_LINE or not may_be_long]
 
-    def _kept(self, content: bytes) -> dict[Place, str]:
+    def kept(self, content: bytes) -> dict[Place, str]:
         """Return the findings of a version that stay, with the reasons."""
         return self._left_alone.reasons(self.check(content), decode(self._path, content).body)
 
@@ -223,7 +223,7 @@ class _Fixer:
         allowed = [finding for finding in self.before if self._allows(finding)]
         if not allowed:
             return self._content
-        left_alone = self._kept(self._content)
+        left_alone = self.kept(self._content)
         keeps = any(place_of(finding) in left_alone for finding in allowed)
         fixed = None if keeps or self._nodes else self._fix_with_ruff()
         if fixed is None:
@@ -238,7 +238,7 @@ class _Fixer:
         """
         for _ in range(_MAX_PASSES):
             text, present = decode(self._path, content), self.check(content)
-            left_alone = self._kept(content)
+            left_alone = self.kept(content)
             own = present
             if codes:
                 own = [finding for finding in present if finding["code"] in codes]

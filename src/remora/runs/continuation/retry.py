@@ -1,6 +1,6 @@
 """Retrying a job with feedback. A retry is a fork at turn 0 that uses the current files."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 
 from remora.agents.fork import fork_point_at, fork_start, restart_start
@@ -11,14 +11,13 @@ from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart,
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
-from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, jobs_named, read_run
+from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
-from remora.statuses import INTERRUPTED, PENDING, REJECTED, RETRIED, RUNNING
-from remora.trace.read.reader import read_events, typed_payload
+from remora.statuses import INTERRUPTED, RETRIED, RUNNING
+from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import Clock, utc_now
 
 
@@ -62,44 +61,17 @@ def retry(
         attempts = stream.record.attempts()
         numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
-        texts = {job.agent_id: pinned or _last_feedback(record, job) for job in jobs}
         with closing(BaseFilesCache(project, record.run_id, attempts.start)) as cache:
             starts = [
-                _start(project, known[job.agent_id].job, numbers, cache, texts[job.agent_id])
+                _start(project, known[job.agent_id].job, numbers, cache, pinned or job.feedback)
                 for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             start_stream(project, after, as_now(after, start), clock)
             # if killed here, a resume completes the attempt
             stream.append(job_start(after))
-            stream.append(review_event(project, job, RETRIED, feedback=texts[job.agent_id]))
+            stream.append(review_event(project, job, RETRIED, feedback=pinned or job.feedback))
         return [after for after, _ in starts], stream.record
-
-
-def reject_repeats(project: Project, before: RunView, attempts: Collection[str]) -> None:
-    """Reject the change sets of finished `attempts` that equal what was rejected `before`.
-
-    `attempts` contains agent ids.
-    """
-    rejected = {(j.operation, j.node_id): j for j in before.jobs if j.review == REJECTED}
-    if not rejected:
-        return
-    with open_run(project, before.record) as stream:
-        view = read_run(project, stream.record, before.jobs)
-        for job in view.jobs:
-            earlier = rejected.get((job.operation, job.node_id)) if job.same else None
-            if earlier is not None and job.agent_id in attempts and job.review == PENDING:
-                told = _last_feedback(stream.record, earlier)
-                stream.append(review_event(project, job, REJECTED, feedback=told))
-
-
-def _last_feedback(record: RunRecord, job: JobView) -> str | None:
-    """Return the redacted feedback of the last verdict on a job's change set."""
-    verdicts = CurrentAttempts()
-    for event in record.events:
-        verdicts.add(typed_payload(event))
-    last = verdicts.verdicts.get(job.agent_id)
-    return last.feedback if last is not None else None
 
 
 def _start(

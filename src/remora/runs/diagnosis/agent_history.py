@@ -25,6 +25,7 @@ from remora.memory.events import (
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.projection import apply
 from remora.runs.diagnosis.output_texts import ReadBlob, plain_text, reported_errors
+from remora.runs.records.findings import left_texts, listed_findings
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.trace.read.reader import decode_part
 from remora.trace.read.state_at import ShownPackets, start_packet
@@ -116,6 +117,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 class AgentHistory:
     """The turns of an agent, its start and its end, folded from its events.
 
+    `left` has the findings that its tools listed last, by the reason why they are left.
     `read_blob` yields the texts that the stream keeps elsewhere. Without it, their first and last
     lines are read.
     """
@@ -129,6 +131,7 @@ class AgentHistory:
         self.end: AgentEnd | None = None
         self.end_seq = 0
         self.no_change = NoChangeReason()
+        self.left: tuple[str, ...] = ()
         self._packet = DecisionPacket()
         self._shown = ShownPackets()
         self._is_shown = False
@@ -161,6 +164,8 @@ class AgentHistory:
         if handler is not None:
             handler(event)
         self.no_change.add(event)
+        if (listed := listed_findings(event)) is not None:
+            self.left = left_texts(listed)
         self._packet = apply(self._packet, event.packet_delta)
         turn = self.turns[-1] if self.turns else None
         if turn is not None and not (turn.request or turn.call or turn.problem):

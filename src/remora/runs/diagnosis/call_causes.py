@@ -146,7 +146,7 @@ def _result_cause(kind: Kind, what: str, failure: Failure, why: str = "") -> Cau
     turn, call, result = failure.turn, failure.turn.call, failure.result
     assert result is not None  # it reported an error
     made = f", called as {call_text(call)}" if call is not None and call.args else ""
-    text = quoted(result.error or result.summary)
+    text = quoted(result.error or result.summary or "; ".join(result.reported))
     evidence = [Evidence(turn.number, result.seq, f"{result.tool}: {text}")]
     evidence += [
         Evidence(turn.number, result.seq, f"{one.name}: {quoted(_error_of(one))}")

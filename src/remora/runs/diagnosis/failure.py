@@ -194,5 +194,5 @@ Rule = Callable[[AgentHistory, Failure], Cause | None]
 
 
 def quoted(text: str) -> str:
-    """Return a message on one line, cut to a length that fits in a sentence."""
-    return clip(" ".join(text.split()), _QUOTED).rstrip(". ")
+    """Return a message on one line, cut to a length that fits in a sentence, or that it is empty."""
+    return clip(" ".join(text.split()), _QUOTED).rstrip(". ") or "without a message"

@@ -212,11 +212,14 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
 def _without_failure(history: AgentHistory) -> Cause:
     end = history.end
     assert end is not None  # it did not fail
+    number = history.turns[-1].number if history.turns else 0
+    left = tuple(Evidence(number, None, f"left {text}") for text in history.left)
     if end.status == SUBMITTED:
         return Cause(
             kind="submitted",
             turn=None,
             sentence="Nothing failed: the agent submitted a change that passed all checks",
+            evidence=left,
         )
     if history.turns:
         last = next((one for one in reversed(history.turns) if one.result is not None), None)
@@ -228,7 +231,10 @@ def _without_failure(history: AgentHistory) -> Cause:
     reason = history.no_change.text(None)
     why_not = f": {quoted(reason)}" if reason else ""
     return Cause(
-        kind="no_change", turn=None, sentence=f"Nothing failed: the agent changed nothing{why_not}"
+        kind="no_change",
+        turn=None,
+        sentence=f"Nothing failed: the agent changed nothing{why_not}",
+        evidence=left,
     )
 
 

@@ -90,6 +90,8 @@ def _start(
             "skipped": plan.skipped,
             "skipped_nodes": plan.skipped_nodes,
             "findings": plan.findings,
+            "left_findings": redact.clean(msgspec.to_builtins(plan.left_findings)),
+            "left_nodes": msgspec.to_builtins(plan.left_nodes),
             "rules": plan.rules,
             "unreadable": redact.clean(list(plan.unreadable)),
         },

@@ -10,7 +10,8 @@ class CurrentAttempts:
     The current attempt is the newest attempt that has ended. Therefore, a fork does not replace its
     parent until the fork has ended. If no attempt has ended, or if the verdict on the newest ended
     attempt is `retried`, the newest attempt is current. `ends` and `verdicts` map each agent to its
-    last end and verdict. A verdict that was withdrawn is not in `verdicts`.
+    last end and verdict. A verdict that was withdrawn is not in `verdicts`. `refused` maps
+    the identities of rejected hunks to the verdict on them.
     """
 
     def __init__(self) -> None:
@@ -18,6 +19,7 @@ class CurrentAttempts:
         """True after `run_end`."""
         self.ends: dict[str, JobEnd] = {}
         self.verdicts: dict[str, Review] = {}
+        self.refused: dict[str, Review] = {}
         self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
 
     def add(self, data: Payload | None) -> None:
@@ -27,8 +29,11 @@ class CurrentAttempts:
             self.ends[data.agent_id] = data
         elif isinstance(data, Review) and data.verdict == REOPENED:
             self.verdicts.pop(data.agent_id, None)
+            refused = self.refused.items()
+            self.refused = {key: one for key, one in refused if one.agent_id != data.agent_id}
         elif isinstance(data, Review):
             self.verdicts[data.agent_id] = data
+            self.refused |= dict.fromkeys(data.refused, data)
         elif isinstance(data, RunEnd):
             self.ended = True
 

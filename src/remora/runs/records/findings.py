@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from remora.memory.events import ContextUpdate, Event, ToolResulted
-from remora.operations.base import Codes, is_lint_code
+from remora.operations.base import NEEDS_UNSAFE, NO_FIX, NOT_KEPT, Codes, is_lint_code
 from remora.statuses import DONE, SUBMITTED
 from remora.text import count
 from remora.trace.read.reader import decode_part
@@ -56,11 +56,31 @@ def _known_counts(event: Event, key: str) -> dict[str, int] | None:
 
 
 class ListedFinding(msgspec.Struct, frozen=True):
-    """A finding that a tool listed. `line` counts from 1, or is null if it is unknown."""
+    """A finding that a tool listed. `line` counts from 1, or is null if it is unknown.
+
+    `kept` and `fix_kind` have the same meaning as in the list of `file_findings`.
+    """
 
     code: str
     message: str
     line: int | None = None
+    kept: str = ""
+    fix_kind: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the finding is left if it is, or an empty string if the tool does not say it."""
+        known = {"": "", "none": NO_FIX, "unsafe": NEEDS_UNSAFE}
+        return self.kept or known.get(self.fix_kind, NOT_KEPT)
+
+
+def left_texts(findings: Iterable[ListedFinding]) -> tuple[str, ...]:
+    """Return the findings that are left by reason, such as `E711 x2: needs --unsafe-fixes`."""
+    codes: dict[str, Counter[str]] = {}
+    for each in findings:
+        if each.reason:
+            codes.setdefault(each.reason, Counter())[each.code] += 1
+    return tuple(f"{most_codes_text(found)}: {reason}" for reason, found in codes.items())
 
 
 class _Listing(msgspec.Struct):

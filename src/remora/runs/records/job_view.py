@@ -34,12 +34,13 @@ from remora.runs.records.findings import (
     findings_in_texts,
     known_findings,
     known_measurements,
+    left_texts,
     listed_findings,
 )
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
-from remora.statuses import ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
+from remora.statuses import DISMISSED, ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,
@@ -85,7 +86,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     verified submission ran.
 
     `reasons` are what the model left undone or took back, each with its reason, and how far what it
-    edited is tested.
+    edited is tested. `remaining` are the findings that are left, by reason. `feedback` is the
+    reason of the last verdict.
 
     `error` is also set if the model failed and rules completed the job.
 
@@ -128,9 +130,17 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     measurements: dict[str, int] | None = None
     why: str | None = None
     reasons: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
+    feedback: str | None = None
     same: bool = False
     first_findings: tuple[ListedFinding, ...] = ()
     last_findings: tuple[ListedFinding, ...] = ()
+
+    @property
+    def all_reasons(self) -> tuple[str, ...]:
+        """The reason why a person or a later run dismissed the change set, and `reasons`."""
+        told = self.review in DISMISSED and self.feedback
+        return (f"{self.review}: {self.feedback}", *self.reasons) if told else self.reasons
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -360,6 +370,7 @@ class _JobFold:
             changed_by_user=self._changed_by_user,
             first_findings=listed[0] if listed else (),
             last_findings=listed[-1] if listed else (),
+            remaining=left_texts(listed[-1]) if listed else (),
             sound=self._sound,
             model=self._model,
             observed=self._observed,

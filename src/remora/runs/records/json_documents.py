@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import job_diff, numbered_job_diff
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, job_document, select_jobs
+from remora.runs.records.results import RunView, job_document, not_planned, select_jobs
 from remora.statuses import DISMISSED, STATUSES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def plan_document(
     """Return the document printed by `analyze --dry-run --json`.
 
     It has the structure of a run's document, with jobs whose status is `planned`. `run_id` is null
-    if there is nothing to run. `not_planned` lists the nodes that need work but have no job, if there are any.
+    if there is nothing to run. `not_planned` lists what no job does.
     """
     jobs = [
         JobView(
@@ -32,12 +32,6 @@ def plan_document(
             status=PLANNED,
         )
         for job in plan.jobs
-    ]
-    not_planned = [
-        {"operation": operation, "reason": reason, "node_id": node}
-        for operation, reasons in plan.left_nodes.items()
-        for reason, nodes in reasons.items()
-        for node in nodes
     ]
     return {
         "run_id": run_id if plan.jobs else None,
@@ -56,7 +50,7 @@ def plan_document(
             "findings_left": dict(plan.findings_left),
             "unreadable": list(plan.unreadable),
         },
-        **({"not_planned": not_planned} if not_planned else {}),
+        "not_planned": not_planned(plan.left_nodes, plan.left_findings),
     }
 
 

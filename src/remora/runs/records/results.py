@@ -162,6 +162,7 @@ def run_document(project: ProjectRecords, view: RunView) -> dict[str, Any]:
         "model": view.start.config.get("model_name"),
         "rules": plan.get("rules") or None,
         "jobs": jobs,
+        "not_planned": not_planned(plan.get("left_nodes", {}), plan.get("left_findings", {})),
         "totals": {
             "jobs": view.planned,
             **{status: statuses.count(status) for status in STATUSES},
@@ -172,12 +173,24 @@ def run_document(project: ProjectRecords, view: RunView) -> dict[str, Any]:
             "by_model": msgspec.to_builtins(model_part(view.jobs)),
             "operations": [
                 each.document()
-                for each in totals_by_operation(
-                    jobs, plan.get("findings", 0), project.operations.totals
-                )
+                for each in totals_by_operation(jobs, plan, project.operations.totals)
             ],
         },
     }
+
+
+def not_planned(
+    nodes: Mapping[str, Mapping[str, Iterable[str]]], findings: Mapping[str, Iterable[str]]
+) -> list[dict[str, str]]:
+    """Return the entries for nodes that need work but have no job, and findings that no job fixes."""
+    found = [
+        {"operation": operation, "reason": reason, "node_id": node}
+        for operation, reasons in nodes.items()
+        for reason, keys in reasons.items()
+        for node in keys
+    ]
+    texts = [(reason, text) for reason, texts in findings.items() for text in texts]
+    return found + [{"reason": reason, "finding": text} for reason, text in texts]
 
 
 class JobDocuments(Sequence[dict[str, Any]]):
@@ -226,7 +239,8 @@ def job_document(job: JobView) -> dict[str, Any]:
         "findings": None if job.before is None else {"before": job.before, "after": job.after},
         "conflicts": list(job.conflicts),
         "why": job.why,
-        "reasons": list(job.reasons),
+        "reasons": list(job.all_reasons),
+        "left": list(job.remaining),
         "same": job.same,
         "error": job.error,
     }
@@ -265,6 +279,7 @@ def _jobs(
             nodes=nodes.get((job.operation, job.node_id)),
             review=review,
             branch=last and last.branch,
+            feedback=last and last.feedback,
             written=accepted and accepted.written,
             present=() if accepted is None else accepted.present,
             conflicts=tuple(last.detail) if last is not None else (),

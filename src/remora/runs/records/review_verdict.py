@@ -17,11 +17,12 @@ def review_event(
     *,
     feedback: str | None = None,
     branch: str | None = None,
+    refused: tuple[str, ...] = (),
 ) -> Review:
     """Return the event that records a verdict.
 
     `feedback` must already be redacted. `branch` is the branch that the change set was committed
-    to.
+    to. `refused` contains the identities of hunks that must not be proposed again.
     """
     return Review(
         verdict=verdict,
@@ -31,6 +32,7 @@ def review_event(
         feedback=feedback,
         surface=project.surface,
         branch=branch,
+        refused=refused,
     )
 
 

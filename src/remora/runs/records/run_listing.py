@@ -1,6 +1,5 @@
 """List of a project's runs, created without reading agent streams."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +51,6 @@ class _Start(msgspec.Struct, frozen=True):
     config: _Config = _Config()
 
 
-class OlderRuns(msgspec.Struct, frozen=True):
-    """What the runs before a run left behind.
-
-    `waiting` are those with pending change sets. `feedback` holds the words with which change sets
-    were rejected, by operation and node; a later verdict on the same job replaces them.
-    """
-
-    waiting: list[RunLine]
-    feedback: dict[tuple[str, str], str]
-
-
 def list_run_lines(folder: TraceFolder) -> list[RunLine]:
     """Return all runs, oldest first, large ones from stored entries if these are current.
 
@@ -96,32 +84,17 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
 
 def list_run_lines_from_streams(folder: TraceFolder) -> list[RunLine]:
     """Return what `list_run_lines` returns, from the streams alone."""
-    return [line for line, _ in _read_runs(folder, folder.run_streams())]
+    lines = [
+        _damaged(read[0]) if folder.copy_problem(path) else read[0]
+        for path in folder.run_streams()
+        if (read := read_run_line(path)) is not None
+    ]
+    return sorted(lines, key=_order)
 
 
-def read_older_runs(folder: TraceFolder, run: tuple[str, str]) -> OlderRuns:
-    """Read the runs that began before a run, given by its start time and ID."""
-    paths = (path for path in folder.run_streams() if stream_id(path) != run[1])
-    older = [(line, counted) for line, counted in _read_runs(folder, paths) if _order(line) < run]
-    found: dict[tuple[str, str], str] = {}
-    for _, counted in older:
-        for start in counted.starts():
-            verdict = counted.verdicts.get(start.agent_id)
-            if verdict is not None:
-                rejected = verdict.feedback if verdict.verdict == REJECTED else None
-                found[start.operation, start.node_id] = rejected or ""
-    feedback = {key: text for key, text in found.items() if text}
-    return OlderRuns([line for line, _ in older if line.pending], feedback)
-
-
-def _read_runs(folder: TraceFolder, paths: Iterable[Path]) -> list[tuple[RunLine, CurrentAttempts]]:
-    found: list[tuple[RunLine, CurrentAttempts]] = []
-    for path in paths:
-        read = read_run_line(path)
-        if read is not None and folder.copy_problem(path):
-            read = (_damaged(read[0]), CurrentAttempts())
-        found += [read] if read is not None else []
-    return sorted(found, key=lambda read: _order(read[0]))
+def older_runs_waiting(folder: TraceFolder, run: tuple[str, str]) -> list[RunLine]:
+    """Return the runs with pending change sets that began before a run, given by time and ID."""
+    return [line for line in list_run_lines(folder) if line.pending and _order(line) < run]
 
 
 def _damaged(line: RunLine) -> RunLine:

@@ -38,13 +38,14 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def totals_by_operation(
-    jobs: Iterable[Document], planned: int, totals: Sequence[Totals]
+    jobs: Iterable[Document], plan: Mapping[str, Any], totals: Sequence[Totals]
 ) -> tuple[OperationTotals, ...]:
     """Return the totals of each operation, computed from job documents.
 
     Operations are ordered by the first of `totals` that applies to them, then by their first job.
-    `planned` is the number of lint findings in the plan.
+    All lint findings of the recorded plan count, also those that it leaves.
     """
+    planned = plan.get("findings", 0) + sum(map(len, plan.get("left_findings", {}).values()))
     counts, verified, found = Counter[str](), Counter[str](), dict[str, list[JobFindings]]()
     for job in jobs:
         name = str(job["operation"])

@@ -42,7 +42,7 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
     jobs = tuple(
         _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
     )
-    sums = totals_by_operation(documents, plan.get("findings", 0), project.operations.totals)
+    sums = totals_by_operation(documents, plan, project.operations.totals)
     keys = [total.key for total in project.operations.totals if total.counts_findings]
     linted = [found for one in sums for key in keys if (found := one.measures[key]) is not None]
     return Report(
@@ -92,7 +92,7 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
         conflicts=job.conflicts,
         branch=job.branch,
         error=job.error,
-        reasons=job.reasons,
+        reasons=job.all_reasons,
         head=job.head,
         written=written_text(document["written"]) if document["written"] else "",
     )
@@ -179,11 +179,15 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
     found = []
     last = job.last_findings if is_kept(job) else job.first_findings
     left = Counter((finding.code, finding.message) for finding in last)
+    reasons = {(finding.code, finding.message): finding.reason for finding in last}
     for finding in job.first_findings:
-        if left[finding.code, finding.message] and missing[finding.code]:
-            left[finding.code, finding.message] -= 1  # its line may have moved
+        known = finding.code, finding.message
+        if left[known] and missing[finding.code]:
+            left[known] -= 1  # its line may have moved
             missing[finding.code] -= 1
-            found.append(Finding(code=finding.code, message=finding.message, line=finding.line))
+            found.append(
+                Finding(finding.code, finding.message, finding.line, reason=reasons[known])
+            )
     return (*found, *_unnamed(missing))
 
 

@@ -136,7 +136,8 @@ def _job(job: JobReport) -> JobRow:
 
 def _finding(job: JobReport, finding: Finding) -> FindingRow:
     place = f"{job.path}:{finding.line}" if finding.line else display_name(job.node_id)
-    return FindingRow(place, finding.code if _has_rule(finding) else "", finding_text(finding))
+    text = finding_text(finding) + (f" ({finding.reason})" if finding.reason else "")
+    return FindingRow(place, finding.code if _has_rule(finding) else "", text)
 
 
 def finding_text(finding: Finding) -> str:

@@ -36,16 +36,18 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     last_column: int
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True):
     """A remaining finding, or several equal ones whose lines were not recorded.
 
     `line` is its line number at the start of the run, or null if the line was not recorded.
+    `reason` says why the finding is left, if the tools do.
     """
 
     code: str
     message: str
     line: int | None = None
     count: int = 1
+    reason: str = ""
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -98,7 +98,7 @@ def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     return {
         **result,
         "locations": [{**_place(job.path, finding.line), **_logical(job.path, job.name)}],
-        "properties": {"agent": job.agent_id},
+        "properties": {"agent": job.agent_id, "reason": finding.reason},
     }
 
 

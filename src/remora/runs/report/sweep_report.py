@@ -70,7 +70,7 @@ class SweepReport(msgspec.Struct, frozen=True, kw_only=True):
 def debts_of(view: RunView, totals: tuple[Totals, ...]) -> tuple[Debt, ...]:
     """Return what a run found and what its changes leave."""
     documents = [job_document(job) for job in view.jobs]
-    sums = totals_by_operation(documents, view.start.plan.get("findings", 0), totals)
+    sums = totals_by_operation(documents, view.start.plan, totals)
     return tuple(
         Debt(what=_noun(phrase.what), before=phrase.of, after=phrase.of - phrase.done)
         for phrase in phrases_of(sums)

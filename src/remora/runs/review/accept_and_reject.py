@@ -26,6 +26,7 @@ from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import merged_with_others
 from remora.runs.review.observed_tests import observed_runs
 from remora.runs.review.recheck import Recheck, users_tree
+from remora.runs.review.repeats import hunk_digests
 from remora.runs.review.selection import choose_pending
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED
 from remora.text import count
@@ -130,7 +131,8 @@ def reject(  # noqa: PLR0913 (the options of the command)
         unread = unreadable_streams(view, nodes)
         jobs, left = apply_filter(project, view, jobs, narrow)
         for job in jobs:
-            stream.append(review_event(project, job, REJECTED, feedback=reason))
+            refused = hunk_digests(project, job)
+            stream.append(review_event(project, job, REJECTED, feedback=reason, refused=refused))
         return Verdicts(
             run_id=stream.run_id,
             accepted=[],

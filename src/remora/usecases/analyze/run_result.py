@@ -13,6 +13,7 @@ from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
 from remora.runs.retention.after_run import Retained, retain_after_run
+from remora.runs.review.repeats import settle_repeats
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import (
     connect_own_models,
@@ -82,6 +83,7 @@ def execute(
         stopped = run_to_end(
             lambda: execute_plan(run, model, counting, utc_now, own), models, budget
         )
+    settle_repeats(run.project, run.run_id)
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
 
 
@@ -98,6 +100,7 @@ def continue_run(
         models.values(),
         budget,
     )
+    settle_repeats(run.project, run.run_id)
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
 
 

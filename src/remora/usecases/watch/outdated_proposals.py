@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 from remora.errors import RemoraError
 from remora.ids import split_node_key
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
-from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.records.run_stream import open_run
-from remora.statuses import REJECTED, UNDECIDED
+from remora.statuses import UNDECIDED
 
-_FEEDBACK = "outdated: the code changed after this was proposed"
+OUTDATED = "outdated: the code changed after this was proposed"
 
 
 class Proposal(NamedTuple):
@@ -62,17 +60,3 @@ def split_outdated(
         proposals = [each for each in proposals if each not in found]
         keys = keys.union(*(keys_of_job(each.job, among) for each in found))
     return outdated, keys
-
-
-def withdraw(project: Project, outdated: list[Proposal]) -> int:
-    """Reject proposals, except in runs that another process is writing. Return their number."""
-    number = 0
-    for run_id, run in {each.run.run_id: each.run for each in outdated}.items():
-        agents = {each.job.agent_id for each in outdated if each.run.run_id == run_id}
-        with suppress(RemoraError), open_run(project, run.record) as stream:
-            now = read_run(project, stream.record, run.jobs)
-            for job in now.jobs:
-                if job.agent_id in agents and job.review in UNDECIDED:
-                    stream.append(review_event(project, job, REJECTED, feedback=_FEEDBACK))
-                    number += 1
-    return number

@@ -25,16 +25,17 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
+from remora.runs.review.repeats import withdraw
 from remora.statuses import CUT_SHORT, WITHOUT_RESULT
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.usecases.analyze.prepare_run import prepare, select_source
 from remora.usecases.analyze.run_result import execute
 from remora.usecases.watch.analyzed_nodes import AnalyzedNodes, node_texts
 from remora.usecases.watch.outdated_proposals import (
+    OUTDATED,
     keys_of_job,
     pending_proposals,
     split_outdated,
-    withdraw,
 )
 from remora.usecases.watch.watch_settings import WatchSettings, settings_hash
 from remora.workspaces.rooted_files import RootedFiles
@@ -47,7 +48,7 @@ class PassResult:
     """What an analysis did.
 
     `jobs` are those of the run `run_id`, which is empty if nothing had to be done. `withdrawn` is
-    the number of earlier proposals that were rejected because their functions have changed.
+    the number of earlier proposals that are outdated because their functions have changed.
     `left_out` has the planned jobs that were too many. `again` has the files to look at with the
     next change too, because they cannot be parsed or were saved meanwhile.
     """
@@ -102,7 +103,8 @@ def analyze_changes(
     outdated = [
         each for each in outdated if open_keys.isdisjoint(keys_of_job(each.job, read.texts))
     ]
-    withdrawn = withdraw(project, outdated)
+    proposals = [(each.run.run_id, each.job.agent_id) for each in outdated]
+    withdrawn = withdraw(project, proposals, OUTDATED)
     analyzed.update(read.texts, added=fresh - left - open_keys, removed=changed - open_keys)
     return replace(found, withdrawn=withdrawn, again=again)
 

@@ -1,0 +1,97 @@
+"""Proposals that are made again: what was rejected stays rejected, and nothing is pending twice."""
+
+from collections import ChainMap
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
+from importlib.metadata import version
+from itertools import groupby
+from operator import itemgetter
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, node_at_line
+from remora.errors import RemoraError
+from remora.ids import file_of_key
+from remora.memory.canonical import canonical
+from remora.operations.base import is_lint_code
+from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.job_view import JobView, read_job
+from remora.runs.records.results import read_run
+from remora.runs.records.review_verdict import review_event
+from remora.runs.records.run_listing import read_run_line
+from remora.runs.records.run_record import read_own_record
+from remora.runs.records.run_stream import open_run
+from remora.statuses import PENDING, REJECTED, UNDECIDED, WITHDRAWN
+from remora.trace.trace_folder import stream_id
+from remora.version import __version__
+from remora.workspaces.hunks import hunks_of
+
+
+def hunk_digests(project: ProjectRecords, job: JobView) -> tuple[str, ...]:
+    """Return the identities of a change set's hunks, or none if its contents are damaged.
+
+    An identity is the same as long as the changed lines, their function and the versions of what
+    proposes them are. Other lines of the file do not matter.
+    """
+    try:
+        patches = patches_of(project, job)
+    except RemoraError:
+        return ()
+    ruff = version("ruff") if any(map(is_lint_code, job.before or {})) else ""
+    bases = {patch.path: patch.base or b"" for patch in patches}
+    found = []
+    for hunk in hunks_of(patches):
+        module, function = parse_module(hunk.path, bases[hunk.path]), ""
+        if isinstance(module, Module):
+            node = module.by_key[node_at_line(module, hunk.line)]
+            function = "" if node.node_type == "module" else node.source_hash
+        lines = [line for line in hunk.diff.splitlines() if line[:1] in ("+", "-")]
+        known = [job.operation, __version__, ruff, hunk.path, function, lines]
+        found.append(sha256(canonical(known)).hexdigest()[:16])
+    return tuple(found)
+
+
+def settle_repeats(project: Project, run_id: str) -> None:
+    """Reject what was rejected before, and withdraw what a run proposes again from older runs.
+
+    A change set is concerned if all of its hunks are. Runs that cannot be written are left out.
+    """
+    read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
+    runs = {name: found[1] for name, found in read.items() if found is not None}
+    refused = dict(ChainMap(*(counted.refused for counted in runs.values())))
+    if not (refused or runs.keys() - {run_id}):
+        return
+    proposed: dict[tuple[str, str], set[str]] = {}
+    with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
+        for job in read_run(project, stream.record, details=False).jobs:
+            hunks = hunk_digests(project, job) if job.review == PENDING else ()
+            if hunks and refused.keys() >= set(hunks):
+                told = refused[hunks[0]].feedback or "the same change was rejected before"
+                stream.append(review_event(project, job, REJECTED, feedback=told, refused=hunks))
+            else:
+                proposed.setdefault((job.operation, file_of_key(job.node_id)), set()).update(hunks)
+    again = []
+    for name in runs.keys() - {run_id}:
+        for start in runs[name].starts():
+            ours = proposed.get((start.operation, file_of_key(start.node_id)))
+            if ours and runs[name].review(start.agent_id) in UNDECIDED:
+                hunks = hunk_digests(project, read_job(project.trace, start, None))
+                again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
+    withdraw(project, again, f"proposed again by run {run_id}")
+
+
+def withdraw(project: Project, proposals: Iterable[tuple[str, str]], why: str) -> int:
+    """Withdraw undecided change sets, given by run and agent, and return their number.
+
+    Runs that cannot be written are left out.
+    """
+    number = 0
+    for run_id, group in groupby(sorted(proposals), key=itemgetter(0)):
+        agents = {agent_id for _, agent_id in group}
+        with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
+            for job in read_run(project, stream.record, details=False).jobs:
+                if job.agent_id in agents and job.review in UNDECIDED:
+                    stream.append(review_event(project, job, WITHDRAWN, feedback=why))
+                    number += 1
+    return number
