@@ -50,9 +50,7 @@ class PostgresObjectStore(ObjectStore):
     def existing(self, digests: Iterable[str]) -> set[str]:
         digests = set(digests)
         wanted = [self._kind, [bytes.fromhex(digest) for digest in digests]]
-        rows = self._database.run(
-            lambda connection: connection.execute(_EXISTING, wanted).fetchall()
-        )
+        rows = self._database.rows(_EXISTING, wanted)
         return {row[0] for row in rows} | super().existing(digests)
 
     def problem(self, digest: object) -> str | None:
@@ -74,14 +72,10 @@ class PostgresObjectStore(ObjectStore):
         if not is_sha256(digest) or (self.folder / digest[:2] / digest).exists():
             return None
         wanted = [self._kind, bytes.fromhex(digest)]
-        row = self._database.run(
-            lambda connection: connection.execute(_FETCH, wanted, binary=True).fetchone()
-        )
-        if row is None:
-            return None
-        if sha256(row[0]).hexdigest() != digest:
-            return "does not match its hash"
-        self.put(row[0])
+        for (content,) in self._database.rows(_FETCH, wanted, binary=True):
+            if sha256(content).hexdigest() != digest:
+                return "does not match its hash"
+            self.put(content)
         with self._lock:
             self._unsynced.discard(digest)
         return None
@@ -92,7 +86,7 @@ class PostgresObjectStore(ObjectStore):
         if not waiting:
             return
         wanted = [self._kind, [bytes.fromhex(digest) for digest in waiting]]
-        rows = self._database.run(lambda connection: connection.execute(_STORED, wanted).fetchall())
+        rows = self._database.rows(_STORED, wanted)
         for digest in sorted(waiting.difference(row[0] for row in rows)):
             values = [self._kind, bytes.fromhex(digest), self.get(digest)]
             self._database.run(partial(_store, values=values))

@@ -162,9 +162,7 @@ class CopiedTraceFolder(TraceFolder):
         return self._errors.get(path) or self._differences.get(path)
 
     def pruned_heads(self) -> dict[str, Head]:
-        rows = self._database.run(
-            lambda connection: connection.execute(_PRUNED, [self._project]).fetchall()
-        )
+        rows = self._database.rows(_PRUNED, [self._project])
         return {name: Head(count=count, hash=head) for name, count, head in rows}
 
     def wait(self, seconds: float) -> None:
@@ -204,8 +202,7 @@ class CopiedTraceFolder(TraceFolder):
     def _rows(self, condition: str, name: str) -> list[_Row]:
         query = f"{_ROWS} {condition}"
         values = {"project": self._project, "name": name}
-        rows = self._database.run(lambda connection: connection.execute(query, values).fetchall())
-        return [_Row(*row) for row in rows]
+        return [_Row(*row) for row in self._database.rows(query, values)]
 
     def _path(self, name: str) -> Path:
         """Return the path of the copy of a stream. Raises UsageError if the name is not valid."""
@@ -214,7 +211,7 @@ class CopiedTraceFolder(TraceFolder):
 
     def _remove_expired(self, path: Path) -> None:
         values = {"project": self._project, "name": _name(path)}
-        if self._database.run(lambda connection: connection.execute(_EXPIRED, values).fetchone()):
+        if self._database.rows(_EXPIRED, values):
             with self._opened(path) as folder, suppress(FileNotFoundError):
                 forget_lease(path.name, folder=folder)
                 os.unlink(path.name, dir_fd=folder)

@@ -3,7 +3,7 @@
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
@@ -190,6 +190,17 @@ class Database:
         `work` must have the same effect if it is repeated. Raises DatabaseError.
         """
         return self.retry(lambda _: self.once(work))
+
+    def rows(
+        self, query: str, values: Sequence[Any] | Mapping[str, Any] = (), *, binary: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """Return all rows of a query, which is repeated if the connection fails.
+
+        Raises DatabaseError.
+        """
+        return self.run(
+            lambda connection: connection.execute(query, values, binary=binary).fetchall()
+        )
 
     def once(self, work: Callable[[Connection], _T]) -> _T:
         """Call `work` without repeating it. Raises psycopg.Error."""

@@ -172,13 +172,13 @@ class PostgresTraceStore:
         owner = self._owner.encode()
         self._database.run(lambda connection: connection.execute(_CREATE, names))
         wanted = {**names, "owner": owner, "lease_s": self._lease_s, "dead": None}
-        row = self._database.run(lambda connection: _fetch(connection, _CLAIM, wanted))
-        if row is None:
+        rows = self._database.rows(_CLAIM, wanted)
+        if not rows:
             wanted["dead"] = self._dead_owner(stream, names)
-            row = self._database.run(lambda connection: _fetch(connection, _CLAIM, wanted))
-        if row is None:
+            rows = self._database.rows(_CLAIM, wanted)
+        if not rows:
             raise StreamLocked(f"{stream} was claimed by another process", hint="try again")
-        number, month, epoch, count, head, deaths = row
+        ((number, month, epoch, count, head, deaths),) = rows
         claimed = _Claimed(number, epoch)
         last = self._last_event(stream, StreamKey(number, month), count)
         with self._lock:
@@ -237,10 +237,7 @@ class PostgresTraceStore:
 
     def streams(self) -> Iterator[str]:
         query = 'SELECT name FROM streams WHERE project = %s ORDER BY name COLLATE "C"'
-        rows = self._database.run(
-            lambda connection: connection.execute(query, [self.project]).fetchall()
-        )
-        return (row[0] for row in rows)
+        return (name for (name,) in self._database.rows(query, [self.project]))
 
     def _lines(self, key: StreamKey, start: int, end: int) -> Iterator[bytes]:
         for page in read_pages(self._database, key, max(start, 0), end):
@@ -249,13 +246,13 @@ class PostgresTraceStore:
     def states_of(self, agents: Iterable[str]) -> list[AgentRow]:
         """Return the state of each of the agents whose stream has events."""
         values = {"project": self.project, "names": [f"traces/{name}" for name in agents]}
-        rows = self._database.run(lambda connection: connection.execute(_AGENTS, values).fetchall())
+        rows = self._database.rows(_AGENTS, values)
         return [AgentRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
     def ended_agents(self, run_id: str, since: datetime) -> list[EndedRow]:
         """Return the agents of a run that have ended at `since` or later."""
         values = {"project": self.project, "run_id": run_id, "since": since}
-        rows = self._database.run(lambda connection: connection.execute(_ENDED, values).fetchall())
+        rows = self._database.rows(_ENDED, values)
         return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
     def open_claims(self, run_id: str) -> list[AgentClaim]:
@@ -264,15 +261,14 @@ class PostgresTraceStore:
         Agents of other runs are included if they have no events yet.
         """
         values = {"project": self.project, "run_id": run_id, "lease_s": self._lease_s}
-        rows = self._database.run(lambda connection: connection.execute(_CLAIMS, values).fetchall())
+        rows = self._database.rows(_CLAIMS, values)
         return [AgentClaim(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)
-        row = self._database.run(lambda connection: _fetch(connection, _FIND, names))
-        if row is None:
-            raise NotFound(f"no stream {stream} in {self._database.address}")
-        return row
+        for row in self._database.rows(_FIND, names):
+            return row
+        raise NotFound(f"no stream {stream} in {self._database.address}")
 
     def _last_event(self, stream: str, key: StreamKey, count: int) -> Event | None:
         last = next(self._lines(key, count - 1, count), None) if count else None
@@ -280,8 +276,7 @@ class PostgresTraceStore:
 
     def _dead_owner(self, stream: str, names: dict[str, Any]) -> str:
         """Return the text of the owner if its process has died. Raises StreamLocked otherwise."""
-        row = self._database.run(lambda connection: _fetch(connection, _OWNER, names))
-        text, seconds = row or (None, 0)
+        text, seconds = next(iter(self._database.rows(_OWNER, names)), (None, 0))
         owner = Owner.decode(text) if text else None
         if owner is not None and owner.has_died:
             return str(text)
@@ -350,12 +345,6 @@ def _check_repeated(
     raise SeqConflict(
         f"{stream} has {state.next_seq} lines in the database, not {values['seq']}{lost}"
     )
-
-
-def _fetch(
-    connection: "Connection[Any]", query: str, values: dict[str, Any]
-) -> tuple[Any, ...] | None:
-    return connection.execute(query, values).fetchone()
 
 
 def _state(connection: "Connection[Any]", number: int) -> _State | None:

@@ -1,13 +1,12 @@
 """Reading of streams in pages of bounded size, and of many short streams at once."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from remora.trace.content.line_format import MAX_LINE
-from remora.trace.postgres.database import Connection, Database
+from remora.trace.postgres.database import Database
 
 _PAGE_BYTES, _PAGE_ROWS = 8 << 20, 1000
 _ROW_BYTES = 4 * MAX_LINE
@@ -47,7 +46,8 @@ def read_pages(database: Database, key: StreamKey, start: int, end: int) -> Iter
     while start < end:
         limits = {"rows": _PAGE_ROWS, "bytes": _PAGE_BYTES, "row_bytes": _ROW_BYTES}
         wanted = {**key._asdict(), "start": start, **limits}
-        rows = database.run(partial(_fetch, values=wanted))
+        rows = database.rows(_ROWS, wanted, binary=True)
+        rows = list(takewhile(itemgetter(1), rows))  # a row that is too large is empty
         page, first = b"".join(lines for _, lines in rows), rows[0][0] if rows else 0
         count = page.count(b"\n")
         if first + count <= start:  # they were lost, or removed since
@@ -62,15 +62,8 @@ def read_streams(database: Database, month: Any, ids: Sequence[int]) -> dict[int
     Streams that are too large together are left out. Raises DatabaseError.
     """
     values = {"month": month, "ids": list(ids), "bytes": 2 * _PAGE_BYTES}
-    rows = database.run(
-        lambda connection: connection.execute(_STREAMS, values, binary=True).fetchall()
-    )
+    rows = database.rows(_STREAMS, values, binary=True)
     return {
         number: b"".join(lines for _, lines in group)
         for number, group in groupby(rows, key=itemgetter(0))
     }
-
-
-def _fetch(connection: Connection, values: dict[str, Any]) -> list[tuple[int, bytes]]:
-    rows = connection.execute(_ROWS, values, binary=True).fetchall()
-    return list(takewhile(itemgetter(1), rows))  # a row that is too large is empty
