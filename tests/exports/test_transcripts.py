@@ -66,9 +66,9 @@ def test_one_agent_exports_as_the_transcript_command_prints(played: TraceFolder)
 
 def test_a_runs_own_events_come_first(played: TraceFolder) -> None:
     text = told(played)
-    assert text.startswith("==== run run-1 ====\n\nrun of 1 jobs on c0ffee")
-    assert "rejected: lint-a (by cli)\nfeedback:\n    too *bold*\n" in text
-    assert text.index("==== agent lint-a ====") > text.index("rejected")
+    assert text.startswith("==== run run-1 ====\n\nrun start: 1 jobs\n    on c0ffee")
+    assert "review: lint-a rejected: too *bold*\n    by cli\n" in text
+    assert text.index("==== agent lint-a ====") > text.index("rejected: too")
 
 
 def test_a_long_answer_is_whole_and_a_long_output_is_not(folder: TraceFolder) -> None:

@@ -133,8 +133,9 @@ def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> No
 
 def test_the_transcript_shows_who_decided(ran: Ran, agent: str) -> None:
     told = ran("trace", "transcript", agent).out
-    assert "rule decides: run_linter" in told
-    assert told.rstrip().endswith("end: submitted (submitted)")
+    assert "tool call: run_linter(" in told
+    assert ") by rule" in told
+    assert told.rstrip().endswith("agent end: submitted")
 
 
 def test_the_messages_of_an_agent(ran: Ran, agent: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from remora.chat import ToolCall
 from remora.memory.events import Escalation, Event, ModelRequest, ModelResponse, Payload
-from remora.runs.records.event_summary import summarize_event
+from remora.trace.read.event_summary import summarize_event
 
 
 def line(payload: Payload) -> str:

@@ -58,16 +58,16 @@ class TestTranscript:
         play_run(folder)
         text = "\n".join(transcript(read_events(folder.agent_stream(AGENT))))
         for words in [
-            "goal: no findings",
+            "agent start: None: no findings",
             "== turn 1 ==",
             "-> model (lines/1, 0 tokens)",
             "    Goal: no findings",
             '<- model:\n    {"tool":"apply_fix","args":{}}',
-            'model decides: apply_fix({"line":1})',
-            "apply_fix: success in 0 ms",
+            "tool call: apply_fix(line=1) by model",
+            "tool result: apply_fix: success, 1 changed\n    after 0 ms: ",
             "    changed src/a.py",
-            "error (bad_call): no call",
-            "end: submitted (submitted)",
+            "agent error: bad_call: no call",
+            "agent end: submitted",
         ]:
             assert words in text
         assert text.count("== turn") == 4
@@ -77,7 +77,7 @@ class TestTranscript:
         event = emitter.emit(
             AgentEnd(status="\x1b[2J", stop_reason="a\nb", error="\x9b31m"), turn=0
         )
-        assert list(transcript([event])) == [r"end: \x1b[2J (a\x0ab)", r"    \x9b31m"]
+        assert list(transcript([event])) == [r"agent end: \x1b[2J, a\x0ab", r"    \x9b31m"]
 
 
 def test_a_clock_is_read_once_for_each_event() -> None:

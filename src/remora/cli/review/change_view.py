@@ -14,13 +14,13 @@ from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
-from remora.runs.records.event_summary import summarize_event
 from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
 from remora.statuses import PENDING
 from remora.text import count, escape_line
+from remora.trace.read.event_summary import summarize_event
 from remora.trace.read.reader import decode_part, read_events
 
 _MAX_ACTIONS = 6

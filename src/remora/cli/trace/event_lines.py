@@ -15,8 +15,8 @@ import msgspec
 from remora.cli.app.output import fit_line, print_error
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
-from remora.runs.records.event_summary import summarize_event
 from remora.text import escape_line
+from remora.trace.read.event_summary import summarize_event
 from remora.trace.read.reader import decode_part, last_event, read_events
 
 _TYPE = max(map(len, PAYLOADS))

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from remora.memory.canonical import json_text
-from remora.runs.records.event_summary import call_text
 from remora.runs.records.packet_diff import PacketChange
 from remora.text import clip, count, escape_line
+from remora.trace.read.event_summary import call_text
 
 _WIDTH = 160
 _COLORS = {"+": "green", "-": "red", "~": "yellow"}

@@ -7,8 +7,8 @@ import click
 import msgspec
 
 from remora.cli.app.output import plain_lines
-from remora.runs.records.event_summary import call_text, decision_text
 from remora.text import count, escape_line
+from remora.trace.read.event_summary import call_text, decision_text
 
 _LINES = 120
 

@@ -1,6 +1,5 @@
 """Human-readable transcript of a stream, with its requests, answers, decisions and results."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -8,6 +7,7 @@ import msgspec
 
 from remora.memory.events import Event
 from remora.text import escape_line
+from remora.trace.read.event_summary import event_text
 
 _INDENT = "    "
 _SHOWN = 400
@@ -55,23 +55,18 @@ def _plain_lines(event: Event) -> Iterator[str]:
     if not isinstance(data, dict):
         yield f"[{event.type}] (unreadable data)"
         return
-    write = _WRITERS.get(event.type)
-    yield from write(data) if write else iter((f"[{event.type}]",))
+    if event.type not in _WITHOUT_TEXT:
+        text = event_text(event)
+        yield event.type.replace("_", " ") + (f": {text}" if text else "")
+    details = _DETAILS.get(event.type)
+    if details is not None:
+        yield from details(data)
 
 
 def _started(data: dict[str, Any]) -> Iterator[str]:
     packet = data.get("packet")
     packet = packet if isinstance(packet, dict) else {}
-    yield f"agent {packet.get('agent_id')} · {packet.get('operation')} · {packet.get('node_id')}"
-    yield f"goal: {packet.get('goal')}"
-    parent = data.get("parent")
-    if isinstance(parent, dict):
-        yield f"continues from {parent.get('agent_id')}, event {parent.get('seq')}"
-
-
-def _context(data: dict[str, Any]) -> Iterator[str]:
-    error = data.get("error")
-    yield f"context from {data.get('source')}" + (f": {error}" if error else "")
+    yield f"{_INDENT}{packet.get('agent_id')} · {packet.get('operation')} · {packet.get('node_id')}"
 
 
 def _request(data: dict[str, Any]) -> Iterator[str]:
@@ -94,81 +89,43 @@ def _response(data: dict[str, Any]) -> Iterator[str]:
         yield f"{_INDENT}parser_miss: {by} {left}" + (f" ({why})" if why else "")
 
 
-def _call(data: dict[str, Any]) -> Iterator[str]:
-    yield f"{data.get('decided_by')} decides: {data.get('tool')}({_json(data.get('args'))})"
-
-
 def _result(data: dict[str, Any]) -> Iterator[str]:
-    yield f"{data.get('tool')}: {data.get('outcome')} in {data.get('duration_ms')} ms"
     shown = _json(data.get("raw_output"))
-    yield f"{_INDENT}{shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}"
-    if data.get("error"):
-        yield f"{_INDENT}error: {data['error']}"
+    shown = shown[:_SHOWN] + "…" * (len(shown) > _SHOWN)
+    yield f"{_INDENT}after {data.get('duration_ms')} ms: {shown}"
     changes = data.get("changes")
     for change in changes if isinstance(changes, list) else []:
         if isinstance(change, dict):
             yield f"{_INDENT}changed {change.get('path')}"
 
 
-def _submitted(data: dict[str, Any]) -> Iterator[str]:
-    yield f"submitted ({'verified' if data.get('verified') else 'not verified'})"
-    yield from _quoted("summary", data.get("summary"))
-
-
-def _ended(data: dict[str, Any]) -> Iterator[str]:
-    yield f"end: {data.get('status')} ({data.get('stop_reason')})"
-    if data.get("error"):
-        yield f"{_INDENT}{data['error']}"
-
-
 def _run_started(data: dict[str, Any]) -> Iterator[str]:
-    plan, base = data.get("plan"), data.get("base")
-    jobs = plan.get("jobs") if isinstance(plan, dict) else None
+    base = data.get("base")
     commit = base.get("commit") if isinstance(base, dict) else None
-    yield f"run of {len(jobs) if isinstance(jobs, list) else 0} jobs on {commit or 'no commit'}"
-
-
-def _job(data: dict[str, Any]) -> Iterator[str]:
-    yield f"job {data.get('agent_id')} {data.get('node_id')} {data.get('status', 'starts')}"
+    yield f"{_INDENT}on {commit or 'no commit'}"
 
 
 def _reviewed(data: dict[str, Any]) -> Iterator[str]:
-    yield f"{data.get('verdict')}: {data.get('agent_id')} (by {data.get('surface')})"
+    yield f"{_INDENT}by {data.get('surface')}"
     written = data.get("written")
     if isinstance(written, dict):
         hunks = f"hunks {_json(written.get('hunks'))} of {written.get('of')}"
         yield _INDENT + ("edited" if written.get("edited") else hunks)
-    if data.get("feedback"):
-        yield from _quoted("feedback", data["feedback"])
 
 
-def _run_ended(data: dict[str, Any]) -> Iterator[str]:
-    yield f"end of the run: {_json(data.get('totals'))}"
-
-
-def _as(form: str) -> Callable[[dict[str, Any]], Iterator[str]]:
-    return lambda data: iter([form.format_map(defaultdict(lambda: None, data))])
-
-
-_WRITERS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
+_DETAILS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "agent_start": _started,
-    "turn_start": lambda _data: iter(()),
-    "context_update": _context,
     "model_request": _request,
     "model_response": _response,
-    "tool_call": _call,
     "tool_result": _result,
-    "submit_result": _submitted,
-    "agent_error": _as("error ({kind}): {message}"),
-    "escalation": _as("escalated to a larger model: {reason}"),
-    "agent_end": _ended,
-    "recovered": _as("recovered: {bytes} bytes moved to {quarantine}"),
+    "submit_result": lambda data: _quoted("summary", data.get("summary")),
+    "agent_end": lambda data: iter([f"{_INDENT}{data['error']}"] if data.get("error") else ()),
     "run_start": _run_started,
-    "job_start": _job,
-    "job_end": _job,
     "review": _reviewed,
-    "run_end": _run_ended,
+    "run_end": lambda data: iter([f"{_INDENT}{_json(data.get('totals'))}"]),
 }
+_WITHOUT_TEXT = frozenset({"turn_start", "model_request", "model_response"})
+"""Events of which the transcript shows only the turn, or the whole text."""
 
 
 def _quoted(title: str, text: Any) -> Iterator[str]:

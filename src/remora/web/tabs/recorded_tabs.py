@@ -9,8 +9,8 @@ import msgspec
 from remora.errors import RemoraError
 from remora.ids import unescape_path
 from remora.memory.events import ModelRequest, ModelResponse, ToolResulted
-from remora.runs.records.event_summary import summarize_event
 from remora.text import clip
+from remora.trace.read.event_summary import summarize_event
 from remora.web.agent_records import TurnRecord
 from remora.web.diff_markup import DiffLine, diff_lines
 from remora.web.turn_rows import RecordedLine

@@ -1,4 +1,4 @@
-"""One-line summaries of events."""
+"""Texts that say what happened in an event, and one-line summaries."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,15 +16,23 @@ _Kind = TypeVar("_Kind")
 
 
 def summarize_event(event: Event) -> str:
-    """Return a one-line summary, or an empty string if events of this type have no summary."""
-    summarize = _SUMMARIZERS.get(event.type)
-    if summarize is None:
+    """Return a summary of at most 100 characters, or an empty string like `event_text`."""
+    return clip(event_text(event), _WIDTH)
+
+
+def event_text(event: Event) -> str:
+    """Return what happened, such as a call and its decider.
+
+    The text is empty if there is nothing to say of events of this type, or if the data is damaged.
+    """
+    describe = _TEXTS.get(event.type)
+    if describe is None:
         return ""
     try:
         fields = _DECODER.decode(event.data)
     except (ValueError, RecursionError):
         return ""
-    return clip(summarize({k: v for k, v in asdict(fields).items() if v is not UNSET}), _WIDTH)
+    return describe({k: v for k, v in asdict(fields).items() if v is not UNSET})
 
 
 _RAW = ("changes", "decoding", "packet", "plan", "raw", "value")
@@ -169,7 +177,7 @@ def _decoded(raw: msgspec.Raw | None, kind: type[_Kind]) -> _Kind | None:
         return None
 
 
-_SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
+_TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "agent_start": _agent_start,
     "context_update": _context_update,
     "model_request": _model_request,
