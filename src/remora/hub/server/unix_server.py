@@ -5,8 +5,8 @@ Each line is a JSON request. Requests on a connection are answered in order.
 
 import asyncio
 import select
-from collections.abc import Awaitable, Callable, Iterator
-from typing import cast
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
 from remora.hub.server.handler import Handler, answer_body
@@ -17,6 +17,7 @@ _UNREAD_LIMIT = 1 << 20  # bytes above which requests wait and a subscriber is d
 _PATIENCE_S = 30.0  # that a request may stay unfinished, or an answer unread
 _QUIET_S = 0.5  # of silence before a connection that sent too much is closed
 _AT_ONCE = 16  # lines of one connection answered before other connections get a turn
+_PART = 1 << 16
 _DISCARD = 64 * MAX_BYTES
 
 
@@ -28,26 +29,12 @@ class UnixConnections:
     """
 
     def __init__(self, handler: Handler, *, most: int = MAX_CONNECTIONS) -> None:
-        self.handler = handler
-        self.most = most
+        self._handler = handler
+        self._most = most
         self._open: set[UnixConnection] = set()
 
     def __len__(self) -> int:
         return len(self._open)
-
-    def enter(self, guest: "UnixConnection") -> bool:
-        """Add a connection. Return False if there is no idle connection to replace."""
-        if len(self._open) >= self.most:
-            if not (idle := [each for each in self._open if each.idle]):
-                return False
-            oldest = min(idle, key=lambda each: each.last_active)
-            oldest.abort()
-            self.leave(oldest)
-        self._open.add(guest)
-        return True
-
-    def leave(self, guest: "UnixConnection") -> None:
-        self._open.discard(guest)
 
     def reap(self, now: float) -> None:
         for guest in [each for each in self._open if each.overdue(now)]:
@@ -55,7 +42,7 @@ class UnixConnections:
 
     def close(self) -> None:
         """Close all connections. Pending output is still delivered if possible."""
-        for guest in list(self._open):
+        for guest in self._open:
             guest.close()
 
     async def finish(self, seconds: float) -> None:
@@ -64,25 +51,52 @@ class UnixConnections:
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
-        return await asyncio.get_running_loop().create_unix_server(
-            lambda: UnixConnection(self), sock=listener.socket, backlog=BACKLOG
+        return await asyncio.start_unix_server(
+            self._serve, sock=listener.socket, backlog=BACKLOG, limit=_PART
         )
 
+    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Serve a client that belongs to the daemon's user, unless there are too many."""
+        guest = UnixConnection(self._handler, reader, writer)
+        try:
+            if not is_ours(writer.get_extra_info("socket")):
+                guest.abort()
+            elif not self._has_room():
+                writer.write(problem_line(Refused("busy", "too many connections")))
+            else:
+                self._open.add(guest)
+                await guest.serve()
+        except OSError:  # the client is gone
+            pass
+        finally:
+            self._open.discard(guest)
+            guest.close()
 
-class UnixConnection(asyncio.Protocol):
+    def _has_room(self) -> bool:
+        """Return True if there is room for a connection, or an idle one that was closed."""
+        if len(self._open) < self._most:
+            return True
+        if not (idle := [each for each in self._open if each.idle]):
+            return False
+        oldest = min(idle, key=lambda each: each.last_active)
+        oldest.abort()
+        self._open.discard(oldest)
+        return True
+
+
+class UnixConnection:
     """A client connection. `task` computes the current slow answer, if any."""
 
-    def __init__(self, connections: UnixConnections) -> None:
-        self._connections = connections
-        self._loop = asyncio.get_running_loop()
-        self._buffer = bytearray()
-        self._scanned = 0
-        self.task: asyncio.Task[None] | None = None
+    def __init__(self, handler: Handler, reader: StreamReader, writer: StreamWriter) -> None:
+        self._handler = handler
+        self._reader = reader
+        self._writer = writer
+        writer.transport.set_write_buffer_limits(high=_UNREAD_LIMIT)
+        self._line = b""
+        self._is_unread = False
         self._unsubscribe: Callable[[], None] | None = None
-        self._full = self._ended = self._scheduled = False
-        self._discarded: int | None = None
-        self._quiet: asyncio.TimerHandle | None = None
-        self.last_active = self._loop.time()
+        self.task: asyncio.Task[bytes] | None = None
+        self._mark_active()
 
     @property
     def idle(self) -> bool:
@@ -90,161 +104,93 @@ class UnixConnection(asyncio.Protocol):
 
     def overdue(self, now: float) -> bool:
         """Return True if a line has been incomplete or an answer has been unread for too long."""
-        if self._ended and self._is_gone():
+        if self._reader.at_eof() and self._is_gone():
             return True
-        waiting = self._full or (self._buffer and self.task is None)
+        waiting = self._is_unread or (self._line and self.task is None)
         return bool(waiting) and now - self.last_active > _PATIENCE_S
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
+    def close(self) -> None:
+        self._writer.close()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+    async def serve(self) -> None:
+        """Answer requests until the client disconnects. Raises OSError if the connection breaks.
+
+        The last line does not need a newline.
+        """
+        while part := await self._reader.read(_PART):
+            self._mark_active()
+            *lines, self._line = (self._line + part).split(b"\n")
+            for number, line in enumerate(lines, 1):
+                if len(line) > MAX_BYTES:
+                    await self._refuse_large(is_complete=True)
+                    return
+                await self._answer_line(line)
+                if number % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            if len(self._line) > MAX_BYTES:
+                await self._refuse_large(is_complete=False)
+                return
+        await self._answer_line(self._line)
+        if self._unsubscribe is not None:
+            await self._writer.wait_closed()
+
+    def _mark_active(self) -> None:
+        self.last_active = asyncio.get_running_loop().time()
 
     def _is_gone(self) -> bool:
         """Return True if a client that closed its sending side has disconnected completely."""
         poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), 0)
+        poll.register(self._writer.get_extra_info("socket").fileno(), 0)
         return bool(poll.poll(0))
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept the connection if it belongs to the daemon's user.
-
-        If there are too many connections, refuse it.
-        """
-        self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=_UNREAD_LIMIT)
-        if not is_ours(transport.get_extra_info("socket")):
-            self._transport.abort()
-        elif not self._connections.enter(self):
-            self._transport.write(problem_line(Refused("busy", "too many connections")))
-            self._transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
-        self._connections.leave(self)
-        self._buffer.clear()
-        if self.task is not None:
-            self.task.cancel()
-        if self._quiet is not None:
-            self._quiet.cancel()
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-
-    def data_received(self, data: bytes) -> None:
-        """Process received data, which may contain several lines or part of a line."""
-        self.last_active = self._loop.time()
-        if self._discarded is not None:
-            self._discard(data)
+    async def _answer_line(self, line: bytes) -> None:
+        if not line.strip():
             return
-        self._buffer += data
-        if (self.task is not None or self._full) and len(self._buffer) > MAX_BYTES:
-            self._transport.pause_reading()  # until all received requests are answered
-        self._answer_lines()
+        request, answer = answer_body(self._handler, line)
+        if not isinstance(answer, bytes):
+            self.task = asyncio.create_task(_awaited(answer))
+            answer = await self.task
+            self.task = None
+        elif isinstance(request, Subscribe) and self._unsubscribe is None:
+            self._unsubscribe = self._handler.subscribe(self._send_event)
+        await self._write(answer)
 
-    def eof_received(self) -> bool:
-        """Answer the requests received so far. The last line does not need a newline."""
-        self._ended = True
-        if self._buffer:
-            self._buffer += b"\n"
-        self._answer_lines()
-        return not self._transport.is_closing()
-
-    def pause_writing(self) -> None:
-        self._full = True
-
-    def resume_writing(self) -> None:
-        self._full = False
-        self.last_active = self._loop.time()
-        self._answer_lines()
-
-    def abort(self) -> None:
-        self._transport.abort()
-
-    def close(self) -> None:
-        self._transport.close()
-
-    def _answer_lines(self) -> None:
-        """Answer complete lines in order.
-
-        Stop when an answer is slow or the client does not read, and pause after some lines to give
-        other connections a turn.
-        """
-        lines = self._lines()
-        for _ in range(_AT_ONCE):
-            if self.task is not None or self._full or self._transport.is_closing():
-                return
-            if (line := next(lines, None)) is None:
-                self._line_missing()
-                return
-            if line.strip():
-                self._answer_line(line)
-        if not self._scheduled:
-            self._scheduled = True
-            self._loop.call_soon(self._pump_again)
-
-    def _pump_again(self) -> None:
-        self._scheduled = False
-        self._answer_lines()
-
-    def _lines(self) -> Iterator[bytes]:
-        while (end := self._buffer.find(b"\n", self._scanned)) >= 0:
-            line = bytes(memoryview(self._buffer)[:end])
-            del self._buffer[: end + 1]
-            self._scanned = 0
-            yield line
-
-    def _line_missing(self) -> None:
-        """Wait for the rest of a line.
-
-        Close the connection if the rest cannot arrive. Refuse a line that is too large.
-        """
-        self._scanned = len(self._buffer)
-        if self._scanned > MAX_BYTES:
-            self._too_large()
-        elif self._ended and self._unsubscribe is None:
-            self._transport.close()
-        else:
-            self._transport.resume_reading()
-
-    def _answer_line(self, line: bytes) -> None:
-        if len(line) > MAX_BYTES:
-            self._too_large(complete=True)
-            return
-        request, answer = answer_body(self._connections.handler, line)
-        if isinstance(answer, bytes):
-            if isinstance(request, Subscribe) and self._unsubscribe is None:
-                self._unsubscribe = self._connections.handler.subscribe(self._send_event)
-            self._transport.write(answer)
-        else:
-            self.task = self._loop.create_task(self._answer(answer))
-
-    async def _answer(self, answer: Awaitable[bytes]) -> None:
-        self._transport.write(await answer)
-        self.task = None
-        self.last_active = self._loop.time()
-        self._answer_lines()
+    async def _write(self, answer: bytes) -> None:
+        """Write an answer, and wait as long as the client leaves too much unread."""
+        self._writer.write(answer)
+        self._is_unread = True
+        await self._writer.drain()
+        self._is_unread = False
+        self._mark_active()
 
     def _send_event(self, line: bytes) -> None:
-        if self._transport.get_write_buffer_size() + len(line) > _UNREAD_LIMIT:
+        if self._writer.transport.get_write_buffer_size() + len(line) > _UNREAD_LIMIT:
             self.abort()
+            self.close()
         else:
-            self._transport.write(line)
+            self._writer.write(line)
 
-    def _too_large(self, *, complete: bool = False) -> None:
-        """Send an error and discard further input.
+    async def _refuse_large(self, *, is_complete: bool) -> None:
+        """Send an error, and discard the rest of the line.
 
-        Input must still be read, because a client may not read the error until it has sent
-        everything.
+        It must still be read, because a client may not read the error until it has sent everything.
         """
+        self._line = b""
         message = f"request too large (maximum {MAX_BYTES} bytes)"
-        self._transport.write(problem_line(Refused("too_large", message)))
-        self._buffer.clear()
-        if complete or self._ended:
-            self._transport.close()
+        await self._write(problem_line(Refused("too_large", message)))
+        left = 0 if is_complete else _DISCARD
+        try:
+            while left > 0:
+                part = await asyncio.wait_for(self._reader.read(_PART), _QUIET_S)
+                left = 0 if not part or b"\n" in part else left - len(part)
+        except TimeoutError:
             return
-        self._transport.resume_reading()
-        self._discarded = 0
-        self._discard(b"")
 
-    def _discard(self, data: bytes) -> None:
-        self._discarded = (self._discarded or 0) + len(data)
-        if self._quiet is not None:
-            self._quiet.cancel()
-        if b"\n" in data or self._discarded > _DISCARD:
-            self._transport.close()
-        else:
-            self._quiet = self._loop.call_later(_QUIET_S, self._transport.close)
+
+async def _awaited(answer: Awaitable[bytes]) -> bytes:
+    return await answer
