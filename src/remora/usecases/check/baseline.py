@@ -67,7 +67,7 @@ def new_problems(
 ) -> tuple[Problem, ...]:
     """Return the problems that are not in a baseline.
 
-    A known problem stands for one problem of the same node or, if that is gone, of a node with the
+    A known problem matches one problem of the same node or, if that is gone, of a node with the
     same body.
     """
     files = ParsedFiles(tree)
