@@ -17,7 +17,6 @@ from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.type_candidates import Weights, weights
 from remora.operations.types.source.terms import same
-from remora.operations.types.writing.clean_file import partly_annotated_and_longer
 
 _FOLDS = 20
 _MINOR = 10
@@ -72,17 +71,6 @@ def score(
             if (path, slot.number, slot.name) in removed
         ]
         inference.run(slots)
-        after = inference.project.texts(inference.annotations)
-        wrapped = {
-            (path, n)
-            for path, text in after.items()
-            for n in partly_annotated_and_longer(bare[path], text)
-        }
-        inference.annotations = {
-            (path, slot): term
-            for (path, slot), term in inference.annotations.items()
-            if (path, slot.number) not in wrapped
-        }
         after = inference.project.texts(inference.annotations)
         added = inference.project.added_by_texts({p: t for p, t in after.items() if t != bare[p]})
     right = 0

@@ -29,6 +29,7 @@ from types_tests import observed_of, tests_of
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import key_of
+from remora.operations.types.inference import MOSTLY_ANNOTATED
 from remora.operations.types.ranking.siblings import PRIORS, NamePriors, Siblings, name_keys
 from remora.operations.types.ranking.type_candidates import WEIGHTS, Candidate, candidates_for
 from remora.operations.types.source.project_index import ProjectIndex
@@ -179,7 +180,9 @@ def rows_of(
                 key = (path, function.number, name)
                 if key in removed:
                     facts = evidence.get(key_of(function, name), [])
-                    yield key, truth[key], candidates_for(function, name, facts, siblings)
+                    is_dense = siblings.density > MOSTLY_ANNOTATED
+                    found = candidates_for(function, name, facts, siblings, is_dense=is_dense)
+                    yield key, truth[key], found.usable
 
 
 THRESHOLDS = {"dense": 0.85, "sparse": 0.82}

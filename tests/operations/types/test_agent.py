@@ -56,6 +56,10 @@ from shop import note
 
 def test_note():
     assert [note(each) for each in json.loads('["tea", 7]')] == ["tea.", "7."]
+
+
+def shown(text="tea"):
+    return text.upper()
 """
 
 
@@ -98,7 +102,9 @@ def test_annotation_that_run_time_types_contradict_is_left_out(
     (project / "shop.py").write_text(
         f"{SHOP}\n\ndef note(text, end='.'):\n    return '%s%s' % (text, end)\n"
     )
-    (project / "use.py").write_text(f"{USE}\nfrom shop import note\n\nnote('tea')\n")
+    (project / "use.py").write_text(
+        f"{USE}\nfrom shop import note\n\nnote('tea', '!')\nnote('c')\n"
+    )
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
     (project / "remora.yaml").write_text(f"python: {plain_python.python}\n")
@@ -109,8 +115,8 @@ def test_annotation_that_run_time_types_contradict_is_left_out(
     )
     done = remora.analyze(root=project, operations=["types"])
     remora.accept(done.run_id, every=True, root=project)
-    assert "def note(text, end='.') -> str:" in (project / "shop.py").read_text()
-    assert _written(before) == _written(done) + 2, "a caller passes a string; `end` is not alone"
+    assert "def note(text, end='.'):" in (project / "shop.py").read_text()
+    assert _written(before) == _written(done) + 3, "a test passes a number, all callers a string"
 
 
 def _written(done: remora.RunResult) -> int:
@@ -130,7 +136,7 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     (project / "tests" / "test_shop.py").write_text(SEEN)
     (project / "shop.py").write_text("")
     planned = remora.plan(root=project, operations=["types"])
-    assert planned.left == {"types": {"in test code": 1}}
+    assert planned.left == {"types": {"in test code": 2}}
     named = remora.plan(project / "tests", root=project, operations=["types"])
     assert [job.path for job in named.jobs] == ["tests/test_shop.py"]
     (project / "tests" / "test_shop.py").rename(project / "test.py")
@@ -160,6 +166,15 @@ def test_files_with_a_stub_file_are_left_out(project: Path) -> None:
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
     assert not remora.plan(root=project, operations=["types"]).jobs
+
+
+def test_modules_with_a_stub_package_are_left_out(project: Path) -> None:
+    """Their types are published, so others beside them would only contradict them one day."""
+    (project / "shop-stubs").mkdir()
+    (project / "shop-stubs" / "__init__.pyi").write_text("")
+    planned = remora.plan(project / "shop.py", root=project, operations=["types"])
+    assert not planned.jobs
+    assert [*planned.left["types"]] == ["whose types are in a stub file"]
 
 
 def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project
 def test_accepted_types_are_written_with_their_imports_beside_those_of_rules(
     project: Project,
 ) -> None:
-    place = project.start(f"{SHOP}\n\ndef show(item: Item):\n    print(item)\n")
+    place = project.start(f"{SHOP}\n\ndef show(item: Item):\n    return item.name\n")
     write_annotations(place, "shop.py", [])
     signatures = {
         "first": "(data: list[Item]) -> Item",
@@ -137,7 +137,7 @@ def test_accepted_types_are_written_with_their_imports_beside_those_of_rules(
         "def total(items: Iterable[Item], *extra, discount: float | None = None) -> float:" in text
     )
     assert "def exact(amount: decimal.Decimal) -> decimal.Decimal:" in text
-    assert "def show(item: Item) -> None:" in text
+    assert "def show(item: Item) -> str:" in text
     assert "from collections.abc import Iterable" in text
     assert list(opened(place)) == ["total"], "*extra"
 
@@ -252,11 +252,11 @@ def test_checker_that_fails_with_the_types_of_a_model_refuses_them(
     (project.base / "pyproject.toml").write_text("[tool.pyright]\n")
     python = failing_pyright(tmp_path_factory.mktemp("env"))
     project.python = ProjectPython(python=python, root=project.copy, trusted=True)
-    place = project.start(f"{SHOP}\n\ndef show(item: Item):\n    print(item)\n")
+    place = project.start(f"{SHOP}\n\ndef show(item: Item):\n    return item.name\n")
     write_annotations(place, "shop.py", [])
     done = annotated(place, "exact", "(amount: decimal.Decimal) -> decimal.Decimal")
     assert (done["written"], done["said"]) == ("", ["the project's pyright failed"])
-    assert "def show(item: Item) -> None:" in text_of(place)
+    assert "def show(item: Item) -> str:" in text_of(place)
 
 
 RULES_OF_A_CLASS = """\

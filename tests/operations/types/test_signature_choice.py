@@ -1,11 +1,9 @@
 """Annotations are not scattered over code that has none."""
 
-from remora.operations.types.facts.evidence import Collector, Evidence, key_of
-from remora.operations.types.ranking.overrides import hook_result
+from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.signature_choice import Signatures
 from remora.operations.types.ranking.type_candidates import Ranked, with_self
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import RETURN
 
 BARE = """\
 def area(width, height):
@@ -46,56 +44,86 @@ def _kept(text: str, *found: tuple[str, str, str], more: str = "") -> set[str]:
 
 AREA = (("area", "width", "int"), ("area", "height", "int"), ("area", "return", "int"))
 SHOUT = (("shout", "text", "str"), ("shout", "return", "str"))
-LABEL = (("label", "sep", "str"), ("label", "return", "str"))
+LABEL = (("label", "item", "object"), ("label", "sep", "str"), ("label", "return", "str"))
+TYPED_MORE = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
 
 
-def test_a_signature_is_annotated_if_most_of_it_is_known() -> None:
-    every = {"area.width", "area.height", "area.return", "shout.text", "shout.return"}
-    every |= {"label.sep", "label.return"}
-    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every, "item stays bare"
-    assert _kept(BARE, *AREA[:2], *SHOUT, *LABEL) == every - {"area.return"}, "all but the result"
-    assert _kept(BARE, AREA[0], *SHOUT, *LABEL) == set(), "two signatures are not enough"
+def test_a_signature_is_written_whole_or_not_at_all() -> None:
+    every = {f"{function}.{name}" for function, name, _ in (*AREA, *SHOUT, *LABEL)}
+    assert _kept(BARE, *AREA, *SHOUT, *LABEL) == every
+    text = f"{BARE}\n\ndef flake(message, *args):\n    pass\n"
+    half = (("flake", "message", "str"), ("flake", "return", "None"))
+    for some in (half[:1], half[1:], half):
+        assert _kept(text, *AREA, *SHOUT, *LABEL, *some) == every
+        assert _kept(text, *some, more=TYPED_MORE) == set(), "also in annotated code"
+    assert len(_kept(text, *AREA, *SHOUT, *LABEL, *half, ("flake", "args", "Any"))) == 11
 
 
-def test_one_of_several_parameters_is_not_annotated_alone() -> None:
-    text = f"{BARE}\n\ndef ship(street, town, weight):\n    pass\n"
-    found = (*AREA, *SHOUT, *LABEL, ("ship", "weight", "int"), ("ship", "return", "None"))
-    assert {each for each in _kept(text, *found) if "ship" in each} == {"ship.return"}
-    optional = text.replace("street, town, weight", "weight, town=None")
-    assert "ship.weight" in _kept(optional, *found)
-    more = (*found, ("ship", "town", "str"))
-    assert len(_kept(text, *more)) == len(more), "street stays bare"
-    pair = f"{BARE}\n\ndef equal(a, b):\n    pass\n"
-    one = _kept(pair, *AREA, *SHOUT, *LABEL, ("equal", "a", "str"), ("equal", "return", "bool"))
-    assert "equal.a" not in one, "not one of two with general names"
-    assert "equal.return" in one
-    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
-    assert _kept(text, *found[-2:], more=typed) == {"ship.return"}, "also in annotated code"
+def test_annotated_code_may_leave_out_what_its_authors_do() -> None:
+    made = "class A:\n    def __init__(self, n):\n        pass\n"
+    bare = "".join(f"class B{n}:\n    def __init__(self, n: int): pass\n" for n in range(20))
+    assert _kept(made, ("A.__init__", "n", "int"), more=f"{bare}{TYPED_MORE}") == {"A.__init__.n"}
+    assert _kept(made, ("A.__init__", "n", "int"), more=TYPED_MORE) == set()
 
 
-def test_plain_results_alone_are_written_where_much_is_known() -> None:
-    text = f"{BARE}\n\ndef close(self, name):\n    pass\n"
-    found = (*AREA, *SHOUT, *LABEL)
-    assert "close.return" in _kept(text, *found, ("close", "return", "None"))
-    assert "close.return" not in _kept(text, *found, ("close", "return", "Box"))
-    assert _kept(text, *SHOUT, *LABEL, ("close", "return", "None")) == set()
+def test_a_file_does_not_get_only_results_of_none() -> None:
+    none = [(f"f{n}", "return", "None") for n in range(9)]
+    text = "".join(f"def f{n}(): print()\n" for n in range(9))
+    assert _kept(text, *none) == set()
+    assert _kept(text, *none, more=TYPED_MORE) == set()
+    assert len(_kept(text, *none[1:], ("f0", "return", "int"))) == 9
+
+
+SHAPES = """\
+class Shape:
+    def scale(self, by):
+        return by
+
+class Square(Shape):
+    def scale(self, by):
+        return by
+
+class Circle(Shape):
+    def scale(self, by):
+        return by
+
+    def __eq__(self, other):
+        return True
+"""
+SCALES = [
+    (f"{name}.scale", slot, "int")
+    for name in ("Shape", "Square", "Circle")
+    for slot in ("by", "return")
+]
+
+
+def test_overrides_and_siblings_are_written_alike() -> None:
+    assert len(_kept(SHAPES, *SCALES)) == 6
+    assert _kept(SHAPES, *SCALES[:4]) == set(), "one override stays bare"
+    other = [*SCALES[:4], ("Circle.scale", "by", "float"), ("Circle.scale", "return", "int")]
+    assert _kept(SHAPES, *other) == set(), "one override takes another type"
+    siblings = SHAPES.replace("(Shape)", "(Command)").replace("def scale", "def other", 1)
+    assert len(_kept(siblings, *SCALES[2:], more=TYPED_MORE)) == 4
+    assert _kept(siblings, *SCALES[2:4], more=TYPED_MORE) == set(), (
+        "they share a base class of another package"
+    )
+    apart = siblings.replace("(Command)", "(Exception)", 1)
+    assert _kept(apart, *SCALES[2:4], more=TYPED_MORE) == {"Square.scale.by", "Square.scale.return"}
 
 
 def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:
     assert _kept(BARE, *AREA, ("Box.__len__", "return", "int")) == set()
     more = "\n".join(f"def f{n}(a): pass" for n in range(20))
     assert _kept(BARE, *AREA, *SHOUT, *LABEL, more=more) == set()
+    assert _kept(f"{BARE}\n\n{more}", *AREA, *SHOUT, *LABEL) == set(), "less than a quarter"
 
 
 def test_what_annotated_code_lacks_is_completed() -> None:
     assert _kept(TYPED, ("twice", "return", "int")) == {"twice.return"}
-    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
-    assert _kept(BARE, LABEL[1], more=typed) == {"label.return"}
 
 
 def test_a_getter_and_its_setter_agree() -> None:
-    typed = "\n".join(f"def f{n}(a: int) -> int: return a" for n in range(20))
-    index = ProjectIndex({"box.py": BARE, "more.py": typed})
+    index = ProjectIndex({"box.py": BARE, "more.py": TYPED_MORE})
     getter, value, result = (("box.py", each) for each in index.files["box.py"].source.slots[-3:])
     signatures = Signatures(index)
     assert signatures.consistent({getter: "list[str]"}) == {}, "tuples are assigned, too"
@@ -112,22 +140,3 @@ def test_a_method_that_returns_self_returns_its_class_or_self() -> None:
     returned = [Evidence("self", "Self"), Evidence("self", "Box")]
     assert with_self(ranked, returned, function) == [Ranked("Box", 0.75), Ranked("str", 0.6)]
     assert with_self(ranked, [Evidence("returned", "Box")], function) == ranked
-
-
-def test_an_empty_method_returns_none_if_overrides_do() -> None:
-    base = "class Node:\n" + "".join(
-        f"    def {name}(self, parent):\n        pass\n\n" for name in ("opened", "value", "closed")
-    )
-    below = "class Leaf(Node):\n    pass\n\n\nclass Green(Leaf):\n"
-    below += "    def opened(self, parent):\n        print(parent)\n\n"
-    below += "    def value(self, parent):\n        return parent.value\n"
-    index = ProjectIndex({"node.py": base, "leaf.py": below})
-    evidence = Collector(index).finish(observed=None)
-    found = {
-        each.short: hook_result(each, RETURN, index, evidence)
-        for each in index.files["node.py"].functions
-    }
-    assert found == {"opened": "None", "value": "", "closed": ""}
-    green = index.files["leaf.py"].functions[0]
-    assert evidence[key_of(green, RETURN)][0].source == "nothing"
-    assert hook_result(green, RETURN, index, evidence) == "", "it is not empty"

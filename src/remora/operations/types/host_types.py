@@ -15,8 +15,9 @@ from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
 from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.source.terms import from_checker, is_known
-from remora.operations.types.writing.clean_file import partly_annotated_and_longer, without_findings
+from remora.operations.types.writing.clean_file import without_findings
 from remora.python_text import parse
+from remora.text import count
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
@@ -43,7 +44,8 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
 
     Returns the number of annotations in `written`, the type checkers that accepted them in
     `judges`, each one's place, source and probability in `chosen`, and the result of
-    `missing_annotations` for the new content in `left`.
+    `missing_annotations` for the new content in `left`. `why_left` says why functions were left, the
+    most frequent reasons first.
     """
     work = FileAnnotations(place, path, nodes)
     session, known = work.session, work.written(work.source)
@@ -51,12 +53,11 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     chosen = {key: term for key, term in found.items() if key[1] in work.functions.slots} | known
     write = partial(session.text, path, proposed=known)
     after, _ = without_findings(place, path, work.before, write, chosen)
-    wrapped = partly_annotated_and_longer(work.before, after) - {slot.number for _, slot in known}
-    if wrapped:
-        chosen = {key: term for key, term in chosen.items() if key[1].number not in wrapped}
-        after, _ = without_findings(place, path, work.before, write, chosen)
     work.save(SourceText(after))
-    new = work.written(work.source).keys() - known.keys()
+    written = work.written(work.source).keys()
+    new = written - known.keys()
+    left = {slot.number for slot in work.functions.slots if (path, slot) not in written}
+    reasons = session.why_left(path, left)
     return {
         "written": len(new),
         "judges": session.judges,
@@ -66,6 +67,9 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
             if (path, slot) in new
         ],
         "left": missing_annotations(place, path, nodes),
+        "why_left": [
+            f"{why} ({count(number, 'function')})" for why, number in reasons.most_common()
+        ],
     }
 
 

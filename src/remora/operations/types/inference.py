@@ -1,6 +1,5 @@
 """Inference of missing annotations for a project, judged by a type checker."""
 
-import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,12 +11,11 @@ from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
 from remora.operations.types.ranking.overrides import (
-    hook_result,
     overrides_agree,
     special_parameter,
 )
-from remora.operations.types.ranking.refusals import WRITTEN
-from remora.operations.types.ranking.siblings import Habits, Siblings
+from remora.operations.types.ranking.refusals import VALUES, WRITTEN, Missing, Refusal
+from remora.operations.types.ranking.siblings import Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
 from remora.operations.types.ranking.type_candidates import (
     Ranked,
@@ -28,7 +26,7 @@ from remora.operations.types.ranking.type_candidates import (
 )
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
-from remora.operations.types.source.terms import members_of, same, without_none
+from remora.operations.types.source.terms import UNKNOWN, members_of, same, without_none
 from remora.threads import raise_if_cancelled
 
 SPECIAL = 0.95
@@ -79,10 +77,11 @@ class Inference:
         self.project = AnnotatedProject(self.original, checker, settings.minor)
         self._known: tuple[Terms, _Facts] | None = None
         self._refused: set[tuple[str, Slot, str]] = set()
+        self._rules: dict[tuple[str, Slot], list[Refusal]] = {}
+        """The rules that refuse types of a slot."""
         self._first: dict[tuple[str, Slot], set[str]] = {}
         """The candidates of each slot before any annotation was found."""
         self._density = Siblings(self.original).density
-        self._habits = Habits(self.original)
         self.signatures = Signatures(self.original)
         self.annotations: Terms = {}
         """All annotations found so far."""
@@ -127,20 +126,6 @@ class Inference:
         left = [(p, s) for p, s in slots if s.kind == RETURN and (p, s.number) in typed]
         return self.likely(left)
 
-    def _is_shown(self, path: str, slot: Slot, term: str) -> bool:
-        """Return True if more than the annotations of equal names suggests a type.
-
-        A default of 0 or 1 does not suggest `int`, because it is the default of many floats.
-        """
-        function = self._function(path, slot)
-        parameter = function.parameter(slot.name)
-        plain = without_none(term)
-        is_open = plain == "int" and parameter is not None and _is_0_or_1(parameter.default)
-        return any(
-            same(plain, without_none(each.term)) and not (is_open and each.source == "default")
-            for each in self._facts().evidence.get(key_of(function, slot.name), ())
-        )
-
     def _agreed(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
         """Return the types that the parameters of enough equally named methods have in `known`."""
         siblings = self._facts().siblings
@@ -162,14 +147,14 @@ class Inference:
         self.annotations = self.signatures.consistent(self.annotations)
 
     def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
-        """Return the candidates of some slots of sparsely annotated files that complete `known`."""
+        """Return the candidates of some slots of sparsely annotated files that complete `known`.
+
+        Results may follow from them, so signatures count as whole without one.
+        """
         weak = [key for key in slots if self.signatures.is_sparse(key[0])]
-        likely = {
-            key: term
-            for key, term in self.likely(weak, COMPLETING).items()
-            if self._is_shown(*key, term)
-        }
-        together = self.signatures.consistent(known | likely)
+        likely = self.likely(weak, COMPLETING)
+        results = {key: UNKNOWN for key in weak if key[1].kind == RETURN}
+        together = self.signatures.consistent(results | known | likely)
         return {key: term for key, term in likely.items() if key in together}
 
     def promising(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
@@ -183,7 +168,9 @@ class Inference:
         try:
             for _ in range(_PLANNED_ROUNDS):
                 self.annotations = self.annotations | self.likely(self._left(every))
-            found = self.annotations | self._completing(self._left(every), self.annotations)
+            for more in (self._completing, self._results):
+                self.annotations = self.annotations | more(self._left(every), self.annotations)
+            found = self.annotations
         finally:
             self.annotations = before
         paths = {path for path, _ in self.signatures.consistent(found)}
@@ -233,7 +220,7 @@ class Inference:
 
     def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""
-        return self._habits.omits(self._function(path, slot), slot.name)
+        return self.signatures.omits(self._function(path, slot), slot.name)
 
     def stated(self, path: str, slot: Slot) -> set[str]:
         """Return the types that an overridden method or the methods of the class have for a slot."""
@@ -256,11 +243,16 @@ class Inference:
         known = facts.evidence.get(key_of(function, slot.name), [])
         special = special_parameter(function, slot.name, facts.project)
         special = special or self._type_of_getter(function, slot.name, facts.project)
-        special = special or hook_result(function, slot.name, facts.project, facts.evidence)
         if special:
+            missing = Missing(function, function.parameter(slot.name), known, facts.project)
             is_refused = (path, slot, special) in self._refused
+            is_refused |= VALUES.holds(missing, special, frozenset())
             return [] if is_refused else [Ranked(special, SPECIAL, "rule")]
-        candidates = candidates_for(function, slot.name, known, facts.siblings)
+        is_dense = self._density > MOSTLY_ANNOTATED
+        candidates, refused = candidates_for(
+            function, slot.name, known, facts.siblings, is_dense=is_dense
+        )
+        self._rules[path, slot] = list(refused.values())
         if not self.annotations:
             self._first[path, slot] = {each.term for each in candidates}
         new = {
@@ -271,7 +263,7 @@ class Inference:
         if slot.kind != RETURN:
             new |= facts.siblings.agreed(function, slot.name)
         ranked = rank(candidates, self._model)
-        if self._density <= MOSTLY_ANNOTATED:  # otherwise the project's own annotations say which
+        if not is_dense:  # otherwise the project's own annotations say which
             ranked = with_self(ranked, known, function)
         return [
             each
@@ -287,6 +279,20 @@ class Inference:
                 or any(same(without_none(each.term), without_none(term)) for term in new)
             )
         ]
+
+    def why_left(self, path: str, number: int) -> str:
+        """Return why the signature of a function was not found, in words."""
+        slots = [each for each in self.original.files[path].source.slots if each.number == number]
+        likely = self.likely((path, slot) for slot in slots)
+        unknown = [
+            each for each in slots if (path, each) not in likely and not self.omits(path, each)
+        ]
+        if not unknown:
+            return "related functions, or most of the file, would stay without types"
+        if any((path, slot) == (p, s) for p, s, _ in self._refused for slot in unknown):
+            return "a type checker or a test refuses a type"
+        rules = [rule for slot in unknown for rule in self._rules.get((path, slot), ())]
+        return rules[0].reason if rules else "no type is likely enough"
 
     def _may_stay_open(self, path: str, slot: Slot) -> bool:
         """Return True for parameters and results, but not `**kwargs`, of sparsely annotated code."""
@@ -318,12 +324,3 @@ class Inference:
         accepted = self.project.accepted(chosen, base, self.project.added_by)
         self._refused |= {(*key, term) for key, term in chosen.items() if key not in accepted}
         return accepted
-
-
-def _is_0_or_1(default: ast.expr | None) -> bool:
-    match default:
-        case ast.UnaryOp(ast.USub(), operand):
-            return _is_0_or_1(operand)
-        case ast.Constant(value=0 | 1):
-            return True
-    return False

@@ -1,7 +1,7 @@
 """Inference of a project's annotations, shared by all jobs of a process on the same files."""
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -223,6 +223,10 @@ class Session:
         """Return the likeliest types of an annotation that was not found."""
         with self._locked(left):
             return [each.term for each in self._inference.ranked(path, slot)[:most]]
+
+    def why_left(self, path: str, numbers: Collection[int]) -> Counter[str]:
+        """Return why signatures of a file were not found, with the number of each reason."""
+        return Counter(self._inference.why_left(path, number) for number in numbers)
 
     def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""

@@ -13,6 +13,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
+from remora.operations.types.checker.project_runs import module_name
 from remora.operations.types.checker.type_checker import check_ty
 from remora.operations.types.shared_inference import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
@@ -24,6 +25,7 @@ _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
 _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
 _OF_PYTHON_2 = re.compile(r"\b(?:xrange|raw_input)\(|\burllib\.(?:urlopen|quote|urlencode)\(")
+_STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
 _UNLIKELY = "whose annotations are not likely enough"
 _TY_FAILS = "in files on which ty fails"
 _IN_STUBS = "whose types are in a stub file"
@@ -48,7 +50,8 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
         return _in_python_2
     beside = {path: why_left_out(path, texts) for path in paths}
     own = [path for path in paths if not beside[path]] or paths
-    own = [path for path in own if not place.files.exists(f"{path}i")]
+    stubbed = _stubbed_modules(texts)
+    own = [path for path in own if module_name(path) not in stubbed]
     session, found = _selected(place, texts, own)
     can_write = bool(options.get("open"))
     failing = dict.fromkeys(session.checker.left_out, _TY_FAILS)
@@ -90,6 +93,12 @@ def _is_for_python_2(place: ToolTree, texts: Mapping[str, str]) -> bool:
         return supports_python_2(place)
     own = (text for path, text in texts.items() if not why_left_out(path, texts))
     return supports_python_2(place) or any(_OF_PYTHON_2.search(text) for text in own)
+
+
+def _stubbed_modules(texts: Mapping[str, str]) -> set[str]:
+    """Return the modules whose types are in a stub file, beside them or in a stub package."""
+    stubs = (_STUB_FOLDER.sub("", path.removesuffix("i")) for path in texts if path[-1:] == "i")
+    return {module_name(path) for path in stubs} - {""}
 
 
 def _within(lines: Mapping[int, int], node: Node) -> int:

@@ -24,34 +24,6 @@ def overrides_agree(
     return True
 
 
-def hook_result(function: Function, name: str, index: ProjectIndex, evidence: EvidenceOf) -> str:
-    """Return "None" for the result of an empty method if no override returns anything.
-
-    Overrides of equal methods of other classes count, too. Returns an empty string otherwise: its
-    name then says whether a result is expected.
-    """
-    sources = {each.source for each in evidence.get(key_of(function, name), ())}
-    if name != RETURN or sources != {"stub"} or function.owner is None:
-        return ""
-    overrides = [
-        override
-        for each in index.functions[function.short]
-        if each.owner is not None and names_of(each) == names_of(function)
-        for override in overrides_of(each, index)
-    ]
-    return "None" if overrides and all(_is_none(each, evidence) for each in overrides) else ""
-
-
-def names_of(function: Function) -> list[str]:
-    return [each.name for each in function.parameters]
-
-
-def _is_none(method: Function, evidence: EvidenceOf) -> bool:
-    if method.returns:
-        return method.returns == "None"
-    return any(each.source == "nothing" for each in evidence.get(key_of(method, RETURN), ()))
-
-
 def overrides_of(function: Function, index: ProjectIndex) -> Iterator[Function]:
     """Yield the methods of all subclasses that override a method. Special methods have none."""
     if function.owner is None or function.short.startswith("__"):

@@ -1,14 +1,25 @@
-"""Candidate types that are refused, however likely they are."""
+"""Candidate types that are refused, however likely they are.
 
+The ranker prefers `str` for `def show(path)` because most packages mean a text by this name, while
+the tests of the project pass tuples. Each rule names such a case, with the reason that users see.
+"""
+
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from remora.operations.types.facts.acceptance import accepts, accepts_all, is_foreign
 from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
-from remora.operations.types.ranking.signature_choice import GENERIC
-from remora.operations.types.source.project_index import ProjectIndex, is_builtin
-from remora.operations.types.source.slots import RETURN, Kind
+from remora.operations.types.source.project_index import (
+    Function,
+    Parameter,
+    ProjectIndex,
+    is_builtin,
+)
 from remora.operations.types.source.terms import (
     UNKNOWN,
     arguments_of,
@@ -27,170 +38,246 @@ _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
 _GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
 _PASSED = ("call", "test_call", "name", "observed", "flow")
-_USUAL = 0.5
+_CALLED = frozenset(("call", "name"))
 _ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
 """Methods whose parameters have names that say nothing about their types."""
-
+GENERIC = frozenset(
+    (
+        *("value", "val", "values", "obj", "item", "items", "data", "arg", "x", "other", "node"),
+        *("key", "default", "result", "element", "o", "v", "a", "b", "y", "z"),
+    )
+)
+"""Names of parameters that say nothing about their type."""
 _ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
 
-class Refusals:
-    """Refuses types that say nothing, types that are too narrow, and types known from tests alone.
+@dataclass(frozen=True)
+class Missing:
+    """A missing annotation of a function's parameter, or of its result, with all evidence for it.
 
-    `evidence` is all evidence for a slot.
+    `is_dense` is True if the project's authors annotate most of their code. Otherwise, the types
+    that equal names have are mostly those that were found.
     """
 
-    def __init__(
-        self,
-        evidence: Sequence[Evidence],
-        index: ProjectIndex,
-        kind: Kind,
-        name: str = "",
-        function: str = "",
-    ) -> None:
-        self._name = name
-        self._is_generic = name in GENERIC or function in _ITEMS
-        self._evidence = evidence
-        self._index = index
-        self._kind = kind
-        self._is_parameter = kind != RETURN
-        self._sources = {each.source for each in evidence}
+    function: Function
+    parameter: Parameter | None
+    evidence: Sequence[Evidence]
+    index: ProjectIndex
+    is_dense: bool = False
 
-    def refuses(self, term: str) -> bool:
-        """Return True if a candidate must not be proposed."""
-        agreeing = {
-            each.source
-            for each in self._evidence
-            if same(without_none(each.term), without_none(term))
-        }
-        if _SILENT.search(term) and self._is_silent(term, agreeing):
-            return True
-        if "NoReturn" in term and term != "NoReturn":  # such as the items of an empty generator
-            return True
-        if not self._accepts_values(term) or self._is_part_of_results(agreeing):
-            return True
-        if not self._is_parameter:
-            is_documented = "documented" in self._sources and term == "None"
-            return is_documented or (agreeing <= {"returned"} and _has_mixed_items(term))
-        return bool(
-            (agreeing and agreeing <= _RUN)
-            or (agreeing <= _RUN | {"prior"} and self._is_rare(term))
-            or (self._is_generic and agreeing <= _RUN | _GUESSED | _NAMESAKES | {"compared"})
-            or self._is_guess(term, agreeing)
-            or self._is_one_subclass(term, agreeing)
-            or self._is_one_path(term, agreeing)
-            or self._contradicts_code(term, agreeing)
-        )
+    @property
+    def is_star(self) -> bool:
+        return self.parameter is not None and self.parameter.kind != "parameter"
 
-    def _is_silent(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if nothing but a guess suggests `Any` or `object`."""
-        allowed = WRITTEN | {"attribute"}
-        if self._is_parameter and "Any" not in term:
-            allowed |= {"inherited"}
-        return not agreeing & allowed
+    @property
+    def sources(self) -> set[str]:
+        return {each.source for each in self.evidence}
 
-    def _is_part_of_results(self, agreeing: set[str]) -> bool:
-        """Return True if a type is known from some of the results, and from nothing else."""
-        is_part = any(each.source == "returned" and each.share < 1 for each in self._evidence)
-        return is_part and "returned" in agreeing and agreeing <= {"returned"} | _GUESSED
+    def agreeing(self, term: str) -> set[str]:
+        """Return the sources that suggest a type, with or without `None`."""
+        plain = without_none(term)
+        return {e.source for e in self.evidence if same(without_none(e.term), plain)}
 
-    def _accepts_values(self, term: str) -> bool:
-        """Return True if the type accepts all values of which the class is known."""
-        sources = _PASSED if self._is_parameter else ("observed",)
-        for each in self._evidence:
-            if each.source in sources:
-                known = (member for member in members_of(each.term) if is_known(member))
-                if not accepts_all(term, known, self._index):
-                    return False
-            elif each.source == "default" and each.term == "bool" and "bool" not in term:
-                return False
-        return True
 
-    def _is_guess(self, term: str, agreeing: set[str]) -> bool:
-        """Return True for star parameters and classes that only a name or a test suggests."""
-        if self._kind != "parameter":
-            return agreeing <= _RUN | _GUESSED
-        if all(is_builtin(head_of(each)) for each in members_of(term)):
-            return False
-        is_named_once = agreeing <= _NAMESAKES and not any(
-            each.places > 1 for each in self._evidence if each.source == "same_project"
-        )
-        return agreeing <= {"prior"} or is_named_once
+class Refusal(NamedTuple):
+    """A rule with its name and the reason that users see.
 
-    def _is_one_subclass(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if callers pass one of several subclasses, and nothing else suggests it."""
-        return agreeing <= _RUN | {"call", "name"} and any(
-            len(self._index.subclasses.get(base, ())) > 1 or self._is_abstract(base)
-            for member in members_of(term)
-            for own in self._index.classes.get(head_of(member), ())[:1]
-            for base in own.bases
-            if base in self._index.classes
-        )
+    `holds` is asked for a missing, a type, and the sources that suggest the type.
+    """
 
-    def _is_abstract(self, name: str) -> bool:
-        given = self._index.classes[name][0]
-        stubs = (FunctionBody(each).is_stub for each in given.methods.values())
-        return not {"ABC", "Protocol"}.isdisjoint(given.bases) or any(stubs)
+    name: str
+    reason: str
+    holds: Callable[[Missing, str, AbstractSet[str]], bool]
 
-    def _is_rare(self, term: str) -> bool:
-        """Return True if most other packages do not use the type for the name."""
-        shares = (
-            each.share
-            for each in self._evidence
-            if each.source == "prior" and same(each.term, term)
-        )
-        return max(shares, default=0.0) < _USUAL
 
-    def _is_one_path(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if a type excludes paths that the code can probably work with."""
-        if not set(members_of(without_none(term))) <= _ONE_PATH:
-            return False
-        opens = "path_use" in self._sources
-        is_path = "str" not in members_of(term)
-        return (opens or is_path) and agreeing <= _RUN | _GUESSED
+def refusal_of(missing: Missing, term: str) -> Refusal | None:
+    """Return the first rule that refuses a type, or None."""
+    agreeing = missing.agreeing(term)
+    rules = (*_RULES, *(_OF_RESULTS if missing.parameter is None else _OF_PARAMETERS))
+    return next((rule for rule in rules if rule.holds(missing, term, agreeing)), None)
 
-    def _contradicts_code(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if the code handles values that the type excludes."""
-        if self._is_open(term, agreeing):
-            return True
-        for each in self._evidence:
-            if each.source == "compared" and not accepts(term, each.term, self._index):
-                return True
-            if each.source == "isinstance":
-                for member in members_of(each.term):
-                    if not self._is_related(term, member):
-                        return True
+
+def _is_silent(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
+    """Return True if nothing but a guess suggests `Any` or `object`."""
+    if not _SILENT.search(term):
         return False
+    allowed = WRITTEN | {"attribute"}
+    if missing.parameter is not None and "Any" not in term:
+        allowed |= {"inherited"}
+    return not agreeing & allowed
 
-    def _is_open(self, term: str, agreeing: set[str]) -> bool:
-        """Return True if the code takes more values than those of the type.
 
-        A value that is passed to `str()` may be any object, even if the docstring calls it a text,
-        or if other parameters with its name are numbers.
-        """
-        if "to_text" in self._sources and agreeing <= _NAMESAKES:
+def _is_of_empty_generator(_slot: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
+    return "NoReturn" in term and term != "NoReturn"
+
+
+def _contradicts_values(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
+    """Return True if the type does not accept all values of which the class is known."""
+    sources = ("observed",) if missing.parameter is None else _PASSED
+    for each in missing.evidence:
+        if each.source in sources:
+            known = (member for member in members_of(each.term) if is_known(member))
+            if not accepts_all(term, known, missing.index):
+                return True
+        elif each.source == "default" and each.term == "bool" and "bool" not in term:
             return True
-        if agreeing & WRITTEN:
-            return False
-        is_unused = "unused" in self._sources
-        return (
-            (is_unused and agreeing <= _RUN | _GUESSED | {"call", "forward"})
-            or ("to_text" in self._sources and "str" in members_of(term))
-            or ("may_be_none" in self._sources and "None" not in members_of(term))
-        )
+    return False
 
-    def _is_related(self, term: str, tested: str) -> bool:
-        every = members_of(term)
-        if tested != UNKNOWN and is_foreign(head_of(tested), self._index):
-            return not all(is_builtin(head_of(each)) for each in every)
-        return (
-            tested == UNKNOWN
-            or accepts(term, tested, self._index)
-            or any(accepts(tested, each, self._index) for each in every if each != "None")
-        )
+
+def _is_part_of_results(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
+    is_part = any(each.source == "returned" and each.share < 1 for each in missing.evidence)
+    return is_part and "returned" in agreeing and agreeing <= {"returned"} | _GUESSED
+
+
+def _is_hook(missing: Missing, _term: str, _agreeing: AbstractSet[str]) -> bool:
+    return missing.function.owner is not None and "stub" in missing.sources
+
+
+def _is_documented_otherwise(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
+    return "documented" in missing.sources and term == "None"
+
+
+def _is_record(_slot: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
+    return agreeing <= {"returned"} and _has_mixed_items(term)
+
+
+def _is_of_tests(_missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
+    return bool(agreeing & _RUN) and agreeing <= _RUN | {"prior"}
+
+
+def _is_of_a_name(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
+    """Return True if equal names suggest the type alone.
+
+    The annotations of authors say what they mean by a name, but not who gets a class.
+    """
+    if missing.is_star or agreeing <= {"prior", "class_name"}:
+        return not missing.is_star
+    is_class = not all(is_builtin(head_of(each)) for each in members_of(term))
+    is_repeated = any(e.places > 1 for e in missing.evidence if e.source == "same_project")
+    return agreeing <= _NAMESAKES | {"class_name"} and (
+        not missing.is_dense or (is_class and not is_repeated)
+    )
+
+
+def _is_of_a_default(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
+    """Return True if the default alone suggests the type, but has many meanings.
+
+    0 and 1 are the defaults of many floats.
+    """
+    match missing.parameter:
+        case Parameter(default=ast.Constant(value=None | bool() | int(0 | 1))):
+            return agreeing == {"default"}
+        case Parameter(default=ast.UnaryOp(ast.USub(), ast.Constant(value=int(0 | 1)))):
+            return agreeing == {"default"}
+    return False
+
+
+def _is_of_one_call(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
+    calls = sum(each.places for each in missing.evidence if each.source in _CALLED)
+    return calls == 1 and agreeing <= _CALLED | _RUN
+
+
+def _is_general(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
+    name = missing.parameter.name if missing.parameter else ""
+    is_general = name in GENERIC or missing.function.short in _ITEMS
+    return is_general and agreeing <= _RUN | _GUESSED | _NAMESAKES | {"compared"}
+
+
+def _is_star_guess(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
+    return missing.is_star and agreeing <= _RUN | _GUESSED
+
+
+def _is_one_subclass(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
+    index = missing.index
+    return agreeing <= _RUN | _CALLED and any(
+        len(index.subclasses.get(base, ())) > 1 or _is_abstract(base, index)
+        for member in members_of(term)
+        for own in index.classes.get(head_of(member), ())[:1]
+        for base in own.bases
+        if base in index.classes
+    )
+
+
+def _is_abstract(name: str, index: ProjectIndex) -> bool:
+    given = index.classes[name][0]
+    stubs = (FunctionBody(each).is_stub for each in given.methods.values())
+    return not {"ABC", "Protocol"}.isdisjoint(given.bases) or any(stubs)
+
+
+def _is_one_path(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
+    if not set(members_of(without_none(term))) <= _ONE_PATH:
+        return False
+    is_path = "str" not in members_of(term)
+    return ("path_use" in missing.sources or is_path) and agreeing <= _RUN | _GUESSED
+
+
+def _contradicts_code(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
+    for each in missing.evidence:
+        if each.source == "compared" and not accepts(term, each.term, missing.index):
+            return True
+        if each.source == "isinstance":
+            for member in members_of(each.term):
+                if not _is_related(term, member, missing.index):
+                    return True
+    return False
+
+
+def _is_related(term: str, tested: str, index: ProjectIndex) -> bool:
+    every = members_of(term)
+    if tested != UNKNOWN and is_foreign(head_of(tested), index):
+        return not all(is_builtin(head_of(each)) for each in every)
+    return (
+        tested == UNKNOWN
+        or accepts(term, tested, index)
+        or any(accepts(tested, each, index) for each in every if each != "None")
+    )
+
+
+def _is_open(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
+    """Return True if the code takes more values than those of the type.
+
+    A value that is passed to `str()` may be any object, even if the docstring calls it a text,
+    or if other parameters with its name are numbers.
+    """
+    sources = missing.sources
+    if "to_text" in sources and agreeing <= _NAMESAKES:
+        return True
+    if agreeing & WRITTEN:
+        return False
+    return (
+        ("unused" in sources and agreeing <= _RUN | _GUESSED | {"call", "forward"})
+        or ("to_text" in sources and "str" in members_of(term))
+        or ("may_be_none" in sources and "None" not in members_of(term))
+    )
 
 
 def _has_mixed_items(term: str) -> bool:
     """Return True for containers of several types, such as a dictionary that serves as a record."""
     every = [each for member in members_of(term) for each in arguments_of(member)]
     return any(len(members_of(without_none(each))) > 1 or _has_mixed_items(each) for each in every)
+
+
+VALUES = Refusal("values", "a value that was seen does not fit", _contradicts_values)
+_RULES = (
+    VALUES,
+    Refusal("any-value", "only a guess suggests a type that fits every value", _is_silent),
+    Refusal("empty-generator", "a generator yields nothing", _is_of_empty_generator),
+    Refusal("some-results", "only some of the results are known", _is_part_of_results),
+)
+_OF_RESULTS = (
+    Refusal("hook", "the method is empty, to be overridden", _is_hook),
+    Refusal("documented", "the docstring names another result", _is_documented_otherwise),
+    Refusal("record", "only results suggest a container of several types", _is_record),
+)
+_OF_PARAMETERS = (
+    Refusal("code", "the code handles other values, too", _contradicts_code),
+    Refusal("open", "the code takes more than the type", _is_open),
+    Refusal("tests", "only tests suggest a type", _is_of_tests),
+    Refusal("default", "only a default such as None or False suggests a type", _is_of_a_default),
+    Refusal("general-name", "a general name says nothing of the type", _is_general),
+    Refusal("name", "only a name suggests a type", _is_of_a_name),
+    Refusal("star", "nothing suggests what a star parameter takes", _is_star_guess),
+    Refusal("subclass", "callers pass one of several subclasses", _is_one_subclass),
+    Refusal("path", "paths may be texts or objects", _is_one_path),
+    Refusal("one-call", "only one call suggests a type", _is_of_one_call),
+)

@@ -1,53 +1,72 @@
-"""Which of the annotations found for sparsely annotated code are worth proposing together."""
+"""Which of the annotations found for a project are worth proposing together.
+
+A maintainer rejects `def flake(self, message) -> None` in code without annotations. The rules:
+
+- a signature is written whole or not at all;
+- a method is written with its overrides and siblings, with the same types, or not at all;
+- a property's getter and setter have the same type;
+- a file that would get nothing but `-> None` is left alone;
+- annotations are not scattered over code that has none.
+"""
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.operations.types.ranking.siblings import Habits
+from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import RETURN, Slot, is_overload
 from remora.operations.types.source.terms import members_of, same
 
 Terms = dict[tuple[str, Slot], str]
+Place = tuple[str, int]
+"""The path and the number of a function."""
+_Found = dict[Place, dict[str, str]]
+"""The types found for a function, by parameter, or `return` for the result."""
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
-GENERIC = frozenset(
-    (
-        *("value", "val", "values", "obj", "item", "items", "data", "arg", "x", "other", "node"),
-        *("key", "default", "result", "element", "o", "v", "a", "b", "y", "z"),
-    )
-)
-"""Names of parameters that say nothing about their type."""
 _ENOUGH_IN_FILE, _ENOUGH = 3, 5
-_ALL, _SHARE = Fraction(1), Fraction(1, 4)
-"""The least number, or part, of a file's functions, and of those in all files without annotations."""
+_SHARE = Fraction(1, 4)
+"""The least number and part of a file's functions, and of those in all files without annotations."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
+_UNRELATED = frozenset(("ABC", "Enum", "Generic", "NamedTuple", "Protocol", "TypedDict"))
+"""Base classes that do not make the methods of their subclasses siblings."""
 
 
 class Signatures:
-    """Leaves out annotations that would be scattered over code without annotations.
+    """Leaves out annotations that a maintainer would not want alone.
 
-    In a file that is mostly annotated, or belongs to a project that is, every annotation completes
-    what its authors began. Elsewhere a function is annotated if most of its signature is known, and
-    a file if this is so for enough of its functions. If it is so for a quarter of them, the plain
-    results of the others are written, too. Nested functions and special methods without parameters
-    do not count.
+    In a file that is mostly annotated, or belongs to a project that is, every whole signature
+    completes what its authors began. Other files need three of them and a quarter, or all, and
+    the project five or a quarter. Nested functions and special methods without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
         self._index = index
+        self._habits = Habits(index)
         written, total = _counts(index.every_function())
         self._is_annotated = written > total * _ANNOTATED
         self._sparse: dict[str, bool] = {}
+        self._families = _families(index)
+        self._slots: dict[Place, set[str]] = defaultdict(set)
+        """The annotations that a function lacks, without those that annotated code leaves out."""
+        for path, file in index.files.items():
+            for slot in file.source.slots:
+                is_omitted = self.omits(file.functions[slot.number], slot.name)
+                if self.is_sparse(path) or not is_omitted:
+                    self._slots[path, slot.number].add(slot.name)
         self._properties = {
-            (each.path, each.number): pair
-            for pair in properties_of(index.every_function())
-            for each in pair
+            _place(each): pair for pair in properties_of(index.every_function()) for each in pair
         }
         """Type checkers took a setter's values to have the getter's type for long."""
+
+    def omits(self, function: Function, name: str) -> bool:
+        """Return True if the project mostly leaves out annotations like this one."""
+        return self._habits.omits(function, name)
 
     def is_sparse(self, path: str) -> bool:
         """Return True for files whose functions mostly have no annotations, like the project's."""
@@ -59,109 +78,100 @@ class Signatures:
 
     def property_of(self, function: Function) -> tuple[Function, Function] | None:
         """Return the getter and the setter of the property that a function belongs to, or None."""
-        return self._properties.get((function.path, function.number))
+        return self._properties.get(_place(function))
 
     def consistent(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
-        """Return the annotations without those that would be scattered."""
-        kept = self.complete(terms)
-        counted = self._counted(kept)
-        files = {path for path, _ in kept if not self.is_sparse(path)}
+        """Return the annotations that are worth proposing together."""
+        found = self._complete(terms, self._index.files)
+        files = {path for (path, _), types in found.items() if types != {RETURN: "None"}}
         sparse = [path for path in self._index.files if self.is_sparse(path)]
-        if self._is_worth(sparse, counted, _ENOUGH, _SHARE):
-            files |= {
-                path for path in sparse if self._is_worth([path], counted, _ENOUGH_IN_FILE, _ALL)
-            }
-        return {key: term for key, term in kept.items() if key[0] in files}
+        done, total = self._counted(sparse, found)
+        is_worth = done >= _ENOUGH or done >= total * _SHARE
+        for path in sparse:
+            done, total = self._counted([path], found)
+            enough = done == total or (done >= _ENOUGH_IN_FILE and done >= total * _SHARE)
+            if not (is_worth and done and enough):
+                files.discard(path)
+        return {
+            (path, slot): term
+            for (path, slot), term in terms.items()
+            if (path, slot.number) in found and path in files
+        }
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
-        """Return the annotations of functions whose signatures become complete enough."""
-        names = _names(terms)
-        kept = {
-            key: term
-            for key, term in terms.items()
-            if not self.is_sparse(key[0])
-            or _is_mostly_known(self._function(*key), names[key[0], key[1].number])
-        }
-        kept |= self._plain_results(terms, self._counted(kept))
-        kept = {
-            key: term
-            for key, term in kept.items()
-            if key[1].kind != "parameter"
-            or self._is_begun(*key)
-            or not _half_typed(self._function(*key), names[key[0], key[1].number])
-        }
-        return {key: term for key, term in kept.items() if self._fits_property(*key, kept)}
+        """Return the annotations of whole signatures, by what is found for the same files."""
+        found = self._complete(terms, {path for path, _ in terms})
+        return {key: term for key, term in terms.items() if (key[0], key[1].number) in found}
 
-    def _is_begun(self, path: str, slot: Slot) -> bool:
-        """Return True for functions of annotated code that have an annotation."""
-        return not self.is_sparse(path) and any(self._function(path, slot).terms())
+    def _complete(self, terms: Mapping[tuple[str, Slot], str], paths: Collection[str]) -> _Found:
+        """Return the signatures that become whole, like those of related methods in `paths`."""
+        found: _Found = defaultdict(dict)
+        for (path, slot), term in terms.items():
+            found[path, slot.number][slot.name] = term
+        while odd := {
+            *(place for place in found if not self._is_whole(place, found)),
+            *(place for place in found if not self._fits_property(place, found)),
+            *(place for each in self._families for place in self._unlike(each, found, paths)),
+        }:
+            found = {place: types for place, types in found.items() if place not in odd}
+        return found
 
-    def _plain_results(
-        self, terms: Mapping[tuple[str, Slot], str], counted: Mapping[str, Collection[int]]
-    ) -> Terms:
-        """Return all plain results in sparse files of which a quarter of the functions count."""
-        paths = set()
-        for path, numbers in counted.items():
-            done, total = self._done([path], counted)
-            if len(numbers) >= _ENOUGH_IN_FILE and done >= total * _SHARE:
-                paths.add(path)
-        return {
-            key: term
-            for key, term in terms.items()
-            if key[0] in paths and key[1].kind == RETURN and set(members_of(term)) <= PLAIN
-        }
+    def _is_whole(self, place: Place, found: _Found) -> bool:
+        return self._slots.get(place, set()) <= found.get(place, {}).keys()
 
-    def _counted(self, terms: Mapping[tuple[str, Slot], str]) -> dict[str, set[int]]:
-        """Return the functions, by path, that have two of some annotations or all of theirs."""
-        counted: dict[str, set[int]] = defaultdict(set)
-        for (path, number), names in _names(terms).items():
-            function = self._index.files[path].functions[number]
-            if len(names) > 1 or not _missing(function, names):
-                counted[path].add(number)
-        return counted
+    def _unlike(self, family: Sequence[Place], found: _Found, paths: Collection[str]) -> set[Place]:
+        """Return the methods of a family in `found` if others lack types, or have other ones."""
+        own = [place for place in family if place[0] in paths]
+        new = {place for place in own if place in found}
+        if not new:
+            return set()
+        seen: dict[str, str] = {}
+        is_alike = all(
+            name == RETURN or same(seen.setdefault(name, term), term)
+            for place in own
+            for name, term in self._types(place, found).items()
+        )
+        return set() if is_alike and all(self._is_whole(each, found) for each in own) else new
 
-    def _function(self, path: str, slot: Slot) -> Function:
-        return self._index.files[path].functions[slot.number]
+    def _types(self, place: Place, found: _Found) -> dict[str, str]:
+        path, number = place
+        return dict(self._index.files[path].functions[number].terms()) | found.get(place, {})
 
-    def _is_worth(
-        self,
-        paths: Iterable[str],
-        found: Mapping[str, Collection[int]],
-        enough: int,
-        share: Fraction,
-    ) -> bool:
-        """Return True if enough functions of some files have annotations with those found."""
-        done, total = self._done(paths, found)
-        return done > 0 and (done >= enough or done >= total * share)
+    def _counted(self, paths: Iterable[str], found: Collection[Place]) -> tuple[int, int]:
+        """Return the number of functions of some files with annotations, and of all."""
+        own = [f for path in paths for f in self._index.files[path].functions if not _is_trivial(f)]
+        return sum(_place(each) in found or any(each.terms()) for each in own), len(own)
 
-    def _done(self, paths: Iterable[str], found: Mapping[str, Collection[int]]) -> tuple[int, int]:
-        """Return the number of functions with annotations, and of all."""
-        done = total = 0
-        for path in paths:
-            numbers = found.get(path, ())
-            for each in self._index.files[path].functions:
-                if not _is_trivial(each):
-                    total += 1
-                    done += each.number in numbers or any(each.terms())
-        return done, total
-
-    def _fits_property(self, path: str, slot: Slot, terms: Mapping[tuple[str, Slot], str]) -> bool:
+    def _fits_property(self, place: Place, found: _Found) -> bool:
         """Return False if the getter and the setter of a property would differ."""
-        both = self._properties.get((path, slot.number))
+        both = self._properties.get(place)
         if both is None:
             return True
         getter, setter = both
-        value = setter.parameters[0] if setter.parameters else None
-        given = {
-            (key[1].number, key[1].name): term for key, term in terms.items() if key[0] == path
-        }
-        shown = getter.returns or given.get((getter.number, RETURN), "")
-        if value is None or (slot.number == setter.number and slot.name == RETURN):
-            return slot.number == getter.number or bool(shown)
-        taken = value.term or given.get((setter.number, value.name), "")
+        shown = self._types(_place(getter), found).get(RETURN, "")
+        if not setter.parameters:
+            return place == _place(getter) or bool(shown)
+        taken = self._types(_place(setter), found).get(setter.parameters[0].name, "")
         if not taken:
             return set(members_of(shown)) <= PLAIN
         return bool(shown) and same(shown, taken)
+
+
+def _families(index: ProjectIndex) -> list[list[Place]]:
+    """Return the methods that have the same name in the subclasses of a class, and in the class.
+
+    Special methods and those of tests have no family.
+    """
+    families: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    for file in index.files.values():
+        for given in file.classes.values() if not is_of_tests(file.path) else ():
+            line = [given, *index.ancestors(given)]
+            names = {given.name.rpartition(".")[2], *(base for each in line for base in each.bases)}
+            related = [name for name in names - _UNRELATED if not is_builtin(name)]
+            for short, method in given.methods.items():
+                for name in related if not _is_special(method) else ():
+                    families[name, short].append(_place(method))
+    return [family for family in families.values() if len(family) > 1]
 
 
 def properties_of(functions: Iterable[Function]) -> Iterator[tuple[Function, Function]]:
@@ -190,48 +200,6 @@ def _counts(functions: Iterable[Function]) -> tuple[int, int]:
     return written, total
 
 
-def _names(terms: Iterable[tuple[str, Slot]]) -> dict[tuple[str, int], set[str]]:
-    """Return the names of slots by path and number of their function."""
-    names: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for path, slot in terms:
-        names[path, slot.number].add(slot.name)
-    return names
-
-
-def _missing(function: Function, found: Collection[str]) -> set[str]:
-    """Return the slots without an annotation. Unknown `*args` and `**kwargs` do not count."""
-    slots = {RETURN, *(each.name for each in function.parameters if each.kind == "parameter")}
-    return slots - {*found, *dict(function.terms())}
-
-
-def _is_mostly_known(function: Function, found: Collection[str]) -> bool:
-    """Return True if half of the signature is known with its result, or all of its parameters.
-
-    The result of a special method must be known.
-    """
-    missing = _missing(function, found)
-    if RETURN in missing:
-        return missing == {RETURN} and not _is_special(function)
-    count = sum(each.kind == "parameter" for each in function.parameters) + 1
-    return len(missing) * 2 <= count
-
-
-def _half_typed(function: Function, found: Collection[str]) -> bool:
-    """Return True if as many parameters stay without a type as have one.
-
-    Those without a type whose names say nothing do not count, and of those with a default one.
-    Parameters of a single letter are typed together.
-    """
-    missing = _missing(function, found) - {RETURN}
-    own = [each.name for each in function.parameters if each.kind == "parameter"]
-    letters = {name for name in own if len(name) == 1}
-    if letters & missing and letters - missing:
-        return True
-    typed = sum(each.kind == "parameter" for each in function.parameters) - len(missing)
-    bare = [each for each in function.parameters if each.name in missing - GENERIC]
-    return len(bare) - any(each.default for each in bare) >= typed
-
-
 def _is_trivial(function: Function) -> bool:
     """Return True for nested functions, `f(*args)`, and special methods such as `__len__`."""
     is_nested = function.owner is None and "." in function.name
@@ -241,3 +209,7 @@ def _is_trivial(function: Function) -> bool:
 
 def _is_special(function: Function) -> bool:
     return function.short.startswith("__") and function.short.endswith("__")
+
+
+def _place(function: Function) -> Place:
+    return function.path, function.number

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.operations.types.facts.body_facts import is_none
 from remora.operations.types.facts.evidence import Evidence
-from remora.operations.types.ranking.refusals import Refusals
+from remora.operations.types.ranking.refusals import Missing, Refusal, refusal_of
 from remora.operations.types.ranking.siblings import Siblings, bucket
 from remora.operations.types.source.project_index import Function, Parameter
 from remora.operations.types.source.slots import RETURN, Kind
@@ -47,10 +47,22 @@ class Candidate(NamedTuple):
     is_inferred: bool = False
 
 
+class Candidates(NamedTuple):
+    """The candidates for a slot, and the types that a rule refuses, with the rule."""
+
+    usable: list[Candidate]
+    refused: dict[str, Refusal]
+
+
 def candidates_for(
-    function: Function, name: str, evidence: Sequence[Evidence], siblings: Siblings
-) -> list[Candidate]:
-    """Return all candidates for a slot that some evidence suggests."""
+    function: Function,
+    name: str,
+    evidence: Sequence[Evidence],
+    siblings: Siblings,
+    *,
+    is_dense: bool = False,
+) -> Candidates:
+    """Return all types that some evidence suggests for a slot. `is_dense` is that of `Missing`."""
     parameter = function.parameter(name) if name != RETURN else None
     every = [
         *evidence,
@@ -62,8 +74,10 @@ def candidates_for(
         terms |= dict.fromkeys(union([term, "None"]) for term in list(terms))
     for term in siblings.terms(function, name):
         terms.setdefault(_fitting(term, parameter))
-    refusals = Refusals(every, siblings.index, _slot_kind(parameter), name, function.short)
-    return [
+    agreed = [Evidence("agreed", term) for term in siblings.agreed(function, name)]
+    missing = Missing(function, parameter, [*every, *agreed], siblings.index, is_dense)
+    rules = {term: refusal_of(missing, term) for term in terms if _is_complete(term)}
+    usable = [
         Candidate(
             term,
             _features(term, parameter, every, siblings),
@@ -71,9 +85,10 @@ def candidates_for(
                 e.source in _INFERRED and same(_fitting(e.term, parameter), term) for e in evidence
             ),
         )
-        for term in terms
-        if _is_complete(term) and not refusals.refuses(term)
+        for term, rule in rules.items()
+        if rule is None
     ]
+    return Candidates(usable, {term: rule for term, rule in rules.items() if rule is not None})
 
 
 def _terms(evidence: Iterable[Evidence], parameter: Parameter | None) -> Iterable[str]:

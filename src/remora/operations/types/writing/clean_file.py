@@ -223,23 +223,3 @@ def _parts(
             yield source.text[start : source.at(token.start)]
             start = source.at(token.end)
     yield source.text[start:end]
-
-
-def partly_annotated_and_longer(before: str, after: str) -> set[int]:
-    """Return the numbers of functions with more lines of a signature that is still incomplete."""
-    old, new = SourceText(before), SourceText(after)
-    incomplete = {slot.number for slot in new.slots if slot.kind in ("parameter", "return")}
-    return {
-        number
-        for number, (_, node, _) in enumerate(new.functions)
-        if number in incomplete and _lines_of(node) > _lines_of(old.functions[number][1])
-    }
-
-
-def _lines_of(node: FunctionNode) -> int:
-    ends = [
-        each.end_lineno or 0
-        for each in (*ast.walk(node.args), node.returns)
-        if isinstance(each, ast.expr | ast.arg)
-    ]
-    return max(ends, default=node.lineno) - node.lineno
