@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.exports.formats import ExportOptions, export_to_file
+from remora.exports.export_counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
 
@@ -38,9 +39,9 @@ def test_page_code_finds_what_a_person_accepted(
     played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    export_to_file(
-        played, everything(played), ExportOptions(format="sft", version="1"), Path("rows.jsonl")
-    )
+    options = ExportOptions(format="sft", version="1")
+    rows = export_chunks(played, everything(played), options, ExportCounts())
+    Path("rows.jsonl").write_bytes(b"".join(rows))
     (block,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     found: dict[str, list[dict[str, str]]] = {}
     exec(compile(block, page, "exec"), found)

@@ -4,13 +4,15 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from remora.errors import NotFound
-from remora.exports.formats import ExportOptions, export_to_file
+from remora.exports.export_counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.run_bundles import all_bundles
 from remora.trace.content import zstd_frames
 from remora.trace.content.zstd_frames import compressed_frames
@@ -44,7 +46,8 @@ class Place(NamedTuple):
 
     def export(self, to: Path) -> bytes:
         options = ExportOptions(format="jsonl", version="1")
-        export_to_file(self.folder, lambda: all_bundles(self.folder), options, to)
+        groups = partial(all_bundles, self.folder)
+        to.write_bytes(b"".join(export_chunks(self.folder, groups, options, ExportCounts())))
         return to.read_bytes()
 
 

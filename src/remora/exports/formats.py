@@ -11,7 +11,6 @@ from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.span import Span, otlp_attributes, span_json
-from remora.exports.output_file import replace_when_done
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.sft_rows import Row, functiongemma_rows, sft_rows
@@ -61,20 +60,6 @@ def export_chunks(
                 for row in _rows(folder, group, options.format, tally):
                     tally.records += 1
                     yield _line(row)
-
-
-def export_to_file(
-    folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path
-) -> ExportCounts:
-    """Write an export to a file with mode 0600. The file is replaced when the export is complete.
-
-    Raises DiskError if the file cannot be written, UsageError if the path is a folder, and whatever
-    `export_chunks` raises.
-    """
-    tally = ExportCounts()
-    with replace_when_done(path) as file:
-        file.writelines(export_chunks(folder, groups, options, tally))
-    return tally
 
 
 def group_spans(

@@ -1,6 +1,7 @@
 """The `trace export` command, which exports recorded streams in the formats of other tools."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from remora.version import __version__
 
 if TYPE_CHECKING:
     from remora.exports.export_counts import ExportCounts
-    from remora.exports.formats import ExportOptions, Format, Groups
+    from remora.exports.formats import Format, Groups
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
@@ -75,12 +76,14 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     Exit with 1 if a stream cannot be read, or if an exported folder is not complete. The other
     streams are still written.
     """
-    from remora.exports.formats import ExportOptions
+    from remora.exports.export_counts import ExportCounts
+    from remora.exports.formats import ExportOptions, export_chunks
 
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
     if content and form != "otel":
         raise click.UsageError("--content requires --format otel")
+    output = None if str(output) == "-" else output
     _check_output(options, form, output)
     if form == "html":
         return _export_share_file(options, agent or run, output)
@@ -89,14 +92,15 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     export_options = ExportOptions(format=form, version=__version__, content=content)
     if form == "folder":
         return _export_folder(options, folder, groups, output or Path())
-    tally = _write(folder, groups, export_options, output)
+    tally = ExportCounts()
+    _write(export_chunks(folder, groups, export_options, tally), output)
     _print_summary(options, form, str(output or "stdout"), tally)
     return 1 if tally.damaged else 0
 
 
 def _check_output(options: Options, form: str, output: Path | None) -> None:
     """Reject options that contradict each other, before anything is read."""
-    if form == "folder" and (output is None or str(output) == "-"):
+    if form == "folder" and output is None:
         raise click.UsageError("name a folder to write to with -o FOLDER")
     if output is None and options.json:
         raise click.UsageError(
@@ -121,23 +125,18 @@ def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Group
     return lambda: (group,)
 
 
-def _write(
-    folder: "TraceFolder",
-    groups: "Groups",
-    export_options: "ExportOptions",
-    output: Path | None,
-) -> "ExportCounts":
-    from remora.exports.export_counts import ExportCounts
-    from remora.exports.formats import export_chunks, export_to_file
+def _write(chunks: Iterable[bytes], output: Path | None) -> None:
+    """Write to a file that is replaced when it is complete, or to stdout."""
+    from remora.exports.output_file import replace_when_done
 
-    if output is not None and str(output) != "-":
-        return export_to_file(folder, groups, export_options, output)
-    tally = ExportCounts()
+    if output is not None:
+        with replace_when_done(output) as file:
+            file.writelines(chunks)
+        return
     try:
-        sys.stdout.buffer.writelines(export_chunks(folder, groups, export_options, tally))
+        sys.stdout.buffer.writelines(chunks)
     except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
-    return tally
 
 
 def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", output: Path) -> int:
@@ -168,7 +167,7 @@ def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") 
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}
         print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
-    elif to not in ("stdout", "-"):
+    elif to != "stdout":
         written = count(tally.records, _RECORDS.get(form, "row"))
         source = count(tally.streams, "stream" if form == "jsonl" else "agent")
         click.echo(escape_line(f"{written} from {source}: {to}"))
@@ -194,8 +193,8 @@ def _export_share_file(options: Options, name: str | None, output: Path | None) 
     found = stream_named(project.trace, name)
     is_run = found in map(stream_id, project.trace.run_streams())
     made = (share_run if is_run else share_agent)(project, found)
-    _write_page(made.html.encode("utf-8", "replace"), output)
-    if output is not None and str(output) != "-":
+    _write([made.html.encode("utf-8", "replace")], output)
+    if output is not None:
         size = len(made.html) / 1e6
         line = f"{count(made.agents, 'agent')}, {size:,.1f} MB: {output}"
         document = {
@@ -209,16 +208,3 @@ def _export_share_file(options: Options, name: str | None, output: Path | None) 
         for problem in report.problems[:1]:
             note(options, f"damaged: {report.name}, line {problem.line}: {problem.detail}")
     return 0 if all(report.ok for report in made.reports) else 1
-
-
-def _write_page(data: bytes, output: Path | None) -> None:
-    from remora.exports.output_file import replace_when_done
-
-    if output is not None and str(output) != "-":
-        with replace_when_done(output) as file:
-            file.write(data)
-        return
-    try:
-        sys.stdout.buffer.write(data)
-    except BrokenPipeError as error:  # the reader closed the pipe
-        output_lost(error)
