@@ -1,4 +1,4 @@
-"""Reader of regular files that never waits, and reads no more than a limit.
+"""Reader of regular files that never waits, and reads no more than a limit; writer of whole files.
 
 A file of a project may be a pipe, a device or a link to one, and reading it would wait forever.
 """
@@ -6,6 +6,7 @@ A file of a project may be a pipe, a device or a link to one, and reading it wou
 import errno
 import os
 import stat as st
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -46,6 +47,23 @@ def open_regular(path: Path, *, within: Path | None = None) -> BufferedReader:
         return os.fdopen(file, "rb")
     except OSError:
         os.close(file)
+        raise
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file with mode 0600 in place of the one at `path`, of which no reader sees a part.
+
+    Raises OSError, and then changes nothing.
+    """
+    temporary = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
+    try:
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(file, "wb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
         raise
 
 

@@ -21,7 +21,7 @@ from remora.config.yaml_positions import KeyPath
 from remora.errors import ConfigError, DiskError
 from remora.ids import escape_path
 from remora.models.provider import wants_none
-from remora.regular_file import open_regular
+from remora.regular_file import open_regular, replace_file
 
 FILE = "agreed_addresses.json"
 """File in the state folder of a root."""
@@ -112,17 +112,9 @@ def keep_agreed(file: Path, root: Path, addresses: Sequence[str]) -> None:
     """Add addresses to the consent for a root. Raises DiskError if it cannot be written."""
     every = tuple(dict.fromkeys((*_read(file, root), *addresses)))
     content = msgspec.json.encode(_Agreed(root=escape_path(str(root)), addresses=every))
-    written = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         make_private(file.parent)
-        written.unlink(missing_ok=True)
-        try:
-            handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            written.replace(file)
-        finally:
-            written.unlink(missing_ok=True)
+        replace_file(file, content)
     except OSError as error:
         hint = f"make {file.parent} writable and {file.name} a file, to be asked only once"
         raise DiskError(f"{file}: {error.strerror}", hint=hint) from error

@@ -1,6 +1,5 @@
 """Tokens per byte of the models of servers, kept between runs in the user's cache."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.models.token_counters import SPARSEST, TokenRatio
+from remora.regular_file import replace_file
 
 _FILE = "token_ratios.json"
 
@@ -27,11 +27,9 @@ class TokenRatios:
     def write(self, ratio: TokenRatio) -> None:
         """Keep the ratio. Of two processes that write at the same time, one may be forgotten."""
         content = msgspec.json.encode({**self._all(), self._server: ratio})
-        new = self._file.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             make_private(self._file.parent)
-            new.write_bytes(content)
-            new.replace(self._file)
+            replace_file(self._file, content)
 
     def _all(self) -> dict[str, TokenRatio]:
         try:

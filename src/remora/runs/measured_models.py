@@ -12,6 +12,7 @@ import msgspec
 from remora.config.schema import Config
 from remora.config.user_folders import make_private
 from remora.errors import DiskError
+from remora.regular_file import replace_file
 
 _FILE = "measured_models.json"
 LEAST_SLOTS, LEAST_FILES = 20, 5
@@ -80,13 +81,11 @@ def keep_measured(state: Path, found: Sequence[MeasuredModel]) -> None:
         earlier = kept.get(each.use)
         if earlier is None or _evidence(each) >= _evidence(earlier):
             kept[each.use] = each
-    file, written = state / _FILE, state / f"{_FILE}.new"
     try:
         make_private(state)
-        written.write_bytes(msgspec.json.encode([*kept.values()]))
-        written.replace(file)
+        replace_file(state / _FILE, msgspec.json.encode([*kept.values()]))
     except OSError as error:
-        raise DiskError(f"{file}: {error.strerror}") from error
+        raise DiskError(f"{state / _FILE}: {error.strerror}") from error
 
 
 def _evidence(found: MeasuredModel) -> tuple[bool, bool]:

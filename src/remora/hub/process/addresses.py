@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import DiskError
 from remora.hub.process.hub_paths import HubPaths
-from remora.regular_file import READ_NO_FOLLOW
+from remora.regular_file import READ_NO_FOLLOW, replace_file
 
 _TOKEN_BYTES = 32
 _MAX_READ = 1 << 16
@@ -24,7 +24,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_addresses(path: Path, addresses: Addresses) -> None:
     """Write the addresses atomically. Raises OSError on failure."""
-    _write(path, msgspec.json.encode(addresses) + b"\n")
+    replace_file(path, msgspec.json.encode(addresses) + b"\n")
 
 
 def read_addresses(path: Path) -> Addresses | None:
@@ -66,7 +66,7 @@ def make_token(path: Path) -> str:
 
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     try:
-        _write(path, token.encode() + b"\n")
+        replace_file(path, token.encode() + b"\n")
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror}") from error
     return token
@@ -90,15 +90,3 @@ def _read_private(path: Path) -> bytes:
         if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise PermissionError(f"{path} is not private")
         return file.read(_MAX_READ)
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f"{path.name}-{os.urandom(4).hex()}")
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(file, "wb") as stream:
-            stream.write(content)
-        temporary.replace(path)
-    except OSError:
-        remove(temporary)
-        raise

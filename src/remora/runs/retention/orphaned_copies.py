@@ -8,6 +8,7 @@ from pathlib import Path
 
 from remora.config.user_folders import make_private
 from remora.files.file_lock import try_lock
+from remora.regular_file import replace_file
 from remora.runs.project import Project, root_name
 from remora.runs.retention.orphaned_bases import GRACE_S
 
@@ -24,9 +25,7 @@ def record_project_path(project: Project) -> None:
     with suppress(OSError):
         if not note.exists():
             make_private(project.cache)
-            fresh = note.with_suffix(f".{os.getpid()}")
-            fresh.write_bytes(os.fsencode(project.root.resolve()))
-            fresh.replace(note)
+            replace_file(note, os.fsencode(project.root.resolve()))
 
 
 def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:

@@ -1,6 +1,5 @@
 """The nodes that `remora watch` has analyzed, so that no text is analyzed twice."""
 
-import os
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -10,6 +9,7 @@ import msgspec
 
 from remora.code.syntax.nodes import Module
 from remora.ids import file_of_key
+from remora.regular_file import replace_file
 from remora.runs.planning.changed_nodes import own_texts
 
 _FORMAT = 1
@@ -64,13 +64,8 @@ class AnalyzedNodes:
             self._nodes.pop(key, None)
         self._nodes |= {key: texts[key] for key in added}
         stored = msgspec.json.encode(_Stored(_FORMAT, self._settings, self._nodes))
-        temporary = self._file.with_name(f".{self._file.name}-{os.getpid()}")
-        try:
-            temporary.write_bytes(stored)
-            temporary.replace(self._file)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
+        with suppress(OSError):
+            replace_file(self._file, stored)
 
 
 def node_texts(tree: Path, modules: Iterable[Module]) -> dict[str, str]:
