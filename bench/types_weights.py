@@ -181,8 +181,8 @@ def rows_of(
                 if key in removed:
                     facts = evidence.get(key_of(function, name), [])
                     is_dense = siblings.density > MOSTLY_ANNOTATED
-                    found = candidates_for(function, name, facts, siblings, is_dense=is_dense)
-                    yield key, truth[key], found.usable
+                    usable, _ = candidates_for(function, name, facts, siblings, is_dense=is_dense)
+                    yield key, truth[key], usable
 
 
 THRESHOLDS = {"dense": 0.85, "sparse": 0.82}

@@ -253,6 +253,29 @@ CORRECTED = {
               """
               print(a)
         '''),
+    "types in fields, and no full stop": (NEW, '''
+          def f(a, b, new: str):
+              """Do it.
+
+              :param int a: First
+              :param int b: Second
+        +     :param str new: New one
+              """
+        '''),
+    "no types beside entries without types": (NEW, '''
+          def f(x, y, new: str):
+              """Do it.
+
+              Parameters
+              ----------
+              x
+                First.
+              y
+                Second.
+        +     new
+        +       New one.
+              """
+        '''),
     "a renamed parameter keeps its words": (DocstringTexts(), '''
           def f(a, new):
         -     """Do it with `new_one`.

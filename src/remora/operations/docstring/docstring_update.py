@@ -181,12 +181,20 @@ def _like(
 ) -> list[str]:
     """Return the lines of a new item in the style of the section.
 
-    The item has the same indentation, type notation and blank lines as the existing items.
+    The item has the same indentation, type notation, full stop and blank lines as the existing
+    items.
     """
     style: Style = read.style or formatting.style
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
     what, text = entry
+    ends = {read.lines[each.last].rstrip()[-1:] for each in section.items}
+    if ". " not in text and "." not in ends:
+        text = text.removesuffix(".")
+    elif ends == {"."} and text[-1:].isalnum():
+        text += "."
+    if style == "numpy" and kind == "parameters" and not re.match(r"\s*\*{0,2}\w+\s*:", sample):
+        what = replace(what, annotation="")
     form = exception_form(read, section.items[0]) if kind == "raises" else ExceptionForm()
     own = DocstringFormat(
         style=style,
@@ -204,6 +212,8 @@ def _like(
     if style == "rest":  # fields may be spelled `:raise NAME:` or `:arg NAME:`
         field = re.match(r"\s*(:\w+)", sample)
         lines[0] = re.sub(r":\w+", field[1], lines[0], count=1) if field else lines[0]
+        if what.annotation and re.match(r"\s*:param [\w.\[\], |]+ \w+:", sample):
+            lines[0] = lines[0].replace(":param ", f":param {what.annotation} ", 1)
     spaced = len(section.items) > 1 and section.items[1].first > section.items[0].last + 1
     return ["", *lines] if spaced else lines
 

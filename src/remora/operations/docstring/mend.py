@@ -12,7 +12,9 @@ from remora.operations.docstring.documented_node import DocumentedNode
 from remora.operations.docstring.drift.documented_parameters import (
     are_similar,
     documented_parameters,
+    is_other_type,
     lower_words,
+    stated_and_annotated,
     unlisted_parameters,
 )
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
@@ -125,18 +127,29 @@ def _is_mentioned(code: DocumentedCode, name: str, entry: Item) -> bool:
 
 
 def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
-    """Return True if the names are alike, or the description has a new word of the name."""
+    """Return True if the names are alike, or the description has a new word of the name.
+
+    The type and the text of the entry must fit the new name: `path : str, Path to the file` is not
+    about the parsed `json` that the function takes now.
+    """
     if (
         finding.new.endswith(f"_{finding.old}")
         and f":param {finding.new.replace('_', ' ')}" in (code.parsed.lines[finding.line])
     ):
         return False  # the field has a space instead of an underscore
-    if are_similar(finding.old, finding.new):
-        return True
     item = _item(code, finding)
-    text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower() if item else ""
-    words = {*lower_words(finding.new)} - {*lower_words(finding.old)}
-    return bool(words & {*lower_words(text.replace(finding.old, " "))})
+    if item is None:
+        return False
+    stated, annotated = stated_and_annotated(code, item, finding.new)
+    if is_other_type(stated, annotated):
+        return False
+    text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower()
+    told = {*lower_words(text.replace(finding.old.lower(), " ", 1))}
+    old, new = {*lower_words(finding.old)}, {*lower_words(finding.new)}
+    is_plural = old != new and {each.rstrip("s") for each in old} == {n.rstrip("s") for n in new}
+    if is_plural or any(len(word) > 2 for word in (old - new) & told):
+        return False
+    return are_similar(finding.old, finding.new) or bool((new - old) & told)
 
 
 def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:

@@ -17,7 +17,6 @@ from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.source.terms import from_checker, is_known
 from remora.operations.types.writing.clean_file import without_findings
 from remora.python_text import parse
-from remora.text import count
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
@@ -57,7 +56,6 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     written = work.written(work.source).keys()
     new = written - known.keys()
     left = {slot.number for slot in work.functions.slots if (path, slot) not in written}
-    reasons = session.why_left(path, left)
     return {
         "written": len(new),
         "judges": session.judges,
@@ -67,9 +65,7 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
             if (path, slot) in new
         ],
         "left": missing_annotations(place, path, nodes),
-        "why_left": [
-            f"{why} ({count(number, 'function')})" for why, number in reasons.most_common()
-        ],
+        "why_left": session.why_left(path, left, place.left),
     }
 
 

@@ -224,9 +224,11 @@ class Session:
         with self._locked(left):
             return [each.term for each in self._inference.ranked(path, slot)[:most]]
 
-    def why_left(self, path: str, numbers: Collection[int]) -> Counter[str]:
-        """Return why signatures of a file were not found, with the number of each reason."""
-        return Counter(self._inference.why_left(path, number) for number in numbers)
+    def why_left(self, path: str, numbers: Collection[int], left: Callable[[], float]) -> list[str]:
+        """Return why signatures of a file were not found, the most frequent reasons first."""
+        with self._locked(left):
+            reasons = Counter(self._inference.why_left(path, number) for number in numbers)
+        return [f"{why} ({count(number, 'function')})" for why, number in reasons.most_common()]
 
     def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""

@@ -201,26 +201,36 @@ def type_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     """Yield parameters whose documented type is another simple type than the annotated one."""
     if code.function is None:
         return
-    arguments = code.function.args
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    annotated = {each.arg: _simple_type(each.annotation) for each in every}
     for section in code.parsed.sections:
         for item in section.items if section.kind == "parameters" else ():
-            actual = annotated.get(item.names[0], "") if len(item.names) == 1 else ""
-            stated = _stated(code, item)
-            known = _SPELLED.get(stated, stated)
-            if not actual or known not in _SECTIONS or known == actual:
-                continue
-            if not any({known, actual} <= pair for pair in _COMPATIBLE):
+            name = item.names[0] if len(item.names) == 1 else ""
+            stated, actual = stated_and_annotated(code, item, name)
+            if is_other_type(stated, actual):
                 yield DriftFinding(
                     code="wrong-type",
                     line=item.first,
-                    message=f"the type of `{item.names[0]}` is documented as {stated}, "
+                    message=f"the type of `{name}` is documented as {stated}, "
                     f"but the annotation is {actual}",
-                    name=item.names[0],
+                    name=name,
                     old=stated,
                     new=actual,
                 )
+
+
+def stated_and_annotated(code: DocumentedCode, item: Item, name: str) -> tuple[str, str]:
+    """Return the type that an entry states, and the simple type that a parameter is annotated with."""
+    arguments = code.signature.args if code.signature is not None else None
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arguments else ()
+    annotations = (each.annotation for each in every if each.arg == name)
+    return _stated(code, item), _simple_type(next(annotations, None))
+
+
+def is_other_type(stated: str, actual: str) -> bool:
+    """Return True if both types are simple, and values of one are not meant by the other."""
+    known = _SPELLED.get(stated, stated)
+    if not actual or known not in _SECTIONS or known == actual:
+        return False
+    return not any({known, actual} <= pair for pair in _COMPATIBLE)
 
 
 def _stated(code: DocumentedCode, item: Item) -> str:

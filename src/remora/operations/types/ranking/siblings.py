@@ -102,11 +102,6 @@ class Siblings:
             :3
         ]
 
-    def terms(self, function: Function, name: str) -> list[str]:
-        """Return all annotations of the name in the project, most frequent first."""
-        table = self._tables.get(("same_project", "", _key(function, name)), Counter())
-        return [term for term, _ in table.most_common(3)]
-
 
 def _scopes(function: Function) -> list[tuple[str, str]]:
     owner = f"{function.path}:{function.owner.name}" if function.owner else ""

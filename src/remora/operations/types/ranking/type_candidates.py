@@ -47,13 +47,6 @@ class Candidate(NamedTuple):
     is_inferred: bool = False
 
 
-class Candidates(NamedTuple):
-    """The candidates for a slot, and the types that a rule refuses, with the rule."""
-
-    usable: list[Candidate]
-    refused: dict[str, Refusal]
-
-
 def candidates_for(
     function: Function,
     name: str,
@@ -61,8 +54,11 @@ def candidates_for(
     siblings: Siblings,
     *,
     is_dense: bool = False,
-) -> Candidates:
-    """Return all types that some evidence suggests for a slot. `is_dense` is that of `Missing`."""
+) -> tuple[list[Candidate], dict[str, Refusal]]:
+    """Return the candidates for a slot, and the types that a rule refuses, with the rule.
+
+    `is_dense` is that of `Missing`.
+    """
     parameter = function.parameter(name) if name != RETURN else None
     every = [
         *evidence,
@@ -72,8 +68,6 @@ def candidates_for(
     terms = dict.fromkeys(_terms(every, parameter))
     if any(each.source == "may_be_none" for each in evidence):
         terms |= dict.fromkeys(union([term, "None"]) for term in list(terms))
-    for term in siblings.terms(function, name):
-        terms.setdefault(_fitting(term, parameter))
     agreed = [Evidence("agreed", term) for term in siblings.agreed(function, name)]
     missing = Missing(function, parameter, [*every, *agreed], siblings.index, is_dense)
     rules = {term: refusal_of(missing, term) for term in terms if _is_complete(term)}
@@ -88,7 +82,7 @@ def candidates_for(
         for term, rule in rules.items()
         if rule is None
     ]
-    return Candidates(usable, {term: rule for term, rule in rules.items() if rule is not None})
+    return usable, {term: rule for term, rule in rules.items() if rule is not None}
 
 
 def _terms(evidence: Iterable[Evidence], parameter: Parameter | None) -> Iterable[str]:
