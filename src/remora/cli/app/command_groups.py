@@ -57,15 +57,15 @@ hub = LazyGroup(
 sweep = LazyGroup(
     "sweep",
     lazy={
-        "run": ("sweep.start_sweep:run_", "Plan and run jobs in all repositories."),
-        "list": ("sweep.show_sweep:list_", "List the sweeps of the repositories."),
-        "show": ("sweep.show_sweep:show", "Show a line for each repository."),
-        "diff": ("sweep.show_sweep:diff", "Show what a sweep would change."),
-        "report": ("sweep.show_sweep:report", "Write a report of a sweep."),
-        "review": ("sweep.review_sweep:review", "Review pending changes one by one."),
-        "accept": ("sweep.review_sweep:accept", "Write changes to files or branches."),
-        "reject": ("sweep.review_sweep:reject", "Reject changes."),
-        "revert": ("sweep.review_sweep:revert", "Undo accepted changes."),
+        "run": ("sweep.sweep_commands:run_", "Plan and run jobs in all repositories."),
+        "list": ("sweep.sweep_commands:list_", "List the sweeps of the repositories."),
+        "show": ("sweep.sweep_commands:show", "Show a line for each repository."),
+        "diff": ("sweep.sweep_commands:diff", "Show what a sweep would change."),
+        "report": ("sweep.sweep_commands:report", "Write a report of a sweep."),
+        "review": ("sweep.sweep_commands:review", "Review pending changes one by one."),
+        "accept": ("sweep.sweep_commands:accept", "Write changes to files or branches."),
+        "reject": ("sweep.sweep_commands:reject", "Reject changes."),
+        "revert": ("sweep.sweep_commands:revert", "Undo accepted changes."),
     },
     help="""Run agents on several repositories, and review all their changes.
 

@@ -1,22 +1,18 @@
-"""The `sweep review`, `accept`, `reject` and `revert` commands."""
+"""Implements `sweep review`, `accept`, `reject` and `revert`."""
 
 import shlex
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import invocation_of
-from remora.cli.app.options import Options, command, trust_option
+from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
 from remora.cli.review.review_run import decide_reviews, note_unread, review_options
 from remora.cli.review.review_session import Review
-from remora.cli.review.verdict_commands import by_option, choosing, owner_option
 from remora.cli.review.verdicts import conflict_lines, on_branches, skipped_lines
-from remora.cli.sweep.show_sweep import file_argument, refuse_root, run_argument
+from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.results import own_run
@@ -31,85 +27,31 @@ _NOTES = 3
 """Maximum number of messages per repository, without -v."""
 
 
-@command(
-    "accept",
-    examples=(
-        "remora sweep accept repos.yaml --all",
-        "remora sweep accept repos.yaml last --if verified --git-branch 'remora/{operation}'",
-    ),
-)
-@file_argument
-@run_argument
-@choosing
-@click.option(
-    "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
-)
-def accept(
-    options: Options, chosen: Chosen, *, file: Path, run: str, git_branch: str | None
-) -> int:
-    """Write verified changes to the files of all repositories.
-
-    {operation} in the NAME of a branch is replaced, so that each operation has a branch. The exit
-    code is 1 if a selected change set was not written.
-    """
+def accept(options: Options, file: Path, run: str, git_branch: str | None, chosen: Chosen) -> int:
+    """Accept change sets in all repositories. Return 1 if some could not be accepted."""
     _require_choice(chosen)
     parts = accept_sweep(invocation_of(options), _sweep(options, file, run), chosen, git_branch)
     return _print(options, parts, "accepted", lambda part: {"branch": part.branch})
 
 
-@command("reject", examples=("remora sweep reject repos.yaml --rule F401",))
-@file_argument
-@run_argument
-@choosing
-@click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
-def reject(options: Options, chosen: Chosen, *, file: Path, run: str, feedback: str | None) -> int:
-    """Reject changes. Files stay unchanged, and the records are kept.
-
-    The exit code is 1 if the records of a repository cannot be read.
-    """
+def reject(options: Options, file: Path, run: str, feedback: str | None, chosen: Chosen) -> int:
+    """Reject change sets in all repositories. Return 1 if a repository failed."""
     _require_choice(chosen)
     parts = reject_sweep(invocation_of(options), _sweep(options, file, run), chosen, feedback)
     return _print(options, parts, "rejected")
 
 
-@command("revert", examples=("remora sweep revert repos.yaml",))
-@file_argument
-@run_argument
-@trust_option
 def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
-    """Undo all accepted changes of a sweep.
-
-    The exit code is 1 if a change set was not undone.
-    """
+    """Undo accepted change sets in all repositories. Return 1 if some could not be undone."""
     sweep = _sweep(options, file, run)
     parts = revert_sweep(invocation_of(options), sweep, trust_run=trust_run)
     return _print(options, parts, "reverted")
 
 
-@command("review", examples=("remora sweep review repos.yaml --by rule",))
-@file_argument
-@run_argument
-@by_option
-@owner_option
-@trust_option
 def review(
-    options: Options,
-    file: Path,
-    run: str,
-    by: GroupBy,
-    owners: tuple[str, ...],
-    *,
-    trust_run: bool,
+    options: Options, file: Path, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
 ) -> int:
-    """Review pending changes one by one in a terminal, with one key per verdict.
-
-    It shows one repository after the other. The exit code is 1 after a conflict, or if the records
-    of a repository cannot be read.
-    """
-    if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "review requires a terminal", hint="use `remora sweep diff`, then `remora sweep accept`"
-        )
+    """Review the pending changes of a sweep, one repository after the other. Return the exit code."""
     sweep = _sweep(options, file, run)
     reviews: list[Review] = []
     has_failed = False

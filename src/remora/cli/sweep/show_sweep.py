@@ -1,4 +1,4 @@
-"""The `sweep list`, `show`, `diff` and `report` commands."""
+"""Implements `sweep list`, `show`, `diff` and `report`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,15 +6,13 @@ from pathlib import Path
 import click
 
 from remora.cli.app.invocation import invocation_of
-from remora.cli.app.name_parameters import RUN
-from remora.cli.app.options import PATH, Options, command
+from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, runs_outside_database
 from remora.cli.sweep.sweep_view import VERDICTS, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
-from remora.ids import LAST
 from remora.runs.project import ProjectRecords
 from remora.runs.records.json_documents import diff_document
 from remora.runs.records.results import read_run
@@ -24,19 +22,9 @@ from remora.usecases.sweep.report_sweep import make_sweep_report
 from remora.usecases.sweep.sweep_records import list_sweeps, read_sweep
 from remora.usecases.sweep.sweep_summary import MISSING, SweepSummary, summarize
 
-file_argument = click.argument("file", metavar="FILE", type=PATH)
-run_argument = click.argument("run", type=RUN, default=LAST)
 
-
-@command("list", examples=("remora sweep list repos.yaml",))
-@file_argument
-def list_(options: Options, file: Path) -> int:
-    """List the sweeps of the repositories in FILE, newest last.
-
-    REPOSITORIES is the number of repositories with a record of the run; those that could not be
-    planned, or that had not changed, have none. The exit code is 1 if the records of a repository
-    cannot be opened.
-    """
+def list_runs(options: Options, file: Path) -> int:
+    """Print the sweeps of the listed repositories. Return 1 if one cannot be opened."""
     refuse_root(options)
     sweeps, projects, errors = list_sweeps(invocation_of(options), read_repository_list(file))
     found = [summarize(sweep.without_earlier()) for sweep in sweeps]
@@ -46,29 +34,18 @@ def list_(options: Options, file: Path) -> int:
     return 1 if errors else 0
 
 
-@command("show", examples=("remora sweep show repos.yaml", "remora sweep show repos.yaml --json"))
-@file_argument
-@run_argument
-def show(options: Options, file: Path, run: str) -> int:
-    """Show a line for each repository.
-
-    The records of jobs are not read. The exit code is 1 if a record cannot be read. Repositories
-    without a run do not change it.
-    """
+def show_sweep(options: Options, file: Path, run: str) -> int:
+    """Print a sweep, from the streams of its runs. Return 1 if one of them cannot be read."""
     refuse_root(options)
     summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
     emit(options, summary.document(), sweep_lines(file, summary))
     return 1 if any(one.is_unreadable for one in summary.repositories) else 0
 
 
-@command("diff", examples=("remora sweep diff repos.yaml --color never > sweep.diff",))
-@file_argument
-@run_argument
-def diff(options: Options, file: Path, run: str) -> int:
-    """Show what a sweep would change, as unified diffs.
+def diff_sweep(options: Options, file: Path, run: str) -> int:
+    """Print what a sweep would change in each repository, each after a line with its name.
 
-    The diffs of each repository follow a line with its name, which `git apply` skips. The exit code
-    is 1 if a record cannot be read.
+    Returns 1 if the records of one cannot be read.
     """
     refuse_root(options)
     sweep = read_sweep(invocation_of(options), read_repository_list(file), run)
@@ -96,15 +73,8 @@ def diff(options: Options, file: Path, run: str) -> int:
     return 1 if errors else 0
 
 
-@command("report", examples=("remora sweep report repos.yaml > sweep.md",))
-@file_argument
-@run_argument
-def report(options: Options, file: Path, run: str) -> int:
-    """Write a report of a sweep in Markdown, or in JSON with --json.
-
-    It shows what each repository lacked before and what is left after all verified changes. The
-    exit code is 1 if a record cannot be read.
-    """
+def report_sweep(options: Options, file: Path, run: str) -> int:
+    """Print the report of a sweep. Return 1 if records cannot be read."""
     refuse_root(options)
     invocation = invocation_of(options)
     sweep = read_sweep(invocation, read_repository_list(file), run)

@@ -1,4 +1,4 @@
-"""The `sweep run` command, which plans several repositories, asks once, and runs the jobs."""
+"""Implements `sweep run`: plans several repositories, asks once, and runs the jobs."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 
 from remora.cli.app.invocation import invocation_of
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.run_options import RunOptions, run_options
-from remora.cli.sweep.show_sweep import file_argument, refuse_root
+from remora.cli.app.run_options import RunOptions
+from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, plan_notes, sweep_plan_document
 from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
 from remora.cli.sweep.sweep_view import sweep_lines
@@ -32,29 +32,6 @@ from remora.usecases.sweep.repository_plan import FAILED, PlanTask, RepositoryPl
 from remora.usecases.sweep.run_repositories import RepositoryEnd, SweepRun
 from remora.usecases.sweep.sweep_records import own_settings, read_sweep, sweep_at
 from remora.usecases.sweep.sweep_summary import summarize
-
-
-@command(
-    "run",
-    examples=(
-        "remora sweep run repos.yaml -o lint",
-        "remora sweep run repos.yaml --dry-run",
-        "remora sweep run repos.yaml --resume last",
-    ),
-)
-@file_argument
-@run_options
-@click.option("--full", is_flag=True, help="Also select nodes unchanged since the last sweep.")
-def run_(options: Options, run: RunOptions, *, file: Path, full: bool) -> int:
-    """Plan and run jobs in the repositories that FILE lists.
-
-    `remora analyze --help` describes the options. The exit code is 1 if a repository failed.
-    """
-    if run.resume is None:
-        return start_sweep(options, file, run, full=full)
-    if full:
-        raise UsageError("--full requires a new run")
-    return resume_sweep(options, file, run, run.resume)
 
 
 def start_sweep(options: Options, file: Path, run: RunOptions, *, full: bool) -> int:
