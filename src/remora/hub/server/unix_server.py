@@ -6,7 +6,7 @@ Each line is a JSON request. Requests on a connection are answered in order.
 import asyncio
 import select
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
 from remora.hub.server.handler import Handler, answer_body
@@ -95,7 +95,7 @@ class UnixConnection:
         self._line = b""
         self._is_unread = False
         self._unsubscribe: Callable[[], None] | None = None
-        self.task: asyncio.Task[bytes] | None = None
+        self.task: asyncio.Future[bytes] | None = None
         self._mark_active()
 
     @property
@@ -153,7 +153,7 @@ class UnixConnection:
             return
         request, answer = answer_body(self._handler, line)
         if not isinstance(answer, bytes):
-            self.task = asyncio.create_task(_awaited(answer))
+            self.task = asyncio.ensure_future(answer)
             answer = await self.task
             self.task = None
         elif isinstance(request, Subscribe) and self._unsubscribe is None:
@@ -190,7 +190,3 @@ class UnixConnection:
                 left = 0 if not part or b"\n" in part else left - len(part)
         except TimeoutError:
             return
-
-
-async def _awaited(answer: Awaitable[bytes]) -> bytes:
-    return await answer

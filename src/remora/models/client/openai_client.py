@@ -26,8 +26,13 @@ from remora.models.client.retry_policy import (
     request_limits,
 )
 from remora.models.client.server_address import Address
-from remora.models.client.server_probe import ServerFacts, probe_server
-from remora.models.client.server_version import UNKNOWN, ServerVersion, find_version
+from remora.models.client.server_probe import (
+    UNKNOWN,
+    ServerFacts,
+    ServerVersion,
+    find_version,
+    probe_server,
+)
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
 from remora.models.families import family_of
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
