@@ -15,7 +15,7 @@ REFUSED: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "values": ("str", [("call", "str"), ("call", "bytes")]),
     "values, seen": ("str", [("docstring", "str"), ("observed", "tuple[str, str]")]),
     "values, a flag": ("float", [("default", "bool"), ("call", "float")]),
-    "any-value": ("Any", [("members", "Any")]),
+    "nothing": ("Any", [("members", "Any")]),
     "code, a foreign class": ("str", [("members", "str"), ("isinstance", "Tag")]),
     "code, a list": ("str", [("members", "str"), ("isinstance", "list")]),
     "code, a number": ("str", [("call", "str"), ("compared", "int")]),
@@ -116,7 +116,7 @@ def test_refused_types_of_a_result() -> None:
     for term, rule in (("list[dict[str, int | str]]", "record"), ("dict[str, int | None]", "")):
         assert _result_rule(term, Evidence("returned", term)) == rule
     empty = Evidence("returned", "Iterator[NoReturn]")
-    assert _result_rule("Iterator[NoReturn]", empty) == "empty-generator"
+    assert _result_rule("Iterator[NoReturn]", empty) == "nothing"
 
 
 MEMBERS = """\

@@ -25,7 +25,7 @@ from remora.operations.types.source.signature_text import (
     types_in,
 )
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, written_annotations
-from remora.operations.types.source.terms import same, without_none
+from remora.operations.types.source.terms import same
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.tree import ToolTree
 
@@ -134,15 +134,8 @@ class FileAnnotations:
             return f"{name} is not a parameter that lacks a type"
         if not term:
             return f"{name}: not a type, which has only names, [], | and literals"
-        if not all(self._counts(slot, term) for slot in given):
-            return f"{name}: {term} fits every value and says nothing"
-        return ""
-
-    def _counts(self, slot: Slot, term: str) -> bool:
-        """Return False for a type that says nothing, unless related methods have it."""
-        if says_something(term):
-            return True
-        return without_none(term) in self.session.stated(self._path, slot, self._place.left)
+        refusals = (self.session.refusal(self._path, s, term, self._place.left) for s in given)
+        return next((f"{name}: {term} {why}" for why in refusals if why), "")
 
     def _said(self, asked: Terms, kept: Terms, verdicts: Sequence[Verdict]) -> list[str]:
         """Return which types are refused, by what and why, as sentences."""

@@ -188,7 +188,7 @@ class Inference:
             limit = self._settings.threshold
         if limit is None:
             limit = self._model.threshold(self._density)
-        wanted = [key for key in slots if not self.omits(*key)]
+        wanted = [key for key in slots if not self.signatures.omits(*key)]
         best = {key: ranked[0] for key in wanted if (ranked := self.ranked(*key))}
         self.best |= best
         return {key: each.term for key, each in best.items() if each.probability >= limit}
@@ -218,10 +218,6 @@ class Inference:
         self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
         self.annotations = kept
 
-    def omits(self, path: str, slot: Slot) -> bool:
-        """Return True if the project mostly leaves out annotations like this one."""
-        return self.signatures.omits(self._function(path, slot), slot.name)
-
     def stated(self, path: str, slot: Slot) -> set[str]:
         """Return the types that an overridden method or the methods of the class have for a slot."""
         facts = self._facts()
@@ -229,6 +225,15 @@ class Inference:
         known = facts.evidence.get(key_of(function, slot.name), ())
         overridden = {each.term for each in known if each.source in ("inherited", "override")}
         return overridden | facts.siblings.agreed(function, slot.name)
+
+    def contradicts_run(self, path: str, slot: Slot, term: str) -> bool:
+        """Return True if a value that was seen while the project ran does not fit a type."""
+        facts = self._facts()
+        function = facts.project.files[path].functions[slot.number]
+        known = facts.evidence.get(key_of(function, slot.name), ())
+        seen = [each for each in known if each.source == "observed"]
+        missing = Missing(function, function.parameter(slot.name), seen, facts.project)
+        return VALUES.holds(missing, term, frozenset())
 
     def ranked(self, path: str, slot: Slot) -> list[Ranked]:
         """Return the candidates of a slot that were not refused, the most likely first.
@@ -244,9 +249,8 @@ class Inference:
         special = special_parameter(function, slot.name, facts.project)
         special = special or self._type_of_getter(function, slot.name, facts.project)
         if special:
-            missing = Missing(function, function.parameter(slot.name), known, facts.project)
-            is_refused = (path, slot, special) in self._refused
-            is_refused |= VALUES.holds(missing, special, frozenset())
+            is_refused = self.contradicts_run(path, slot, special)
+            is_refused |= (path, slot, special) in self._refused
             return [] if is_refused else [Ranked(special, SPECIAL, "rule")]
         is_dense = self._density > MOSTLY_ANNOTATED
         candidates, refused = candidates_for(
@@ -284,9 +288,8 @@ class Inference:
         """Return why the signature of a function was not found, in words."""
         slots = [each for each in self.original.files[path].source.slots if each.number == number]
         likely = self.likely((path, slot) for slot in slots)
-        unknown = [
-            each for each in slots if (path, each) not in likely and not self.omits(path, each)
-        ]
+        open_slots = (each for each in slots if not self.signatures.omits(path, each))
+        unknown = [each for each in open_slots if (path, each) not in likely]
         if not unknown:
             return "related functions, or most of the file, would stay without types"
         if any((path, slot) == (p, s) for p, s, _ in self._refused for slot in unknown):

@@ -31,7 +31,9 @@ from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.overrides import overrides_of
 from remora.operations.types.ranking.type_candidates import Ranked, weights
 from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.signature_text import says_something
 from remora.operations.types.source.slots import Slot
+from remora.operations.types.source.terms import without_none
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.file_tree import FileTree
@@ -232,12 +234,19 @@ class Session:
 
     def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""
-        return self._inference.omits(path, slot)
+        return self._inference.signatures.omits(path, slot)
 
-    def stated(self, path: str, slot: Slot, left: Callable[[], float]) -> Collection[str]:
-        """Return the types that an overridden method or the methods of the class have for a slot."""
+    def refusal(self, path: str, slot: Slot, term: str, left: Callable[[], float]) -> str:
+        """Return why a type is refused before a checker is asked, or an empty string.
+
+        A type that says nothing is not, if related methods have it.
+        """
         with self._locked(left):
-            return self._inference.stated(path, slot)
+            stated = self._inference.stated(path, slot)
+            if not says_something(term) and without_none(term) not in stated:
+                return "fits every value and says nothing"
+            is_wrong = self._inference.contradicts_run(path, slot, term)
+        return "does not fit a value that was seen" if is_wrong else ""
 
     def overrides(self, path: str, number: int) -> set[int]:
         """Return the functions of a file that override one of its methods."""

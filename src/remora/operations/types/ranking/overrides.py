@@ -8,11 +8,12 @@ from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN
 from remora.operations.types.source.terms import is_known, members_of
 
-EvidenceOf = Mapping[SlotKey, Sequence[Evidence]]
-
 
 def overrides_agree(
-    function: Function, term: str, index: ProjectIndex, evidence: EvidenceOf
+    function: Function,
+    term: str,
+    index: ProjectIndex,
+    evidence: Mapping[SlotKey, Sequence[Evidence]],
 ) -> bool:
     """Return True if the methods that override a function are known to return the same type."""
     for method in overrides_of(function, index):

@@ -30,7 +30,7 @@ from remora.operations.types.source.terms import (
     without_none,
 )
 
-_SILENT = re.compile(r"\b(?:Any|object)\b")
+_SILENT = re.compile(r"\b(?:Any|NoReturn|object)\b")
 WRITTEN = frozenset(("override", "overridden", "same_class", "same_file", "same_project"))
 """Sources that are annotations of other functions."""
 _NAMESAKES = frozenset(("same_class", "same_file", "same_project", "prior"))
@@ -98,17 +98,13 @@ def refusal_of(missing: Missing, term: str) -> Refusal | None:
 
 
 def _is_silent(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
-    """Return True if nothing but a guess suggests `Any` or `object`."""
-    if not _SILENT.search(term):
+    """Return True for what an empty generator yields, and if only a guess suggests `Any`."""
+    if term == "NoReturn" or not _SILENT.search(term):
         return False
     allowed = WRITTEN | {"attribute"}
     if missing.parameter is not None and "Any" not in term:
         allowed |= {"inherited"}
     return not agreeing & allowed
-
-
-def _is_of_empty_generator(_slot: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
-    return "NoReturn" in term and term != "NoReturn"
 
 
 def _contradicts_values(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
@@ -164,12 +160,9 @@ def _is_of_a_default(missing: Missing, _term: str, agreeing: AbstractSet[str]) -
 
     0 and 1 are the defaults of many floats.
     """
-    match missing.parameter:
-        case Parameter(default=ast.Constant(value=None | bool() | int(0 | 1))):
-            return agreeing == {"default"}
-        case Parameter(default=ast.UnaryOp(ast.USub(), ast.Constant(value=int(0 | 1)))):
-            return agreeing == {"default"}
-    return False
+    default = missing.parameter.default if missing.parameter is not None else None
+    text = ast.unparse(default).lstrip("-") if default is not None else ""
+    return agreeing == {"default"} and text in ("None", "True", "False", "0", "1")
 
 
 def _is_of_one_call(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
@@ -260,8 +253,7 @@ def _has_mixed_items(term: str) -> bool:
 VALUES = Refusal("values", "a value that was seen does not fit", _contradicts_values)
 _RULES = (
     VALUES,
-    Refusal("any-value", "only a guess suggests a type that fits every value", _is_silent),
-    Refusal("empty-generator", "a generator yields nothing", _is_of_empty_generator),
+    Refusal("nothing", "only a guess suggests a type that says nothing", _is_silent),
     Refusal("some-results", "only some of the results are known", _is_part_of_results),
 )
 _OF_RESULTS = (

@@ -56,17 +56,16 @@ class Signatures:
         """The annotations that a function lacks, without those that annotated code leaves out."""
         for path, file in index.files.items():
             for slot in file.source.slots:
-                is_omitted = self.omits(file.functions[slot.number], slot.name)
-                if self.is_sparse(path) or not is_omitted:
+                if self.is_sparse(path) or not self.omits(path, slot):
                     self._slots[path, slot.number].add(slot.name)
         self._properties = {
             _place(each): pair for pair in properties_of(index.every_function()) for each in pair
         }
         """Type checkers took a setter's values to have the getter's type for long."""
 
-    def omits(self, function: Function, name: str) -> bool:
+    def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""
-        return self._habits.omits(function, name)
+        return self._habits.omits(self._index.files[path].functions[slot.number], slot.name)
 
     def is_sparse(self, path: str) -> bool:
         """Return True for files whose functions mostly have no annotations, like the project's."""
