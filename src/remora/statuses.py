@@ -21,6 +21,11 @@ CUT_SHORT: tuple[Status, ...] = (ERROR, INTERRUPTED)
 SHOWN_WORDS = {SUBMITTED: "verified", NO_CHANGE: "no change"}
 """Words that users read for statuses. JSON output has the status itself."""
 
+PARSED, CHECKED, TESTED = "parsed", "checked", "tested"
+"""What stands behind a verified change set beside its own checks: nothing, gates, or tests."""
+TEST_GATE: Final = "pytest"
+"""Name of the gate without which a change set is not tested."""
+
 RUNNING, ENDED, DAMAGED = "running", "ended", "damaged"
 """Statuses of streams. A stream without an end that is not written any more is `interrupted`."""
 

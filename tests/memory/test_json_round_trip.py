@@ -73,7 +73,7 @@ AGENT_TYPES = [
     "recovered",
     "agent_end",
 ]
-RUN_TYPES = ["run_start", "job_start", "job_end", "review", "run_end"]
+RUN_TYPES = ["run_start", "job_start", "job_end", "review", "gates", "run_end"]
 
 PACKET = DecisionPacket(
     agent_id="a",

@@ -52,7 +52,8 @@ _WHY: dict[tuple[str, ...], str] = {
 }
 
 _COSTS = (("model", "max_requests"), ("model", "max_tokens"))
-_UPPER = (*_COSTS, ("model", "max_concurrency"), ("hub", "memory_mb"), ("hub", "max_file_mb"))
+_LIMITS = (("hub", "memory_mb"), ("hub", "max_file_mb"), ("gates", "time_s"))
+_UPPER = (*_COSTS, ("model", "max_concurrency"), *_LIMITS)
 _KEPT = tuple(("runner", "memory", "retention", key) for key in ("keep_days", "keep_mb"))
 _LOWER = (("workspace", "require_isolation"), ("runner", "memory", "durability"), *_KEPT)
 """Limits of the user that a project may only lower, and those that it may only raise."""

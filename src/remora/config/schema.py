@@ -259,6 +259,14 @@ class WorkspaceConfig(Section):
     """Glob patterns for ignored files that are also copied. .env files are never copied."""
 
 
+class GatesConfig(Section):
+    """The project's own tests and checkers, which judge all proposals of a run together."""
+
+    time_s: Annotated[float, Field(ge=0, le=MAX_COUNT)] = 300.0
+    """Seconds that the gates of a run may take. 0 means none. A project's file can only lower the
+    user's value."""
+
+
 class RedactionRule(Section):
     """A pattern for additional secrets."""
 
@@ -349,6 +357,8 @@ class Config(Section):
     variables."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """Private copies of the project for agents."""
+    gates: GatesConfig = GatesConfig()
+    """The project's own tests and checkers, which judge all proposals of a run together."""
     python: Annotated[str, Field(min_length=1)] | None = None
     """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`. null
     means the project's .venv, or the active environment if there is no .venv.

@@ -20,6 +20,8 @@ from remora.memory.payloads import (
     Change,
     ContextUpdate,
     Escalation,
+    GateResult,
+    Gates,
     Head,
     JobEnd,
     JobStart,
@@ -31,6 +33,7 @@ from remora.memory.payloads import (
     RunEnd,
     RunStart,
     SubmitResult,
+    TakenOut,
     ToolCalled,
     ToolResulted,
     TurnStart,
@@ -50,6 +53,8 @@ __all__ = [
     "Escalation",
     "Event",
     "EventName",
+    "GateResult",
+    "Gates",
     "Head",
     "JobEnd",
     "JobStart",
@@ -61,6 +66,7 @@ __all__ = [
     "RunEnd",
     "RunStart",
     "SubmitResult",
+    "TakenOut",
     "ToolCalled",
     "ToolResulted",
     "TurnStart",
@@ -92,6 +98,7 @@ class EventName(StrEnum):
     JOB_START = JobStart.type
     JOB_END = JobEnd.type
     REVIEW = Review.type
+    GATES = Gates.type
     RUN_END = RunEnd.type
 
 

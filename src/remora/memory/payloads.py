@@ -333,6 +333,46 @@ class Review(Payload, frozen=True, kw_only=True):
     refused: tuple[str, ...] = ()
 
 
+class GateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate of the project, such as its tests. If it did not judge, `missing` says why.
+
+    `note` has what is left out, such as tests that differ between two runs.
+    """
+
+    name: str
+    label: str = ""
+    missing: str = ""
+    note: str = ""
+
+
+class TakenOut(msgspec.Struct, frozen=True, kw_only=True):
+    """The rest of a change set with which a gate was worse, and the reasons.
+
+    If nothing is left, `kept` has no changes. `findings` contains the findings, each as `{code,
+    message, line}`, that the change set fixed in what was taken out.
+    """
+
+    agent_id: str
+    kept: Written
+    reasons: tuple[str, ...] = ()
+    findings: tuple[dict[str, Any], ...] = ()
+
+
+class Gates(Payload, frozen=True, kw_only=True):
+    """The judgement of a project's gates on the change sets of the agents `judged` together.
+
+    `proof` is `tested` if the project's tests are as before with what is left, `checked` if another
+    gate is, and `parsed` otherwise. `seconds` is the time that the gates took.
+    """
+
+    type: ClassVar[str] = "gates"
+    results: tuple[GateResult, ...] = ()
+    judged: tuple[str, ...] = ()
+    taken_out: tuple[TakenOut, ...] = ()
+    proof: str = ""
+    seconds: float = 0.0
+
+
 class RunEnd(Payload, frozen=True, kw_only=True):
     """End of a run. `totals` counts the run's jobs by status.
 
@@ -363,6 +403,7 @@ PAYLOADS: dict[str, type[Payload]] = {
         JobStart,
         JobEnd,
         Review,
+        Gates,
         RunEnd,
     )
 }

@@ -62,13 +62,14 @@ def invocation_for(
     )
 
 
-def run_flags(
+def run_flags(  # noqa: PLR0913 (one parameter for each option)
     model: str | None,
     allow_unsandboxed: bool,
     select: Sequence[str] = (),
     allow_addresses: Sequence[str] = (),
     decisions: str | None = None,
     opening: bool = True,
+    gates: bool = True,
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
@@ -77,6 +78,7 @@ def run_flags(
     return {
         "runner.decisions": decisions,
         "runner.opening": None if opening else False,
+        "gates.time_s": None if gates else 0,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         "operations.lint.select": _selectors(select) or None,
         "model.allow_addresses": allow_addresses or None,

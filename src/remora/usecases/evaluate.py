@@ -152,6 +152,7 @@ class _CopyRunner:
             # the user agreed to them for the project, not for its copy
             "model.allow_addresses": self._project.config.model.allow_addresses,
             **({"hub.enabled": "auto"} if self._project.config.hub.enabled is True else {}),
+            "gates.time_s": 0,
             **arm.settings,
             **targets.settings,
         }

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from remora.errors import RemoraError
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
+from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
@@ -51,6 +52,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
         "run_body.html",
         view=view,
         totals=run_document(project, view)["totals"],
+        gates=gate_texts(view),
         jobs=shown,
         undecided={state: reviews[state] for state in UNDECIDED if reviews[state]},
         matching=len(jobs),

@@ -23,6 +23,12 @@ class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     diff: str
 
+    @property
+    def lines(self) -> range:
+        """The lines of the old version that are replaced or deleted, or the one that is next."""
+        removed = sum(line.startswith("-") for line in self.diff.splitlines())
+        return range(self.line, self.line + max(1, removed))
+
 
 def hunks_of(patches: Sequence[FilePatch]) -> list[ChangeHunk]:
     """Return the hunks of a change set, in the order of its diff."""

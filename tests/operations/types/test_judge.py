@@ -1,8 +1,8 @@
 """Annotations that add diagnostics are found with few runs of the checker."""
 
 from remora.operations.types.checker.judge import Terms, settle
-from remora.operations.types.checker.type_checker import Diagnostic
 from remora.operations.types.source.project_index import ProjectIndex
+from remora.tools.host.declared_type_checker import Diagnostic
 
 TEXT = "".join(f"def f{n}(a):\n    return a\n" for n in range(32))
 

@@ -84,7 +84,7 @@ class TestStreams:
     def test_the_runs_stream_tells_its_beginning_and_end(self, ran: Desk) -> None:
         run_id = ran.newest
         types = [event.type for event in ran.run_events(run_id)]
-        assert types == ["run_start", *["job_start", "job_end"] * 3, "run_end"]
+        assert types == ["run_start", *["job_start", "job_end"] * 3, "gates", "run_end"]
         (end,) = ran.payloads(run_id, RunEnd)
         assert end.totals == {"jobs": 3, "submitted": 3}
         assert all(

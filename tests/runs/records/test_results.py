@@ -52,10 +52,16 @@ def test_a_runs_document(ran: Desk) -> None:
         "skipped_nodes",
         "unreadable",
         "decisions",
+        "gates",
         "by_model",
         "operations",
     }
     assert sum(totals.pop("decisions").values()) == sum(job["turns"] for job in document["jobs"])
+    gates = totals.pop("gates")
+    assert gates["proof"] == "checked"
+    assert [(gate["name"], bool(gate["missing"])) for gate in gates["results"]] == [
+        ("ruff", False), ("pytest", True),
+    ]  # fmt: skip
     part = totals.pop("by_model")
     assert (part["turns"], part["requests"], part["refused"], part["added"]) == (3, 3, 0, 0)
     (lint,) = totals.pop("operations")

@@ -39,6 +39,9 @@ from remora.errors import UsageError
 )  # fmt: skip
 @model_option
 @select_option
+@click.option(
+    "--gates", is_flag=True, help="Judge the changes by the project's tests and checkers."
+)
 @click.option("--unsafe-fixes", is_flag=True, help="Also report what only unsafe fixes repair.")
 @unsandboxed_option
 @click.option(
@@ -65,6 +68,7 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     changed: str | None,
     model: str | None,
     select: tuple[str, ...],
+    gates: bool,
     unsafe_fixes: bool,
     allow_unsandboxed: bool,
     max_time: float | None,
@@ -94,7 +98,7 @@ def check(  # noqa: PLR0913 (one parameter for each option)
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
     if diff and form != "text":
         raise UsageError(f"--diff conflicts with --format {form}", hint="use only one of them")
-    flags = run_flags(model, allow_unsandboxed, select)
+    flags = run_flags(model, allow_unsandboxed, select, gates=gates)
     request = RunRequest(
         paths=paths, operations=operations, changed=changed, unsafe_fixes=unsafe_fixes
     )

@@ -117,6 +117,7 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
     if output.diff and result.problems:
         yield ""
     yield from _total(result, command)
+    yield from map(escape_line, result.report.gates if output.form != "github" else ())
 
 
 def _total(result: CheckResult, command: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ from remora.cli.run.foreground_run import (
     run_to_end,
 )
 from remora.cli.views.plan_view import (
-    duration_text,
+    expected_text,
     jobs_by_file,
     left_lines,
     plan_lines,
@@ -155,7 +155,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
         return
     for line in jobs_by_file(prepared.plan):
         note(options, line)
-    size, estimate = plan_size(prepared.plan), duration_text(prepared.plan.seconds)
+    size, estimate = plan_size(prepared.plan), expected_text(prepared)
     raise UsageError(
         f"{size}, {estimate}: exceeds the limit of {MAX_JOBS} jobs",
         hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
@@ -166,7 +166,7 @@ def _announce(
     options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> None:
     """Print the size of the plan, and the name and the model of the run."""
-    note(options, f"{plan_size(prepared.plan)}: {duration_text(prepared.plan.seconds)}")
+    note(options, f"{plan_size(prepared.plan)}: {expected_text(prepared)}")
     left = left_lines(prepared.plan, verbose=options.verbose)
     for line in (*left, *standard_lines(prepared.plan)):
         note(options, line)

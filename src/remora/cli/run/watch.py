@@ -65,7 +65,7 @@ def watch(
         max_jobs=int(numbers["max_jobs"]),
         concurrency=int(numbers["concurrency"]),
     )
-    invocation = invocation_of(options, run_flags(model, False, select))
+    invocation = invocation_of(options, run_flags(model, False, select, gates=False))
     project = open_with_consent(options, invocation)
     require_agreed(project.config)
     observer = JsonOutput() if json_lines else TextOutput(options)

@@ -169,6 +169,8 @@ def _work_text(job: Document) -> str:
     work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     if job.get("written"):
         work = f"accepted: {written_text(job['written'])}"
+    elif job.get("rest"):
+        work += f" · pending: {written_text(job['rest'])}"
     if job.get("present"):
         work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}

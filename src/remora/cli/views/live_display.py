@@ -49,6 +49,8 @@ class LiveDisplay(RunCounts):
         counts += f" · {count(self.written, 'other change')}" if self.written else ""
         names = [display_name(job.node_id) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
+        if self.done == self.jobs:
+            nodes = [_one_line("  the project's tests and checkers", "dim")]
         return Group(self._bar, _one_line(counts), *nodes)
 
 

@@ -38,7 +38,7 @@ def plan_lines(
     if plan.jobs:
         yield ""
         yield from wrap_text(plan_size(plan), width)
-        yield from wrap_text(f"expected: {duration_text(plan.seconds)}", width)
+        yield from wrap_text(f"expected: {expected_text(prepared)}", width)
         yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
@@ -126,6 +126,13 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
     if len(files) > len(most):
         rest = sum(files.values()) - sum(number for _, number in most)
         yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
+
+
+def expected_text(prepared: PreparedRun) -> str:
+    """Return the expected duration of a run, and the time that gates may take."""
+    limit = prepared.project.config.gates.time_s
+    gates = f", then up to {limit:g} s for the project's own checks (gates.time_s)" if limit else ""
+    return f"{duration_text(prepared.plan.seconds)}{gates}"
 
 
 def duration_text(seconds: float | None) -> str:

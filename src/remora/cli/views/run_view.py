@@ -18,6 +18,7 @@ from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
 from remora.runs.records.decision_sources import sources_text
+from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
@@ -73,6 +74,7 @@ def run_lines(
     yield from unwritten_lines(document, project.operations, width)
     for line in (*_next(options, project, view), *_waiting(options, project, view)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
+    yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
 
 
 def status_lines(

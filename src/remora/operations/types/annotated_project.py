@@ -9,7 +9,6 @@ from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import newline_of, with_newline
 from remora.operations.types.checker.judge import Terms, settle
 from remora.operations.types.checker.type_checker import (
-    Diagnostic,
     TypeChecker,
     line_map,
     new_diagnostics,
@@ -17,6 +16,7 @@ from remora.operations.types.checker.type_checker import (
 from remora.operations.types.source.project_index import File, ProjectIndex
 from remora.operations.types.source.slots import Slot, annotation_edits
 from remora.operations.types.writing.annotation_names import FileNames, Import, ProjectNames
+from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.host.style_config import habitual_width
 
 

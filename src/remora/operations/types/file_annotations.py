@@ -14,7 +14,7 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.checker.type_checker import Diagnostic, line_map
+from remora.operations.types.checker.type_checker import line_map
 from remora.operations.types.facts.calls import call_sites, header_of
 from remora.operations.types.shared_inference import Verdict, project_texts, session_for
 from remora.operations.types.source.project_index import Function
@@ -27,6 +27,7 @@ from remora.operations.types.source.signature_text import (
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, written_annotations
 from remora.operations.types.source.terms import same
 from remora.operations.types.writing.clean_file import without_findings
+from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.tree import ToolTree
 
 _SHOWN = 3

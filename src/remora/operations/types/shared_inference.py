@@ -2,31 +2,18 @@
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
 from typing import NamedTuple
 
 from remora.code.edit.text_lines import decode
-from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.judge import Key, Terms, independent_groups
-from remora.operations.types.checker.project_checker import (
-    SETTINGS_FILES,
-    ProjectChecker,
-    declared_checker,
-    find_checker,
-)
-from remora.operations.types.checker.project_runs import (
-    copy_data_files,
-    find_import_check,
-    find_project_tests,
-)
-from remora.operations.types.checker.type_checker import Diagnostic, TypeChecker, new_diagnostics
+from remora.operations.types.checker.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference, Settings
 from remora.operations.types.ranking.overrides import overrides_of
 from remora.operations.types.ranking.type_candidates import Ranked, weights
@@ -37,6 +24,13 @@ from remora.operations.types.source.terms import without_none
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.file_tree import FileTree
+from remora.tools.host.declared_type_checker import (
+    SETTINGS_FILES,
+    Diagnostic,
+    ProjectChecker,
+    declared_checker,
+    find_checker,
+)
 from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
 from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
@@ -89,7 +83,7 @@ class Session:
         self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
-        self._judges: dict[str, list[_Judge]] = {}
+        self._judges: list[_Judge] = []
         self.judges = _ty()
         """The type checkers that judged the annotations, in words."""
 
@@ -120,9 +114,7 @@ class Session:
         return _ty()
 
     def _other_checker(self, python: ProjectPython | None) -> ProjectChecker | None:
-        own = [path for path in self.texts if not is_of_tests(path) and path != "setup.py"]
-        folders = {path.partition("/")[0] for path in own} - {"docs", "doc", "examples"}
-        return find_checker(self._declared, self._settings, python, sorted(folders))
+        return find_checker(self._declared, self._settings, python, self.texts)
 
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
         """Return the slots with a likely candidate in those files that are worth annotating."""
@@ -145,7 +137,7 @@ class Session:
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
-                self._ask_other_judges(place.tree)
+                self._ask_other_checker()
                 self._done |= {path, *(each for each, _ in together)}
                 self._alone.clear()
             if path not in self._alone:
@@ -168,13 +160,9 @@ class Session:
             self._alone[each] = {key: term for key, term in kept.items() if key[0] == each}
             self._accepted.add((each, self.text(each, self._alone[each])))
 
-    def _ask_other_judges(self, tree: Path) -> None:
-        """Remove annotations that the project's own type checker refuses, if it can be run.
-
-        Then remove those with which a module of the project in `tree` can no longer be imported.
-        """
-        changed = sorted({path for path, _ in self._inference.annotations})
-        if not changed:
+    def _ask_other_checker(self) -> None:
+        """Remove annotations that the project's own type checker refuses, if it can be run."""
+        if not self._inference.annotations:
             return
         judges = self.judges_with(self._python)
         checker = self._other_checker(self._python)
@@ -183,29 +171,8 @@ class Session:
                 self._inference.settle_with(checker.check, checker.question, by_function=True)
             except HostError:  # it cannot check the project before, either
                 judges = f"{_ty()}; {checker.label} fails on the project"
-        judges += self._run_project(changed, tree)
         self._inference.leave_out_scattered()
         self.judges = judges
-
-    def _run_project(self, changed: Sequence[str], tree: Path) -> str:
-        """Remove annotations with which modules cannot be imported or tests fail.
-
-        Returns an addition to the names of the judges.
-        """
-        imports = find_import_check(changed, self._python)
-        if imports is None:
-            return ""
-        has_all = copy_data_files(tree, self.checker.folder)
-        with suppress(HostError):
-            self._inference.settle_with(imports.check)
-        tests = find_project_tests(changed, self._inference.original, self._python)
-        if tests is None or not has_all:
-            return ""
-        try:
-            self._inference.settle_with(tests.check)
-        except HostError:
-            return ""
-        return f", and {count(len(tests.paths), 'test file')}"
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
@@ -259,8 +226,8 @@ class Session:
     ) -> tuple[Terms, list[Verdict]]:
         """Return the annotations of a file that add no diagnostic with `base`, and all verdicts.
 
-        The type checkers and the import judge them, but not the project's tests. Raises HostError
-        if one of them fails only with the annotations.
+        The type checkers judge them. Raises HostError if one of them fails only with the
+        annotations.
         """
         project = self._inference.project
         with self._locked(place.left):
@@ -268,7 +235,7 @@ class Session:
             if path in self.checker.left_out:
                 raise HostError("ty fails on the file")
             kept, verdicts = project.writable(terms), list[Verdict]()
-            for judge in self._judges_of(path, place.tree) if kept else ():
+            for judge in self._all_judges() if kept else ():
                 tried, added_by = kept, _beyond(base, judge.added_by)
                 kept = project.accepted(tried, base, added_by, by_function=judge.by_function)
                 refused = {key: term for key, term in tried.items() if key not in kept}
@@ -278,25 +245,16 @@ class Session:
                     break
             return kept, verdicts
 
-    def _judges_of(self, path: str, tree: Path) -> list[_Judge]:
-        """Return the judges of a file, without those that fail on the project as it is."""
-        if path in self._judges:
-            return self._judges[path]
-        project = self._inference.project
-        found = [_Judge(_ty(), _remembering(project.added_by))]
-        checker = self._other_checker(self._python)
-        if checker is not None:
+    def _all_judges(self) -> list[_Judge]:
+        """Return the judges without one that fails on the project as it is."""
+        project, checker = self._inference.project, self._other_checker(self._python)
+        if not self._judges:
+            self._judges = [_Judge(_ty(), _remembering(project.added_by))]
             with suppress(HostError):
-                added_by = project.adding(checker.check, checker.question)
-                found.append(_Judge(checker.label, _remembering(added_by), by_function=True))
-        imports = find_import_check([path], self._python)
-        if imports is not None:
-            copy_data_files(tree, self.checker.folder)
-            with suppress(HostError):
-                added_by = project.adding(imports.check, "")
-                found.append(_Judge("the import of the file", _remembering(added_by)))
-        self._judges[path] = found
-        return found
+                if checker is not None:
+                    added_by = _remembering(project.adding(checker.check, checker.question))
+                    self._judges.append(_Judge(checker.label, added_by, by_function=True))
+        return self._judges
 
     def reveal(
         self, path: str, text: str, left: Callable[[], float]

@@ -13,11 +13,11 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
-from remora.operations.types.checker.project_runs import module_name
 from remora.operations.types.checker.type_checker import check_ty
 from remora.operations.types.shared_inference import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.module_names import module_name
 from remora.tools.host.ruff.config_files import oldest_minor, supports_python_2
 from remora.tools.tree import ToolTree
 

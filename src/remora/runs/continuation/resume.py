@@ -1,5 +1,6 @@
 """Resuming an interrupted run without repeating finished jobs."""
 
+from collections import Counter
 from collections.abc import Collection
 
 import msgspec
@@ -19,7 +20,7 @@ from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_e
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import RunStream, open_run
-from remora.statuses import INTERRUPTED
+from remora.statuses import INTERRUPTED, SUBMITTED
 from remora.threads import run_in_thread
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
@@ -70,12 +71,18 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
                     prepared.run_id, stream.record.events[0].hash, commit, run.model_name
                 )
                 await RemoteRun(run, stream, prepared.workers).run_jobs(jobs, started)
+            attempts = read_attempts(stream.appended, attempts)
+            ends = only is None and not finishing.damaged and _may_end(attempts)
+            if ends and run.judge is not None and SUBMITTED in _statuses(attempts):
+                base_files = await run_in_thread(cache.of, {})
+                await run_in_thread(run.judge, run, stream, base_files)
         finally:
             cache.close()
         if finishing.damaged:
             raise finishing.damaged[0]
-        if only is None:
-            _end(stream, read_attempts(stream.appended, attempts))
+        if ends:
+            counts = Counter(map(str, _statuses(attempts)))
+            stream.append(RunEnd(totals={"jobs": len(attempts.jobs), **counts}))
 
 
 class _ResumedJobs:
@@ -157,11 +164,9 @@ class _ResumedJobs:
             return emitter.head
 
 
-def _end(stream: RunStream, attempts: Attempts) -> None:
-    statuses = [attempt.status for attempt in attempts.newest.values()]
-    if attempts.ended or attempts.unbegun or {None, INTERRUPTED} & {*statuses}:
-        return
-    counts: dict[str, int] = {}
-    for status in statuses:
-        counts[str(status)] = counts.get(str(status), 0) + 1
-    stream.append(RunEnd(totals={"jobs": len(attempts.jobs), **counts}))
+def _may_end(attempts: Attempts) -> bool:
+    return not (attempts.ended or attempts.unbegun or {None, INTERRUPTED} & {*_statuses(attempts)})
+
+
+def _statuses(attempts: Attempts) -> list[str | None]:
+    return [attempt.status for attempt in attempts.newest.values()]

@@ -16,6 +16,8 @@ from remora.runs.planning.plan import Plan
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.provenance import sign_run_start
 from remora.runs.records.run_stream import RunStream, open_run
+from remora.statuses import SUBMITTED
+from remora.threads import run_in_thread
 from remora.workspaces.commit_files import pin_commit
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -47,6 +49,8 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
             )
             await remote.run_jobs(prepared.plan.jobs, started)
             totals = remote.totals
+        if run.judge is not None and totals.get(SUBMITTED):
+            await run_in_thread(run.judge, run, stream, base_files)
         stream.append(RunEnd(totals={"jobs": len(prepared.plan.jobs), **totals}))
 
 

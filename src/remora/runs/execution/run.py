@@ -15,6 +15,7 @@ from remora.runs.execution.engine import LocalEngine, Work, make_shards
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import SharedWork, ToolTree
@@ -70,6 +71,8 @@ class Run:
     settings: Mapping[str, Any]
     observer: RunObserver
     clock: Callable[[], datetime]
+    judge: "Callable[[Run, RunStream, BaseFiles], None] | None" = None
+    """Judges all change sets of a run together, and records it, before the run ends."""
 
     async def work_off(self, jobs: Sequence[Job], work: Work) -> None:
         """Call `work` for each job in this process. Raises whatever `LocalEngine.run` raises."""

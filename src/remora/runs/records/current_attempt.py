@@ -1,7 +1,7 @@
 """Selection of each job's current attempt, which `show` displays and `accept` uses."""
 
-from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
-from remora.statuses import INTERRUPTED, PENDING, REOPENED, RETRIED, SUBMITTED
+from remora.memory.events import Gates, JobEnd, JobStart, Payload, Review, RunEnd, TakenOut
+from remora.statuses import INTERRUPTED, PENDING, REJECTED, REOPENED, RETRIED, SUBMITTED
 
 
 class CurrentAttempts:
@@ -20,6 +20,11 @@ class CurrentAttempts:
         self.ends: dict[str, JobEnd] = {}
         self.verdicts: dict[str, Review] = {}
         self.refused: dict[str, Review] = {}
+        self.gates: Gates | None = None
+        """The last judgement of the project's gates."""
+        self.proofs: dict[str, str] = {}
+        self.taken_out: dict[str, TakenOut] = {}
+        """The proof of each agent's change set, and what was taken out of it."""
         self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
 
     def add(self, data: Payload | None) -> None:
@@ -34,6 +39,10 @@ class CurrentAttempts:
         elif isinstance(data, Review):
             self.verdicts[data.agent_id] = data
             self.refused |= dict.fromkeys(data.refused, data)
+        elif isinstance(data, Gates):
+            self.gates = data
+            self.proofs |= dict.fromkeys(data.judged, data.proof)
+            self.taken_out |= {each.agent_id: each for each in data.taken_out}
         elif isinstance(data, RunEnd):
             self.ended = True
 
@@ -47,12 +56,14 @@ class CurrentAttempts:
     def review(self, agent_id: str) -> str:
         """Return the last verdict on an agent's change set.
 
-        If there is no verdict, returns `pending` for a verified change set, and an empty string
+        A change set of which gates left nothing is rejected. If there is no verdict, returns `pending` for a verified change set, and an empty string
         otherwise.
         """
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
         if verdict is not None:
             return verdict.verdict
+        if agent_id in self.taken_out and not self.taken_out[agent_id].kept.changes:
+            return REJECTED
         return PENDING if end is not None and end.status == SUBMITTED else ""
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:

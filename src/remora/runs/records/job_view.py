@@ -69,6 +69,9 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
 
+    `proof` is what stands behind a change set: `parsed`, `checked` or `tested`. `left` is the part
+    that is still pending, if the project's gates took out the rest.
+
     `written` is set if the change set was accepted in part or with edits. `present` contains the
     numbers of the hunks that the user's files contained before it was accepted.
 
@@ -121,7 +124,9 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     observed: dict[str, Any] = {}
     review: str = ""
     branch: str | None = None
+    proof: str = ""
     written: Written | None = None
+    left: Written | None = None
     present: tuple[int, ...] = ()
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
@@ -144,8 +149,9 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes that were accepted, or the change set if it was not accepted in part."""
-        return self.change_set if self.written is None else self.written.changes
+        """The changes that were accepted in part, or those that are left, or the change set."""
+        part = self.written or self.left
+        return self.change_set if part is None else part.changes
 
 
 def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobView:

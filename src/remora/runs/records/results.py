@@ -1,5 +1,6 @@
 """Results of a run, read from its streams, and the corresponding JSON documents."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
@@ -9,16 +10,17 @@ from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
-from remora.memory.events import Event, Head, RunStart, Written
+from remora.memory.events import Event, Gates, Head, RunStart, Written
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
+from remora.runs.records.findings import ListedFinding
 from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
-from remora.statuses import ACCEPTED, STALE, STATUSES, SUBMITTED, UNDECIDED
+from remora.statuses import ACCEPTED, PARSED, STALE, STATUSES, SUBMITTED, UNDECIDED
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -38,6 +40,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[JobView, ...]
     head: Head
     record: RunRecord
+    gates: Gates | None = None
 
     @property
     def damaged(self) -> tuple[JobView, ...]:
@@ -101,6 +104,7 @@ def read_run(
         jobs=tuple(jobs if details else map(without_details, jobs)),
         head=Head(count=last.seq + 1, hash=last.hash),
         record=record,
+        gates=counting.gates,
     )
 
 
@@ -170,6 +174,11 @@ def run_document(project: ProjectRecords, view: RunView) -> dict[str, Any]:
             "skipped_nodes": plan.get("skipped_nodes", 0),
             "unreadable": plan.get("unreadable", []),
             "decisions": total_of(job.decisions for job in view.jobs),
+            "gates": view.gates
+            and {
+                key: msgspec.to_builtins(getattr(view.gates, key))
+                for key in ("proof", "seconds", "results")
+            },
             "by_model": msgspec.to_builtins(model_part(view.jobs)),
             "operations": [
                 each.document()
@@ -225,7 +234,9 @@ def job_document(job: JobView) -> dict[str, Any]:
         "stop_reason": job.stop_reason,
         "review": job.review,
         "branch": job.branch,
+        "proof": job.proof or None,
         "written": job.written and _written_document(job.written),
+        "rest": job.left and _written_document(job.left),
         "present": list(job.present),
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
@@ -250,6 +261,24 @@ def _written_document(written: Written) -> dict[str, Any]:
     return {"hunks": list(written.hunks), "of": written.of, "edited": written.edited}
 
 
+def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
+    """Return the job with what stands behind its change set, without what gates took out."""
+    if job.status != SUBMITTED:
+        return job
+    proof, taken = counting.proofs.get(job.agent_id, PARSED), counting.taken_out.get(job.agent_id)
+    if taken is None or {*taken.reasons} <= {*job.reasons}:  # it is known from before
+        return msgspec.structs.replace(job, proof=proof)
+    back = msgspec.convert(taken.findings, tuple[ListedFinding, ...])
+    return msgspec.structs.replace(
+        job,
+        proof=proof,
+        left=taken.kept if taken.kept.changes else None,
+        reasons=tuple(dict.fromkeys((*job.reasons, *taken.reasons))),
+        after=job.after and dict(Counter(job.after) + Counter(found.code for found in back)),
+        last_findings=(*job.last_findings, *back),
+    )
+
+
 def _jobs(
     folder: TraceFolder,
     counting: CurrentAttempts,
@@ -268,6 +297,7 @@ def _jobs(
         job = earlier.get(agent_id)
         if job is None or end is None or job.head != end.head:
             job = read_job(folder, start, end, hashed=hashed)
+        job = _judged(job, counting)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != SUBMITTED:
             review, last = "", None  # an unreadable change set cannot be reviewed

@@ -14,6 +14,7 @@ from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
+from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
@@ -65,6 +66,7 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
         sums=sums,
         decisions=total_of(job.decisions for job in view.jobs),
         by_model=model_part(view.jobs),
+        gates=tuple(gate_texts(view)),
         jobs=jobs,
     )
 
@@ -95,6 +97,7 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
         reasons=job.all_reasons,
         head=job.head,
         written=written_text(document["written"]) if document["written"] else "",
+        proof=job.proof,
     )
 
 

@@ -79,7 +79,7 @@ def layout(report: Report) -> Layout:
         run=_run(report),
         numbers=numbers,
         totals=f"{_totals(report)}. {_decisions(report)}.",
-        details=[phrase.whole for phrase in phrases if phrase.more],
+        details=[*(phrase.whole for phrase in phrases if phrase.more), *report.gates],
         findings=findings,
         remaining=remaining,
         unreadable=[

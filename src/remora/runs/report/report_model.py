@@ -56,7 +56,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
     the change set fixes, as far as tools listed them. `reasons` has what the model left or took
     back, and how far what it edited is tested. `written` describes what was accepted if it is not
-    the whole change set, such as `2 of 3 hunks`.
+    the whole change set, such as `2 of 3 hunks`. `proof` is that of `JobView`.
     """
 
     agent_id: str
@@ -81,6 +81,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     head: Head
     written: str = ""
+    proof: str = ""
 
     @property
     def qualname(self) -> str:
@@ -96,7 +97,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     are unknown for every job. `waiting` is the number of change sets that are pending review.
     `skipped` is the number of node-operation pairs without a job, and `skipped_nodes` is the number
     of nodes without a job. `decisions` counts decisions by what made them. `by_model` is the
-    model's part, or null.
+    model's part, or null. `gates` says what stands behind the change sets.
     """
 
     run_id: str
@@ -118,4 +119,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     sums: tuple[OperationTotals, ...]
     decisions: dict[str, int]
     by_model: ModelPart | None
+    gates: tuple[str, ...]
     jobs: tuple[JobReport, ...]

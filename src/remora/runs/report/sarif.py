@@ -87,7 +87,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
         "locations": [{**place, **_logical(job.path, job.name)}],
         # no fix is proposed if one of the files is binary
         **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
-        "properties": {"agent": job.agent_id, "review": job.review},
+        "properties": {"agent": job.agent_id, "review": job.review, "proof": job.proof},
     }
 
 

@@ -51,7 +51,7 @@ def accept_hunks(
         if len(chosen) == of:
             return patches, None
         part = with_hunks(patches, chosen)
-        return part, _written(project, part, hunks=chosen, of=of)
+        return part, written_part(project, part, hunks=chosen, of=of)
 
     return _accept(project, run, node, choose, trusted=trusted)
 
@@ -80,7 +80,7 @@ def accept_edited(
                 f"the edit leaves nothing of the change of {display_name(job.node_id)}",
                 hint="reject the change set instead",
             )
-        return files, _written(project, files, edited=True)
+        return files, written_part(project, files, edited=True)
 
     return _accept(project, run, node, choose, trusted=trusted)
 
@@ -157,7 +157,7 @@ def _patches(project: Project, job: JobView) -> list[FilePatch]:
     return patches_of(project, job)
 
 
-def _written(
+def written_part(
     project: ProjectRecords,
     patches: Sequence[FilePatch],
     *,

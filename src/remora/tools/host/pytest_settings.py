@@ -53,6 +53,16 @@ def pytest_settings(place: FileTree) -> PytestSettings:
     return PytestSettings()
 
 
+def configured_folders(place: FileTree) -> set[str]:
+    """Return the folders that configure pytest, such as those of a monorepo."""
+    return {
+        path.rpartition("/")[0]
+        for name, section in _SECTIONS
+        for path in place.files.glob(f"**/{name}", look=place.left)
+        if _options(place, path, section) is not None
+    }
+
+
 def _options(place: FileTree, path: str, section: str) -> Mapping[str, Any] | None:
     """Return pytest's options in a configuration file, or None if it has none."""
     if section:

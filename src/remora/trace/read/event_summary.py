@@ -38,7 +38,7 @@ def event_text(event: Event) -> str:
 _RAW = ("changes", "decoding", "packet", "plan", "raw", "value")
 _FIELDS = (
     "agent_id args bytes call candidates choice decided_by error feedback kind message model node_id outcome parent "
-    "packet_sha256 prompt_tokens quarantine reason renderer source status stop_reason text tool "
+    "packet_sha256 prompt_tokens proof quarantine reason renderer source status stop_reason text tool "
     "verdict verified"
 )
 _SummaryFields = msgspec.defstruct(
@@ -192,5 +192,6 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "run_start": _run_start,
     "job_start": _job,
     "job_end": _job,
+    "gates": lambda data: f"proof: {data.get('proof')}",
     "review": lambda d: f"{d.get('agent_id')} {d.get('verdict')}{_after(d, 'feedback')}",
 }

@@ -113,6 +113,12 @@ def _reviewed(data: dict[str, Any]) -> Iterator[str]:
         yield _INDENT + ("edited" if written.get("edited") else hunks)
 
 
+def _gates(data: dict[str, Any]) -> Iterator[str]:
+    for taken in data.get("taken_out") or ():
+        for reason in taken.get("reasons") or ():
+            yield f"{_INDENT}{taken.get('agent_id')}: {reason}"
+
+
 _DETAILS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "agent_start": _started,
     "model_request": _request,
@@ -122,6 +128,7 @@ _DETAILS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "agent_end": lambda data: iter([f"{_INDENT}{data['error']}"] if data.get("error") else ()),
     "run_start": _run_started,
     "review": _reviewed,
+    "gates": _gates,
     "run_end": lambda data: iter([f"{_INDENT}{_json(data.get('totals'))}"]),
 }
 _WITHOUT_TEXT = frozenset({"turn_start", "model_request", "model_response"})

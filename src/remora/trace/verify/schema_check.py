@@ -20,7 +20,9 @@ from remora.trace.content.objects import ObjectStore
 from remora.trace.verify.verify_report import Problems
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-_RUN_TYPES = frozenset({"run_start", "job_start", "job_end", "review", "run_end", "recovered"})
+_RUN_TYPES = frozenset(
+    {"run_start", "job_start", "job_end", "review", "gates", "run_end", "recovered"}
+)
 _AGENT_TYPES = frozenset(PAYLOADS) - _RUN_TYPES | {"recovered"}
 
 

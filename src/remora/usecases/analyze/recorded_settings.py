@@ -24,6 +24,7 @@ _OF_THE_RUN = (
     ("model", "samples"),
     ("model", "max_requests"),
     ("model", "max_tokens"),
+    ("gates", "time_s"),
     ("operations",),
 )
 """Settings that affect what agents do; a resumed run keeps its recorded values."""

@@ -16,6 +16,7 @@ from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import Run, RunObserver
+from remora.runs.gates.judgement import judge_run
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
@@ -185,6 +186,7 @@ async def run_remaining(
             facts=facts,
             observer=observer,
             clock=clock,
+            judge=judge_run,
         )
         await finish_run(run, wanted.record, only=wanted.only)
 

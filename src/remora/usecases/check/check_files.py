@@ -74,6 +74,7 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     unsafe_fixes: bool = False,
     select: Sequence[str] = (),
     max_time: float | None = None,
+    gates: bool = False,
     allow_unsandboxed: bool = False,
     baseline: str | Path | None = None,
     update_baseline: bool = False,
@@ -83,9 +84,10 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     """Return what `analyze` would change in `paths` (default: the whole project).
 
     Nothing is changed or recorded in the project. Files that are not Python files, or that the
-    configuration excludes, are skipped. A notebook raises UsageError. The problems in the file
-    `baseline` are left out; with `update_baseline`, it is replaced by all problems. The other
-    arguments have the same meaning as in `analyze`.
+    configuration excludes, are skipped. A notebook raises UsageError. With `gates`, the project's
+    own tests and checkers judge the changes, too. The problems in the file `baseline` are left out;
+    with `update_baseline`, it is replaced by all problems. The other arguments have the same
+    meaning as in `analyze`.
     """
     request = RunRequest(
         paths=as_paths(paths),
@@ -93,7 +95,7 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
         changed=changed,
         unsafe_fixes=unsafe_fixes,
     )
-    flags = run_flags(model, allow_unsandboxed, as_texts(select))
+    flags = run_flags(model, allow_unsandboxed, as_texts(select), gates=gates)
     invocation = invocation_for(root, flags, known)
     file = None if baseline is None else invocation.folder / baseline
     compared = read_baseline(file, request, update=update_baseline)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterable
 
 from remora.code.syntax.definitions import ImportNode
-from remora.operations.types.checker.type_checker import Diagnostic
 from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import Slot
 from remora.operations.types.source.terms import canonical, names_in
+from remora.tools.host.declared_type_checker import Diagnostic
 
 _WORD = re.compile(r"\w+")
 _EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")

@@ -23,6 +23,7 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.kept_answers import KeptAnswers
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -38,16 +39,6 @@ _JSON = msgspec.json.Encoder()
 _OUTPUT_LIMIT = 256 * 1024 * 1024
 _REVEALED, _UNDEFINED = "revealed-type", "undefined-reveal"
 _OLDEST, _NEWEST = 7, 14
-
-
-class Diagnostic(NamedTuple):
-    """A diagnostic of ty. Lines and columns start at 1, and columns count characters."""
-
-    path: str
-    rule: str
-    line: int
-    column: int
-    message: str
 
 
 class Report(NamedTuple):

@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,15 +11,15 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
-from remora.operations.types.checker.type_checker import Diagnostic
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.tools.file_tree import FileTree
 from remora.tools.host.mypy_settings import mypy_settings, tool_settings
-from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import RootedFiles
 
 Name = Literal["mypy", "pyright", "ty"]
@@ -51,6 +51,16 @@ _FLAG = re.compile(
 )
 
 
+class Diagnostic(NamedTuple):
+    """A diagnostic of a checker. Lines and columns start at 1, and columns count characters."""
+
+    path: str
+    rule: str
+    line: int
+    column: int
+    message: str
+
+
 class DeclaredChecker(NamedTuple):
     """The name of a type checker, its required version, and its options on command lines."""
 
@@ -59,12 +69,12 @@ class DeclaredChecker(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-def declared_checker(place: ToolTree) -> DeclaredChecker | None:
+def declared_checker(place: FileTree) -> DeclaredChecker | None:
     """Return the type checker that a project uses, or None if it names none.
 
     The result is never ty if another one is named, because ty judges in any case.
     """
-    texts = {path: _COMMENT.sub("", text) for path, text in _texts(place)}
+    texts = dict(settings_texts(place))
     configured = _configured(texts)
     for name in _NAMES:
         word = re.compile(rf"(?<![\w.-]){_COMMANDS[name]}(?![\w.])")
@@ -79,11 +89,12 @@ def declared_checker(place: ToolTree) -> DeclaredChecker | None:
     return None
 
 
-def _texts(place: ToolTree) -> Iterator[tuple[str, str]]:
+def settings_texts(place: FileTree) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of each file in which a project names its tools."""
     for pattern in (*SETTINGS_FILES, *_ALSO_NAMED_IN):
         for path in place.files.glob(pattern):
             try:
-                yield path, place.read(path).decode("utf-8", "replace")
+                yield path, _COMMENT.sub("", place.read(path).decode("utf-8", "replace"))
             except HostError:
                 continue
 
@@ -111,6 +122,7 @@ _MYPY_OPTIONS = (
 )
 _MYPY_FAILED = 2
 _NEAR_ALL = 300.0
+_NOT_CHECKED = {"setup.py", "docs", "doc", "examples"}
 
 
 class ProjectChecker(NamedTuple):
@@ -153,7 +165,8 @@ class ProjectChecker(NamedTuple):
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
         if finished.timed_out or finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
-            raise HostError(f"{self.label} failed")
+            said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
+            raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))
         output = finished.stdout.decode("utf-8", "replace")
         return _mypy_errors(output) if self.is_mypy else _pyright_errors(output, folder)
 
@@ -162,17 +175,22 @@ def find_checker(
     declared: DeclaredChecker | None,
     settings: Mapping[str, bytes],
     python: ProjectPython | None,
-    targets: Sequence[str],
+    paths: Iterable[str],
 ) -> ProjectChecker | None:
     """Return the type checker that a project uses, or mypy in its place, or None.
 
     A project that names none is checked by mypy without options, as its users may do. The project's
     checker must be installed in its interpreter, and is only run if the project's code
     may be run, because its plug-ins are such code. Otherwise, Remora's mypy takes the place of mypy.
-    `targets` are the folders and files to check if the configuration does not name any.
+    `paths` are those of the project's files, which are checked, without tests and modules with stubs
+    beside them, if the configuration names none.
     """
     python = python if python is not None and may_run_code(python) else None
-    targets = [f"./{each}" for each in targets]  # mypy reads options from `-x.py` and `@x.py`
+    own = {path for path in paths if path.endswith((".py", ".pyi")) and not is_of_tests(path)}
+    own -= {path for path in own if "-stubs/" in path}  # mypy refuses such names of packages
+    own -= {path.removesuffix("i") for path in own if path.endswith(".pyi")}
+    names = sorted({path.partition("/")[0] for path in own} - _NOT_CHECKED)
+    targets = [f"./{name}" for name in names]  # mypy reads options from `-x.py` and `@x.py`
     if declared is None:
         return _own_mypy(DeclaredChecker("mypy"), {}, python, (*_MYPY_OPTIONS, *targets))
     if declared.name == "ty":

@@ -1,0 +1,107 @@
+"""The gates that a project has: its tests, imports, type checker, linters and formatters."""
+
+import re
+import sys
+from collections.abc import Collection, Iterator
+from functools import partial
+from pathlib import Path
+
+from remora.errors import HostError
+from remora.memory.events import GateResult
+from remora.runs.gates.code_gates import find_imports, pytest_gate
+from remora.runs.gates.gate import Facts, Gate, problems, run_python
+from remora.sandbox.interpreters import ProjectPython
+from remora.statuses import TEST_GATE
+from remora.tools.file_tree import FileTree
+from remora.tools.host.declared_type_checker import (
+    SETTINGS_FILES,
+    ProjectChecker,
+    declared_checker,
+    find_checker,
+    settings_texts,
+)
+from remora.tools.host.pytest_settings import configured_folders
+
+_ENDED = (0, 1, 123)
+"""Exit codes of a run that came to its end. Black returns 123 if a file does not parse."""
+_PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
+"""A line about a file. Totals and other lines name none."""
+_NOT_INSTALLED = "it is not installed in the project's environment"
+_COMMANDS = {
+    "flake8": "flake8 --format=default .",
+    "black": "black --check .",
+    "isort": "isort --check-only .",
+    "ruff": "ruff check --no-fix --no-cache --output-format=concise .",
+    "ruff format": "ruff format --check --no-cache .",
+}
+_NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
+"""Patterns of the names of these in settings, where they differ."""
+_FILES = {"flake8": [".flake8"], "isort": [".isort.cfg"], "ruff": ["ruff.toml", ".ruff.toml"]}
+
+
+def find_gates(
+    place: FileTree, files: Collection[str], python: ProjectPython | None
+) -> tuple[list[Gate], list[GateResult]]:
+    """Return a project's gates, the fastest first, and what cannot be one.
+
+    `files` are those of the project. Without `python`, no code of the project is run.
+    """
+    gates = [*_style_gates(place, python)]
+    missing = list[GateResult]()
+    declared = declared_checker(place)
+    if declared is not None:
+        settings = {path: place.files.read_bytes(path) for path in SETTINGS_FILES if path in files}
+        checker = find_checker(declared, settings, python, files)
+        if checker is None:
+            missing.append(GateResult(name=declared.name, missing=_NOT_INSTALLED))
+        else:
+            gates.append(Gate(declared.name, checker.label, partial(_type_errors, checker)))
+    if python is None:
+        return gates, missing
+    gates.append(find_imports(files, python))
+    folders = configured_folders(place)
+    if len(folders) > 1 and "" not in folders:
+        several = ", ".join(sorted(folders)[:3])
+        text = f"several folders configure pytest: {several}"
+        missing.append(GateResult(name=TEST_GATE, missing=text))
+    else:
+        gates.append(pytest_gate(python))
+    return gates, missing
+
+
+def _type_errors(
+    checker: ProjectChecker, folder: Path, seconds: float, _: tuple[str, ...]
+) -> Facts:
+    found = checker.check(folder, seconds)
+    return problems(f"{each.path}: {each.rule} {each.message}" for each in found)
+
+
+def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate]:
+    """Yield the linters and formatters that a project names in its settings.
+
+    Ruff is Remora's own. Without an interpreter, there are no others.
+    """
+    own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
+    texts = "\n".join(text for _, text in settings_texts(place))
+    for name, command in _COMMANDS.items():
+        word = _NAMES.get(name, name)
+        is_named = re.search(rf"\btool\.{word}\b|(?<![\w.-]){word}(?![\w.-])", texts)
+        used = own if command.startswith("ruff") else python
+        if used and (is_named or any(map(place.files.exists, _FILES.get(name, ())))):
+            yield Gate(name, name, partial(_style_problems, command.split(), used))
+
+
+def _style_problems(
+    words: list[str], python: ProjectPython, folder: Path, seconds: float, _: tuple[str, ...]
+) -> Facts:
+    """Return the problems of all files in `folder`."""
+    finished = run_python(python, ("-I", "-m", *words), folder, seconds)
+    errors = finished.stderr.decode("utf-8", "replace")
+    if f"No module named {words[0]}" in errors:
+        raise HostError(_NOT_INSTALLED)
+    if finished.timed_out or finished.returncode not in _ENDED:
+        last = errors.strip().rpartition("\n")[2][:200]
+        raise HostError("it did not finish" if finished.timed_out else last)
+    output = finished.stdout.decode("utf-8", "replace") + errors
+    lines = _PROBLEM.findall(output.replace(f"{folder}/", ""))
+    return problems(line.removeprefix("./") for line in lines)

@@ -1,0 +1,120 @@
+"""The judgement of a project's gates on all change sets of a run together."""
+
+import time
+
+import msgspec
+
+from remora.errors import RemoraError
+from remora.memory.events import GateResult, Gates, TakenOut
+from remora.runs.execution.run import BaseFiles, Run
+from remora.runs.gates.bisect import OutOfTimeError
+from remora.runs.gates.find import find_gates
+from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base
+from remora.runs.gates.proposals import Proposals
+from remora.runs.project import Project
+from remora.runs.records.results import read_run
+from remora.runs.records.run_stream import RunStream
+from remora.runs.report.report_builder import findings_fixed
+from remora.runs.review.accept_part import written_part
+from remora.sandbox.interpreters import ProjectPython
+from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
+from remora.tools.file_tree import FileTree
+from remora.workspaces.copy.snapshot import BaseSnapshot
+
+
+def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
+    """Record what the project's gates say of a run's pending change sets.
+
+    What makes a gate worse is taken out. If `gates.time_s` is 0, nothing is run or recorded.
+    """
+    project, base = run.prepared.project, base_files.base
+    seconds = project.config.gates.time_s
+    view = read_run(project, stream.run_id)
+    jobs = [job for job in view.jobs if job.review in UNDECIDED and job.change_set]
+    if not jobs or not seconds:
+        return
+    proposals = Proposals(project, base, jobs)
+    with base_files.workspaces.open() as workspace:
+        measurements = Measurements(workspace, proposals, seconds)
+        judgement = Judgement(project, base, proposals, measurements)
+        while judgement.take_out():
+            pass
+    stream.append(judgement.recorded())
+
+
+class Judgement:
+    """The gates of a project, and the parts of the proposals with which none of them is worse."""
+
+    def __init__(
+        self, project: Project, base: BaseSnapshot, proposals: Proposals, to: Measurements
+    ) -> None:
+        self._project, self._proposals = project, proposals
+        self._begun = time.monotonic()
+        self._parts = [*proposals.parts]
+        self._reasons: dict[str, list[str]] = {}
+        self._held: set[str] = set()
+        python, why = _python(project)
+        gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
+        measured = [measure_base(gate, to) for gate in gates]
+        self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
+        self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
+        self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
+
+    def recorded(self) -> Gates:
+        """Return the judgement, after storing what is left of the proposals."""
+        proof = TESTED if TEST_GATE in self._held else CHECKED if self._held else PARSED
+        return Gates(
+            results=(*(gate.result for gate in self._gates), *self._missing),
+            judged=tuple(dict.fromkeys(part.agent_id for part in self._proposals.parts)),
+            taken_out=tuple(map(self._taken_out, self._reasons)),
+            proof=proof,
+            seconds=round(time.monotonic() - self._begun, 1),
+        )
+
+    def take_out(self) -> bool:
+        """Take out a part that makes a gate worse, and return True if there was one."""
+        for gate in tuple(self._gates if self._parts else ()):
+            name = gate.gate.name
+            self._held.discard(name)
+            try:
+                said = gate.complaints(self._parts)
+                culprits, because = gate.culprits(self._parts, said) if said else ((), "")
+            except OutOfTimeError:
+                self._gates.remove(gate)
+                self._missing.append(GateResult(name=name, missing="no time left (gates.time_s)"))
+                continue
+            for part in culprits:
+                self._parts.remove(part)
+                reason = f"taken out by {name} ({part.label}): {because}"
+                self._reasons.setdefault(part.agent_id, []).append(reason)
+            if culprits:
+                return True
+            self._held.add(name)
+        return False
+
+    def _taken_out(self, agent_id: str) -> TakenOut:
+        """Return what to record of a change set that has lost parts, after storing its rest."""
+        job, hunks = self._proposals.jobs[agent_id], self._proposals.hunks[agent_id]
+        kept = {n for part in self._parts if part.agent_id == agent_id for n in part.hunks}
+        patches = self._proposals.patches_with(agent_id, self._parts) if kept else []
+        lost = {line for hunk in hunks if hunk.number not in kept for line in hunk.lines}
+        back = [found for found in findings_fixed(job) if kept and found.line in lost]
+        part = written_part(self._project, patches, hunks=tuple(sorted(kept)), of=len(hunks))
+        self._project.trace.objects.sync()
+        clean = self._project.redact.clean
+        return TakenOut(
+            agent_id=agent_id,
+            kept=part,
+            reasons=tuple(clean(list(dict.fromkeys(self._reasons[agent_id])))),
+            findings=tuple(clean(msgspec.to_builtins(back))),
+        )
+
+
+def _python(project: Project) -> tuple[ProjectPython | None, str]:
+    """Return the project's interpreter, or why its code is not run."""
+    if project.interpreter is None:
+        return None, "the project's code may not be run here"
+    try:
+        return project.interpreter(), ""
+    except RemoraError as error:
+        return None, f"{error.message} ({error.hint})" if error.hint else error.message

@@ -1,0 +1,127 @@
+"""A gate that was measured before the changes, and what it says of parts of the proposals."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from remora.errors import HostError
+from remora.memory.events import GateResult
+from remora.runs.gates.bisect import OutOfTimeError, find_culprit
+from remora.runs.gates.code_gates import any_passes, failing, test_file
+from remora.runs.gates.gate import Facts, Gate, compared, worse
+from remora.runs.gates.proposals import Part, Proposals
+from remora.statuses import TEST_GATE
+from remora.workspaces.copy.workspace import Workspace
+
+_MOST_FILES = 40
+"""Test files that are run apart from the others. More of them take as long as all."""
+_SLOWER, _START = 3.0, 30.0
+"""A gate that takes this many times as long after the changes, and some seconds, has failed."""
+_SHARE = 3
+"""A gate is measured twice before the changes and once after them."""
+
+
+class Measurements:
+    """Measures gates in a workspace until the time is over."""
+
+    def __init__(self, workspace: Workspace, proposals: Proposals, seconds: float) -> None:
+        self.workspace = workspace
+        self._proposals, self._ends = proposals, time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds left."""
+        return self._ends - time.monotonic()
+
+    def measure(
+        self, gate: Gate, parts: Sequence[Part], seconds: float, files: tuple[str, ...] = ()
+    ) -> Facts:
+        """Return what a gate says of the project with some parts. Raises HostError."""
+        self.workspace.reset()
+        self.workspace.set_files(self._proposals.files(parts))
+        return gate.measure(self.workspace.tree, seconds, files)
+
+
+class MeasuredGate:
+    """A gate, and what it says of the base."""
+
+    def __init__(self, gate: Gate, base: Facts, limit: float, note: str, to: Measurements) -> None:
+        self.gate = gate
+        self.result = GateResult(name=gate.name, label=gate.label, note=note)
+        self._base = base
+        self._limit = limit
+        self._measurements = to
+        self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {((), ()): []}
+
+    def complaints(self, parts: Sequence[Part], files: tuple[str, ...] = ()) -> list[str]:
+        """Return what is worse with some parts, in all files or in some.
+
+        Raises OutOfTimeError if the time is over.
+        """
+        key = (tuple(parts), files)
+        if key not in self._known:
+            limit = min(self._measurements.left, self._limit)
+            if limit <= 0:
+                raise OutOfTimeError
+            try:
+                after = self._measurements.measure(self.gate, parts, limit, files)
+                self._known[key] = worse(self._within(files), after)
+            except HostError as error:
+                if self._measurements.left <= 0:
+                    raise OutOfTimeError from None
+                self._known[key] = [error.message]
+        return self._known[key]
+
+    def culprits(self, parts: Sequence[Part], said: list[str]) -> tuple[Sequence[Part], str]:
+        """Return the part that makes the gate worse, and how, given what is worse with all parts.
+
+        The files of worse tests are run alone, unless they pass only with others. There are several
+        parts if the time is over, and none if the gate is not worse in every run.
+        """
+        for files in dict.fromkeys((self._files(said), ())):
+            if not files:
+                self._known.pop((tuple(parts), ()), None)
+            place = find_culprit(parts, self._question(files))
+            if place is not None:
+                known = self._known.get((tuple(parts[: place.stop]), files)) or said
+                more = f", and {len(known) - 1:,} more" if len(known) > 1 else ""
+                return parts[place.start : place.stop], f"{known[0]}{more}"
+        note = f"{_some(said)}, but not in every run"
+        self.result = replace(self.result, note=note)
+        return (), ""
+
+    def _question(self, files: tuple[str, ...]) -> Callable[[Sequence[Part]], bool]:
+        return lambda parts: bool(self.complaints(parts, files))
+
+    def _files(self, said: Sequence[str]) -> tuple[str, ...]:
+        files = {test_file(text) for text in said} if self.gate.name == TEST_GATE else set[str]()
+        return () if "" in files or len(files) > _MOST_FILES else tuple(sorted(files))
+
+    def _within(self, files: tuple[str, ...]) -> Facts:
+        base = self._base.items()
+        return {k: level for k, level in base if test_file(k) in files} if files else self._base
+
+
+def measure_base(gate: Gate, to: Measurements) -> MeasuredGate | GateResult:
+    """Return the gate with what it says of the base, or why it cannot judge."""
+    begun = time.monotonic()
+    try:
+        first = to.measure(gate, [], to.left / _SHARE)
+        took = time.monotonic() - begun
+        if gate.runs_code and to.workspace.snapshot():
+            return GateResult(name=gate.name, missing="it writes into the project's files")
+        if gate.name == TEST_GATE and not any_passes(first):
+            return GateResult(name=gate.name, missing="no test passes before the changes")
+        second = to.measure(gate, [], to.left / 2) if gate.runs_code else first
+    except HostError as error:
+        return GateResult(name=gate.name, missing=error.message)
+    (base, differing), failed = compared(first, second), failing(first)
+    note = f"{_some(failed)} failed before" if failed else ""
+    note = f"{_some(differing)} differ between two runs" if differing else note
+    return MeasuredGate(gate, base, _SLOWER * took + _START, note, to)
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - 1
+    return texts[0] + (f" and {more:,} more" if more else "")

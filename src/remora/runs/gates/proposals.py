@@ -1,0 +1,69 @@
+"""The pending change sets of a run, in parts, and the files to which some parts lead."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from remora.runs.project import ProjectRecords
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.job_view import JobView
+from remora.runs.review.merges import merged_with_others
+from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.workspaces.copy.snapshot import BaseSnapshot
+from remora.workspaces.hunks import hunks_of, with_hunks
+
+
+class Part(NamedTuple):
+    """Hunks of a change set that are taken out together, and a name for them."""
+
+    agent_id: str
+    hunks: tuple[int, ...]
+    label: str
+
+
+class Proposals:
+    """The change sets of some jobs on a base, which are merged in this order, as `accept` does."""
+
+    def __init__(
+        self, project: ProjectRecords, base: BaseSnapshot, jobs: Sequence[JobView]
+    ) -> None:
+        self._project = project
+        self._base = base
+        self.jobs = {job.agent_id: job for job in jobs}
+        self._patches = {job.agent_id: patches_of(project, job) for job in jobs}
+        self.hunks = {agent_id: hunks_of(patches) for agent_id, patches in self._patches.items()}
+        parts = [
+            Part(agent_id, (hunk.number,), f"line {hunk.line}")
+            for agent_id, hunks in self.hunks.items()
+            for hunk in hunks
+        ]
+        colliding = self._merge(parts)[1]
+        self.parts = [part for part in parts if part.agent_id not in colliding]
+        """All parts, without the change sets that cannot be merged with those before them."""
+
+    def patches_with(self, agent_id: str, parts: Sequence[Part]) -> list[FilePatch]:
+        """Return the patches of a change set with only the hunks of some parts."""
+        hunks = {number for part in parts if part.agent_id == agent_id for number in part.hunks}
+        patches = self._patches[agent_id]
+        return patches if len(hunks) == len(self.hunks[agent_id]) else with_hunks(patches, hunks)
+
+    def files(self, parts: Sequence[Part]) -> dict[str, tuple[bytes | None, int]]:
+        """Return the files that some parts change."""
+        return self._merge(parts)[0]
+
+    def _merge(self, parts: Sequence[Part]) -> tuple[dict[str, tuple[bytes | None, int]], set[str]]:
+        files, colliding = dict[str, tuple[bytes | None, int]](), set[str]()
+
+        def read(path: str) -> tuple[bytes | None, int]:
+            known = self._base.files.get(path)
+            return files.get(path) or (self._base.read(path), 0 if known is None else known.mode)
+
+        for agent_id in dict.fromkeys(part.agent_id for part in parts):
+            patches = self.patches_with(agent_id, parts)
+            prepared = prepare_changes(self._project.root, patches, read)
+            if prepared.conflicts:
+                prepared = merged_with_others(self._project, patches, read)
+            if prepared.conflicts:
+                colliding.add(agent_id)
+            else:
+                files |= {write.path: (write.result, write.mode) for write in prepared.writes}
+        return files, colliding

@@ -1,0 +1,25 @@
+"""Texts about what stands behind a run's change sets, and what could not judge them."""
+
+from remora.memory.events import GateResult
+from remora.runs.records.results import RunView
+from remora.statuses import KEPT, TEST_GATE
+
+
+def gate_texts(view: RunView) -> list[str]:
+    """Return the proof, such as `proof: tested: as before are pytest, mypy`, and what is missing.
+
+    The last text says why the change sets are not tested. There are none without change sets.
+    """
+    if view.gates is None or not any(job.review in KEPT for job in view.jobs):
+        return []
+    results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)
+    held = ", ".join(gate.label for gate in results if not gate.missing)
+    first = f"proof: {view.gates.proof}{f': as before are {held}' if held else ''}"
+    return [first, *(text for gate in results if (text := _text(gate)))]
+
+
+def _text(gate: GateResult) -> str:
+    if gate.missing:
+        kind = "not tested" if gate.name == TEST_GATE else f"no gate: {gate.name}"
+        return f"{kind}: {gate.missing}"
+    return f"not judged by {gate.name}: {gate.note}" if gate.note else ""

@@ -1,0 +1,126 @@
+"""What cannot judge is named, and the other gates count."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.runs.gates.conftest import Judge
+
+SHOP = "def half(n):\n    return n / 2\n"
+PLANTS = {"shop.py": [("return n / 2", "return n * 0.5")]}
+TEST = "import shop\n\n\ndef test_half():\n    assert shop.half(2) == 1\n"
+PYTEST = "[tool.pytest.ini_options]\naddopts = ''\n"
+NO_NETWORK = """\
+import socket
+
+
+def test_network():
+    socket.create_connection(("192.0.2.1", 80), timeout=1)
+"""
+ODD = """\
+import os
+import time
+from pathlib import Path
+
+
+def test_writes():
+    Path("shop.py").write_text("broken(")
+    Path("new.txt").write_text("new")
+
+
+def test_forks():
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+
+
+def test_display():
+    assert os.environ["DISPLAY"]
+"""
+REORDER = """\
+def pytest_collection_modifyitems(items):
+    items.reverse()
+"""
+CRASH = "import mypy.missing\n"
+CASES: dict[str, tuple[Mapping[str, str], str, dict[str, str]]] = {
+    "odd tests": (
+        {"test_odd.py": ODD, "test_network.py": NO_NETWORK, "test_shop.py": TEST},
+        "tested",
+        {},
+    ),
+    "another order": ({"conftest.py": REORDER, "test_shop.py": TEST, "test_more.py": TEST}, "tested", {}),
+    "no test": ({}, "checked", {"pytest": "pytest finds no tests"}),
+    "red": (
+        {"test_shop.py": TEST.replace("== 1", "== 3")},
+        "checked",
+        {"pytest": "no test passes before the changes"},
+    ),
+    "several configurations": (
+        {"a/pyproject.toml": PYTEST, "b/pyproject.toml": PYTEST, "b/test_shop.py": TEST},
+        "checked",
+        {"pytest": "several folders configure pytest: a, b"},
+    ),
+    "a type checker that crashes": (
+        {"mypy.ini": "[mypy]\nplugins = crash.py\n", "crash.py": CRASH, "test_shop.py": TEST},
+        "tested",
+        {},
+    ),
+    "linters that are not installed": (
+        {"setup.cfg": "[flake8]\n[isort]\n", "pyproject.toml": "[tool.black]\n", "test_shop.py": TEST},
+        "tested",
+        {
+            "flake8": "it is not installed in the project's environment",
+            "black": "it is not installed in the project's environment",
+            "isort": "it is not installed in the project's environment",
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_odd_projects_are_judged_as_far_as_possible(case: str, active: Path, judge: Judge) -> None:
+    files, proof, missing = CASES[case]
+    judged = judge({"shop.py": SHOP, **files}, PLANTS)
+    assert judged.missing == missing
+    assert judged.gates.proof == proof
+    assert judged.accepted() == {"shop.py": SHOP.replace(*PLANTS["shop.py"][0])}
+
+
+@pytest.mark.slow
+def test_a_suite_that_takes_too_long_is_named(
+    active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMORA_GATES__TIME_S", "9")
+    judged = judge(
+        {"shop.py": SHOP, "test_slow.py": f"import time\n\ntime.sleep(20)\n{TEST}"}, PLANTS
+    )
+    assert judged.missing["pytest"] == "the tests take longer than 3 seconds"
+    assert judged.gates.proof == "checked"
+
+
+def test_without_an_environment_only_ruff_judges(user: Path, judge: Judge) -> None:
+    files = {"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n", "test_shop.py": TEST}
+    judged = judge(files, PLANTS)
+    assert judged.missing == {
+        "pytest": f"{user} has no .venv, and no environment is active (activate the project's "
+        "environment, or set python: in remora.yaml)"
+    }
+    assert judged.gates.proof == "checked"
+    (job,) = judged.view.jobs
+    assert job.proof == "checked"
+
+
+def test_no_gates_are_run_if_they_may_take_no_time(
+    active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMORA_GATES__TIME_S", "0")
+    judged = judge({"shop.py": SHOP, "test_shop.py": TEST}, PLANTS)
+    assert judged.view.gates is None
+    assert [job.proof for job in judged.view.jobs] == ["parsed"]
+
+
+def test_nothing_is_run_without_proposals(active: Path, judge: Judge) -> None:
+    judged = judge({"shop.py": SHOP, "test_shop.py": "import time\n\ntime.sleep(60)\n"}, {})
+    assert judged.view.gates is None

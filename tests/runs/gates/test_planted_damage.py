@@ -1,0 +1,149 @@
+"""Damage of ten kinds that no agent sees is taken out by name, and the rest of the run stays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.runs.gates.conftest import Judge, Plants
+
+SETTINGS = "[tool.pytest.ini_options]\n"
+OTHER = "def half(n):\n    return n / 2\n\n\n# end\n"
+"""A module with which nothing goes wrong."""
+HARMLESS = ("return n / 2", "return n * 0.5")
+KINDS: dict[str, tuple[Mapping[str, str], Plants, str]] = {
+    "discovery": (
+        {
+            "cases.py": "import unittest\n\n\nclass CartCase(unittest.TestCase):\n"
+            "    def test_empty(self):\n        self.assertFalse([])\n",
+            "test_all.py": "from cases import CartCase\n\n\ndef test_one():\n    assert True\n",
+        },
+        {"test_all.py": [("from cases import CartCase\n", "")]},
+        "pytest (line 1): test_all.py::CartCase::test_empty is no longer collected",
+    ),
+    "reflection by name": (
+        {
+            "handlers.py": "def handle_add(n):\n    return n + 1\n",
+            "test_handlers.py": "import handlers\n\n\ndef test_kinds():\n    kind = 'add'\n"
+            "    assert getattr(handlers, f'handle_{kind}')(1) == 2\n",
+        },
+        {"handlers.py": [("handle_add", "_handle_add")]},
+        "pytest (line 1): test_handlers.py::test_kinds fails",
+    ),
+    "string annotations": (
+        {
+            "shelf.py": "from pathlib import Path\n\n\nclass Shelf:\n    pass\n\n\n"
+            "Shelf.__annotations__ = {'place': 'Path'}\n",
+            "test_shelf.py": "import typing\n\nimport shelf\n\n\ndef test_hints():\n"
+            "    assert typing.get_type_hints(shelf.Shelf)\n",
+        },
+        {"shelf.py": [("from pathlib import Path\n", "")]},
+        "pytest (line 1): test_shelf.py::test_hints fails",
+    ),
+    "order of imports": (
+        {
+            "state.py": "names = []\n",
+            "first.py": "import state\nstate.names.append('first')\n",
+            "last.py": "import state\nassert state.names\n",
+            "main.py": "import first\nimport last\n",
+            "test_main.py": "def test_main():\n    import main\n    assert main\n",
+        },
+        {
+            "main.py": [
+                ("import first\nimport last\n", "import last as last\nimport first as first\n")
+            ]
+        },
+        "pytest (line 1): test_main.py::test_main fails",
+    ),
+    "monkeypatching": (
+        {
+            "cart.py": "import os\n\n\ndef total(prices):\n    return sum(prices)\n",
+            "test_cart.py": "import cart\n\n\ndef test_total(monkeypatch):\n"
+            "    monkeypatch.setattr('cart.os.sep', '/')\n    assert cart.total([1]) == 1\n",
+        },
+        {"cart.py": [("import os\n", "")]},
+        "pytest (line 1): test_cart.py::test_total fails",
+    ),
+    "pickled paths": (
+        {
+            "shop.py": "class Cart:\n    pass\n",
+            "cart.pickle": "cshop\nCart\n.",
+            "test_shop.py": "import pickle\nfrom pathlib import Path\n\n\ndef test_old_carts():\n"
+            "    assert pickle.loads(Path('cart.pickle').read_bytes()).__name__ == 'Cart'\n",
+        },
+        {"shop.py": [("class Cart", "class Basket")]},
+        "pytest (line 1): test_shop.py::test_old_carts fails",
+    ),
+    "doctest": (
+        {
+            "pyproject.toml": f'{SETTINGS}addopts = "--doctest-modules"\n',
+            "price.py": "def price():\n    '''\n    >>> price()\n    '1 EUR'\n    '''\n"
+            "    return '1 EUR'\n",
+        },
+        {"price.py": [("return '1 EUR'", "return '1 €'")]},
+        "pytest (line 6): price.py::price.price fails",
+    ),
+    "plug-in entry point": (
+        {
+            "plugin.py": "def start():\n    return 'started'\n",
+            "plugin-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: plugin\nVersion: 1\n",
+            "plugin-1.dist-info/entry_points.txt": "[shop]\nstart = plugin:start\n",
+            "test_plugin.py": "from importlib.metadata import entry_points\n\n\n"
+            "def test_start():\n    (point,) = entry_points(group='shop')\n"
+            "    assert point.load()() == 'started'\n",
+        },
+        {"plugin.py": [("def start", "def begin")]},
+        "pytest (line 1): test_plugin.py::test_start fails",
+    ),
+    "snapshot test": (
+        {
+            "report.py": "def report():\n    return 'Total: 3'\n",
+            "report.txt": "Total: 3",
+            "test_report.py": "from pathlib import Path\n\nimport report\n\n\ndef test_report():\n"
+            "    assert report.report() == Path('report.txt').read_text()\n",
+        },
+        {"report.py": [("'Total: 3'", "'total: 3'")]},
+        "pytest (line 2): test_report.py::test_report fails",
+    ),
+    "type stub": (
+        {
+            "pyproject.toml": f"{SETTINGS}\n[tool.mypy]\nstrict = true\n",
+            "size.py": "def size(text):\n    return len(text)\n",
+            "size.pyi": "def size(text: str) -> int: ...\n",
+            "use.py": "from size import size\n\nn: int = size('text')\n",
+            "test_size.py": "import size\n\n\ndef test_size() -> None:\n"
+            "    assert size.size('a') == 1\n",
+        },
+        {"use.py": [("size('text')", "size(b'text')")]},
+        'mypy (line 3): use.py: arg-type Argument N to "size" has incompatible type '
+        '"bytes"; expected "str"',
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_taken_out_by_name(kind: str, active: Path, judge: Judge) -> None:
+    files, plants, reason = KINDS[kind]
+    settings = {"pyproject.toml": SETTINGS, "other.py": OTHER}
+    judged = judge({**settings, **files}, {**plants, "other.py": [HARMLESS]})
+    assert judged.reasons[0] == f"taken out by {reason}"
+    assert judged.gates.proof == "tested"
+    assert judged.accepted() == {"other.py": OTHER.replace(*HARMLESS)}
+
+
+@pytest.mark.slow
+def test_the_rest_of_a_change_set_stays(active: Path, judge: Judge) -> None:
+    """Each place of a change set is judged."""
+    lines = [f"def f{number}():\n    return {number}\n\n\n" for number in range(12)]
+    tests = "import many\n\n\ndef test_seven():\n    assert many.f7() == 7\n"
+    plants = [(f"    return {number}\n", f"    return {number} + 0.5\n") for number in range(12)]
+    files = {"pyproject.toml": SETTINGS, "many.py": "".join(lines), "test_many.py": tests}
+    judged = judge(files, {"many.py": plants})
+    (job,) = judged.view.jobs
+    assert job.left is not None
+    assert (len(job.left.hunks), job.left.of) == (11, 12)
+    assert judged.reasons == ["taken out by pytest (line 30): test_many.py::test_seven fails"]
+    (text,) = judged.accepted().values()
+    assert text.count(" + 0.5") == 11
+    assert "    return 7\n" in text
