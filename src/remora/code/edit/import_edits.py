@@ -41,10 +41,14 @@ class Imported(NamedTuple):
 
 
 class ImportStyle(NamedTuple):
-    """The length of the longest line, and the packages whose imports come after those of others."""
+    """The length of the longest line, and the packages whose imports come after those of others.
+
+    If `one_per_line` is True, each name gets a statement.
+    """
 
     width: int = 88
     own: frozenset[str] = frozenset()
+    one_per_line: bool = False
 
     def group(self, module: str) -> int:
         package = module.partition(".")[0]
@@ -148,7 +152,11 @@ def _into_statements(
     rest: list[Imported] = []
     grouped: dict[ast.ImportFrom, list[str]] = defaultdict(list)
     for needed in sorted(wanted):
-        node = by_module.get((needed.module, needed.is_renamed)) if needed.name else None
+        node = (
+            by_module.get((needed.module, needed.is_renamed))
+            if needed.name and not style.one_per_line
+            else None
+        )
         if node is None:
             rest.append(needed)
         else:
@@ -224,7 +232,8 @@ def _statements(wanted: Iterable[Imported], style: ImportStyle, indent: str = ""
     lines: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in wanted:
         if each.name:
-            lines[each.module, each.bound if each.is_renamed else ""].append(each.alias())
+            is_alone = each.is_renamed or style.one_per_line
+            lines[each.module, each.bound if is_alone else ""].append(each.alias())
     plain = sorted(f"{indent}import {each.alias()}\n" for each in wanted if not each.name)
     return plain + [
         f"{indent}{_from_import(module, sorted(names, key=_sort_key), style, indent)}\n"

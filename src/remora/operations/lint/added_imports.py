@@ -10,11 +10,11 @@ from remora.code.syntax.definitions import ImportNode
 from remora.python_text import parse
 
 
-def with_added_imports_moved(before: str, after: str, width: int) -> str:
+def with_added_imports_moved(before: str, after: str, style: ImportStyle) -> str:
     """Return a changed file whose new `from` imports join the other imports of their modules.
 
     Those of modules that the file did not import go to their place in the order. One with no other
-    import in the line above or below stays. `width` is the length of the longest line.
+    import in the line above or below stays.
     """
     if "\r" in after:
         return after
@@ -36,7 +36,7 @@ def with_added_imports_moved(before: str, after: str, width: int) -> str:
     ]
     text = apply_edits(after, [Edit(start, end, "") for start, end in lines])
     needed = [name for node in added for name in _names(node)]
-    moved = apply_edits(text, import_edits(ParsedText(text), needed, ImportStyle(width)))
+    moved = apply_edits(text, import_edits(ParsedText(text), needed, style))
     return after if _is_used_too_early(moved, {each.bound for each in needed}) else moved
 
 

@@ -7,20 +7,24 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
+from remora.code.edit.import_edits import ImportStyle
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
+from remora.operations.lint.conversions import conversion_of
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
-from remora.operations.lint.left_alone import LeftAlone, conversion_of, is_generated
+from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import Proposal, apply_proposals, edited
 from remora.operations.lint.recipes.exceptions import chained
 from remora.operations.lint.recipes.imports import UNUSED_NAMES, without_unused
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings
+from remora.tools.host.ruff.import_style import imports_one_per_line
+from remora.tools.host.ruff.rule_choice import DEFAULT
 from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import diff_hunks
@@ -92,7 +96,8 @@ class _Fixer:
         self._is_configured = is_configured(place, path)
         self._fixes = FixableFindings(place, unsafe=unsafe)
         self.before = self.check(content)
-        self._left_alone = LeftAlone(place, path, decode(path, content).body, self.before)
+        body = decode(path, content).body
+        self._left_alone = LeftAlone(place, path, body, self.before, self._fixes)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:
@@ -102,8 +107,8 @@ class _Fixer:
     def _keep(self, content: bytes, found: list[Finding]) -> None:
         """Keep the findings of a version. If ruff is not configured, long lines count as findings.
 
-        They are not fixed, but a fix that adds one is left out. Ruff's fixes of rules that the user
-        selects are still applied.
+        They are not fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes
+        are still applied.
         """
         if not self._is_configured:
             found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]
@@ -122,7 +127,8 @@ class _Fixer:
     def with_tidy_imports(self, content: bytes) -> bytes:
         """Return a fixed version with added imports beside the others, if no finding is new."""
         before, after = decode(self._path, self._content), decode(self._path, content)
-        body = with_added_imports_moved(before.body, after.body, self._format.width)
+        style = ImportStyle(self._format.width, one_per_line=imports_one_per_line(self._place))
+        body = with_added_imports_moved(before.body, after.body, style)
         tidy = after._replace(body=body).bytes()
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
@@ -187,9 +193,9 @@ class _Fixer:
         return content, extra
 
     def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
-        """Return the new findings of a version, without those that the user's selection permits."""
+        """Return the new findings of a version, without those that `--select default` permits."""
         extra = new_findings(before, self.check(content))
-        may_be_long = bool(self._place.ruff.selected) and not self._is_configured
+        may_be_long = DEFAULT in self._place.ruff.selected
         return [finding for finding in extra if finding["code"] != _LONG_LINE or not may_be_long]
 
     def kept(self, content: bytes) -> dict[Place, str]:

@@ -48,7 +48,7 @@ def fixable_findings(
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
     ruff = _RuffRuns(place, modules)
     every = ruff.findings()
-    kept = _kept(place, every)
+    kept = _kept(place, every, fixes)
     found = [finding for finding in every if place_of(finding) not in kept]
     fixable = [finding for finding in found if fixes.has_fix(finding)]
     others = [
@@ -66,7 +66,7 @@ def fixable_findings(
     return FindingCounts(
         amount=_counts(fixable),
         left=_left(every, {place_of(finding) for finding in fixable}, kept),
-        rules=place.ruff.options.rules("").text,
+        rules=place.ruff.options.described_rules(),
         unchecked=ruff.unchecked,
     )
 
@@ -101,7 +101,7 @@ def _reason(finding: Finding) -> str:
     return NEEDS_UNSAFE if fix and fix["applicability"] == "unsafe" else NO_FIX
 
 
-def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
+def _kept(place: ToolTree, findings: Sequence[Finding], fixes: FixableFindings) -> dict[Place, str]:
     """Return the findings that the fixes leave alone, with the reasons."""
     found: dict[Place, str] = {}
     for path, here in _by_path(findings).items():
@@ -110,7 +110,7 @@ def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
         except HostError as error:  # a file that is not UTF-8, or too large
             found |= dict.fromkeys(map(place_of, here), error.message)
             continue
-        found |= kept_findings(place, path, body, here)
+        found |= kept_findings(place, path, body, here, fixes)
     return found
 
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_versions import ruff_use
-from remora.tools.host.ruff.rule_choice import (
-    selectors_in,
-)
+from remora.tools.host.ruff.rule_choice import rule_choice, selectors_in
 from remora.tools.tree import ToolTree
 
 SOURCE = """import os
@@ -99,7 +98,7 @@ def test_imports_are_sorted_as_isort_sorts_them(
     [
         (["F", "C420"], {"F401", "C420"}),
         (["default", "C408"], {"F401", "E741"}),
-        (["ALL"], {"F401", "E741", "E711", "C404", "C420", "I001", "D100"}),
+        (["ALL"], {"F401", "E741", "E711", "C404", "C420", "D100"}),
     ],
 )
 def test_a_selection_of_the_user_comes_first(
@@ -110,6 +109,55 @@ def test_a_selection_of_the_user_comes_first(
     assert codes >= found
     assert "ALL" in selected or codes == found
     assert all(chosen.contain("a.py", code) for code in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("ruff.toml", 'lint.extend-ignore = ["E711"]\n'),
+        ("ruff.toml", 'preview = true\nlint.ignore = ["none-comparison"]\n'),
+        (".flake8", "[flake8]\nextend-ignore =\n    W503,  # an operator\n    E711\n"),
+        ("pyproject.toml", '[tool.flake8]\nignore = ["E711"]\n'),
+    ],
+)
+def test_a_prefix_does_not_select_what_the_project_ignores(
+    tmp_path: Path, name: str, settings: str
+) -> None:
+    assert _codes(tmp_path, {name: settings}, "E7") == {"E741"}
+    assert "without E711; their own codes" in _ruff(tmp_path, "E7").options.rules("").text
+    assert _codes(tmp_path, {name: settings}, "E711") == {"E711"}
+
+
+def test_a_prefix_selects_the_order_of_imports_only_if_the_project_sorts_them(
+    tmp_path: Path,
+) -> None:
+    assert _codes(tmp_path, {}, "I") == set()
+    assert _codes(tmp_path, {}, "I001") == {"I001"}
+    assert _codes(tmp_path, {".isort.cfg": "[settings]\nprofile = black\n"}, "I") == {"I001"}
+    other = {".isort.cfg": "[settings]\nforce_sort_within_sections = true\n"}
+    assert "I001" not in _codes(tmp_path, other, "default")
+
+
+@pytest.mark.parametrize("code", ["RUF022", "RUF023", "RUF100", "T201"])
+def test_a_prefix_does_not_select_orders_comments_and_calls(tmp_path: Path, code: str) -> None:
+    place = FileTree(tmp_path)
+    assert code in rule_choice(place, "a.py", ["RUF", "T"]).options[-1].split(",")
+    assert code not in rule_choice(place, "a.py", ["RUF", "T", code]).options[-1].split(",")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ending"),
+    [
+        ("setup.cfg", "[options]\npython_requires = >=3.7\n", "; target: 3.7 from setup.cfg"),
+        ("tox.ini", "[tox]\nenvlist = py38,py311\n", "; target: 3.8 from tox or workflows"),
+        ("setup.cfg", "[options]\npython_requires = >=3.10\n", "--select default adds them"),
+    ],
+)
+def test_a_target_that_is_not_the_default_of_ruff_is_named(
+    tmp_path: Path, name: str, text: str, ending: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert _ruff(tmp_path).options.described_rules().endswith(ending)
 
 
 def test_an_unknown_rule_is_named() -> None:

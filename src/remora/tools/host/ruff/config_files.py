@@ -101,17 +101,27 @@ def target_version(minor: int) -> list[str]:
 
 
 def oldest_minor(place: FileTree) -> int | None:
-    """Return the minor version of the oldest Python 3 that the project supports, or None.
+    """Return the minor version of the oldest Python 3 that the project supports, or None."""
+    declared = declared_minor(place)
+    return declared and declared[0]
+
+
+def declared_minor(place: FileTree) -> tuple[int, str] | None:
+    """Return the minor version of the oldest Python 3 that the project supports, and its source.
 
     The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them. If
     none requires a version, the lowest one that a classifier names is returned, or else the lowest
     one that tox or a matrix in the workflows of GitHub tests.
     """
-    lowest = next(filter(None, map(_LOWEST.search, _requirements(place))), None)
-    if lowest is not None:
-        return int(lowest[1])
+    files = ("pyproject.toml", "setup.cfg", "setup.py")
+    for file, required in zip(files, _requirements(place), strict=True):
+        if lowest := _LOWEST.search(required):
+            return int(lowest[1]), file
     named = (minor for major, minor in _classified(place) if major == _PYTHON and minor)
-    return min(named, default=None) or min(_tested(place), default=None)
+    for source, minors in (("classifiers", named), ("tox or workflows", _tested(place))):
+        if minor := min(minors, default=None):
+            return minor, source
+    return None
 
 
 def _tested(place: FileTree) -> Iterator[int]:

@@ -25,33 +25,34 @@ _SAME_ORDER = {
 _ISORT_AS_BLACK = re.compile(r"\bisort\b(?=.*--profile[=,'\" ]+black)", re.DOTALL)
 
 
-def sorts_as_ruff(place: FileTree) -> bool:
-    """Return True if a project uses isort with settings that give the order of ruff."""
-    settings = [*_isort_settings(place)]
+def sorts_as_ruff(place: FileTree) -> bool | None:
+    """Return True if a project uses isort with settings that give the order of ruff.
+
+    Returns None if it does not configure isort.
+    """
+    settings = [*tool_settings(place, "isort")]
     if settings:
         return all(map(_is_same_order, settings))
-    return any(
-        _ISORT_AS_BLACK.search(place.text_or_empty(name))
-        for name in (".pre-commit-config.yaml", "tox.ini")
-    )
+    names = (".pre-commit-config.yaml", "tox.ini")
+    return any(_ISORT_AS_BLACK.search(place.text_or_empty(name)) for name in names) or None
 
 
 def _is_same_order(settings: Mapping[str, object]) -> bool:
     return settings.get("profile") == "black" and settings.keys() <= _SAME_ORDER
 
 
-def _isort_settings(place: FileTree) -> Iterator[Mapping[str, object]]:
-    """Yield the settings of isort in each file that has some."""
-    tool = place.toml("pyproject.toml").get("tool")
-    found = tool.get("isort") if isinstance(tool, dict) else None
+def tool_settings(place: FileTree, tool: str) -> Iterator[Mapping[str, object]]:
+    """Yield the settings of isort or flake8 in each file that has some."""
+    tools = place.toml("pyproject.toml").get("tool")
+    found = tools.get(tool) if isinstance(tools, dict) else None
     if isinstance(found, dict):
         yield found
-    for name in (".isort.cfg", "setup.cfg", "tox.ini"):
+    for name in (f".{tool}", f".{tool}.cfg", "setup.cfg", "tox.ini"):
         parser = place.ini(name)
         yield from (
             dict(parser[section])
-            for section in ("settings", "isort", "tool:isort")
-            if parser.has_section(section) and (section != "settings" or name == ".isort.cfg")
+            for section in ("settings", tool, f"tool:{tool}")
+            if parser.has_section(section) and (section != "settings" or name.startswith("."))
         )
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import (
     DEFAULT_MINOR,
+    declared_minor,
     is_configured,
     nearest_config_folder,
     oldest_minor,
@@ -81,6 +82,16 @@ class RuffOptions:
     def rules(self, path: str) -> RuleChoice:
         """Return the rules to check in a file or folder."""
         return rule_choice(self.files, path, self.selected)
+
+    def described_rules(self) -> str:
+        """Return a text about the rules, and about a target Python that is not ruff's default.
+
+        It is empty if the project decides both in its configuration of ruff.
+        """
+        text, declared = self.rules("").text, self.once(declared_minor)
+        if is_configured(self.files, "") or declared is None or declared[0] == DEFAULT_MINOR:
+            return text
+        return f"{text}; target: 3.{declared[0]} from {declared[1]}"
 
     def selected_rules(self) -> SelectedRules:
         """Return the rules that the user or the project selects."""

@@ -1,15 +1,16 @@
 """The rules to check: those that the user or the project selects, or defaults."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from remora.text import some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
-from remora.tools.host.ruff.import_style import sorts_as_ruff
+from remora.tools.host.ruff.import_style import sorts_as_ruff, tool_settings
 from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_use
-from remora.tools.host.ruff.rules import all_rules, expand, unknown_selectors
+from remora.tools.host.ruff.rules import all_rules, expand, rule_codes, unknown_selectors
 
 CLASSIC = ("E4", "E7", "E9", "F")
 """Ruff's default rules from 0.1 to 0.15."""
@@ -17,6 +18,7 @@ DEFAULT = "default"
 """A selector of the rules that `ruff check` checks in a project."""
 _TASTE = (
     "I", "RUF022", "RUF023",  # order
+    "RUF10",  # comments that suppress findings, maybe of another linter
     "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
     "B009", "B010", "C408", "C417", "FLY", "FURB", "PIE8", "PLC0208", "PLR0402", "PLR1711", "PLR1716",
     "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
@@ -27,6 +29,12 @@ _TASTE = (
 Maintainers who do not select them reject their fixes.
 """
 _IMPORT_ORDER = "I001"
+_ORDER = (_IMPORT_ORDER, "RUF022", "RUF023")
+_ONLY_BY_CODE = ("RUF10", "T201", "T203")
+"""Rules that `--select` takes only by their own codes: they remove `noqa` comments and calls.
+
+Those of order, which may have a meaning, are such rules unless the project selects them.
+"""
 _FIRST = ("E", "F")
 _CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
 _MOST_SHOWN = 10
@@ -57,21 +65,45 @@ class RuleChoice(NamedTuple):
 def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoice:
     """Return the rules to check in a file or folder.
 
-    The rules that the user selects come first. A project that pins an older ruff gets only rules that this
-    version has, and its default rules if it does not select others. A project that does not select
+    The rules that the user selects come first, without those that only their own codes select. A
+    project that pins an older ruff gets only rules that this version has, and its default rules if it does not select others. A project that does not select
     rules gets the defaults of ruff, without those of taste unless it pins a version that has them.
     """
     if not selected:
         return _of_project(place, path, has_taste=False)
+    added = [selector for selector in selected if selector != DEFAULT]
+    held_back = _held_back(place, path, added)
+    text = f"{_shown(added)}, as selected"
+    text += f", without {_shown(held_back)}; their own codes select these" if held_back else ""
     if DEFAULT not in selected:
-        return RuleChoice(("--select", ",".join(selected)), f"{_shown(selected)}, as selected")
+        return RuleChoice(("--select", ",".join(added), *_ignoring(held_back)), text)
     chosen = _of_project(place, path, has_taste=True)
-    added = [each for each in selected if each != DEFAULT]
     if not added:
         return chosen
-    options = (*chosen.options, "--extend-select", ",".join(added))
-    text = chosen.text or "those that the project selects"
-    return RuleChoice(options, f"{_shown(added)}, as selected, and {text}")
+    options = (*chosen.options, "--extend-select", ",".join(added), *_ignoring(held_back))
+    return RuleChoice(options, f"{text}, and {chosen.text or 'those that the project selects'}")
+
+
+def _held_back(place: FileTree, path: str, selected: Sequence[str]) -> list[str]:
+    """Return the rules that prefixes select, but that the project ignores or that need their code.
+
+    The project ignores them in its settings of ruff or flake8.
+    """
+    named = {str(rule.code) for rule in all_rules() if {rule.code, rule.name} & set(selected)}
+    codes = [code for code in expand(selected, (), sorted(rule_codes())) if code not in named]
+    settings = settings_for(place, path)
+    ignored = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
+    chosen = [*setting_values(settings, "select"), *setting_values(settings, "extend-select")]
+    chosen += [_IMPORT_ORDER] if sorts_as_ruff(place) else []
+    left_out = {*expand([*ignored, *_ignored_by_flake8(place), *_ONLY_BY_CODE], (), codes)}
+    return sorted(left_out.union(expand(_ORDER, chosen, codes)))
+
+
+def _ignored_by_flake8(place: FileTree) -> Iterator[str]:
+    """Yield the selectors of rules that the project ignores in flake8. Ruff may not know some."""
+    for settings in tool_settings(place, "flake8"):
+        for key in ("ignore", "extend-ignore"):
+            yield from re.findall(r"[A-Z]+\d*", re.sub("#.*", "", str(settings.get(key, ""))))
 
 
 def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
@@ -84,7 +116,8 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         text = f"the defaults of ruff {version('ruff')}"
         why = "because the project does not select any"
         if has_taste or used is not None:
-            return RuleChoice(_ignoring(_newer_codes(settings, used)), f"{text}, {why}")
+            left_out = [_IMPORT_ORDER] if sorts_as_ruff(place) is False else []
+            return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
         left_out = _codes_of_taste(place, settings)
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
@@ -116,9 +149,11 @@ class SelectedRules:
         self._asked = asked
         self._selectors: dict[str, list[str]] = {}
 
-    def are_asked_for(self, path: str, code: str) -> bool:
-        """Return True if a rule is selected for a file, or the user selects ruff's defaults."""
-        return DEFAULT in self._asked or self.contain(path, code)
+    def are_meant(self, path: str, code: str) -> bool:
+        """Return True if the user selects a rule by its code, or only the project selects it."""
+        if self._asked:
+            return code in self._asked or DEFAULT in self._asked
+        return self.contain(path, code)
 
     def contain(self, path: str, code: str) -> bool:
         """Return True if a rule is selected for a file."""
