@@ -124,3 +124,43 @@ def test_no_gates_are_run_if_they_may_take_no_time(
 def test_nothing_is_run_without_proposals(active: Path, judge: Judge) -> None:
     judged = judge({"shop.py": SHOP, "test_shop.py": "import time\n\ntime.sleep(60)\n"}, {})
     assert judged.view.gates is None
+
+
+FLAKY = """
+import random
+
+import pytest
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_luck(number):
+    assert random.random() < 0.5
+"""
+
+
+@pytest.mark.slow
+def test_tests_that_differ_from_run_to_run_are_named_and_judge_nothing(
+    active: Path, judge: Judge
+) -> None:
+    judged = judge({"shop.py": SHOP, "test_shop.py": TEST, "test_luck.py": FLAKY}, PLANTS)
+    (note,) = (gate.note for gate in judged.gates.results if gate.name == "pytest")
+    assert note.startswith("test_luck.py::test_luck[")
+    assert note.endswith(("differ between two runs", "but not in every run"))
+    assert judged.gates.proof == "tested"
+    assert judged.accepted() == {"shop.py": SHOP.replace(*PLANTS["shop.py"][0])}
+
+
+@pytest.mark.slow
+def test_of_two_gates_that_disagree_each_takes_out_what_it_refuses(
+    active: Path, judge: Judge
+) -> None:
+    """Mypy refuses one place, a test the other."""
+    files = {"mypy.ini": "[mypy]\nfiles = use.py, shop.py\n", "shop.py": SHOP, "test_shop.py": TEST}
+    use = "n: int = 3\n"
+    plants = {"shop.py": [("n / 2", "n / 4")], "use.py": [("= 3", "= '3'")]}
+    judged = judge(
+        {**files, "use.py": use, "other.py": SHOP}, {**plants, "other.py": [("/ 2", "/ 4")]}
+    )
+    by = sorted(reason.partition(" (")[0] for reason in judged.reasons)
+    assert by == ["taken out by mypy", "taken out by pytest"]
+    assert judged.accepted() == {"other.py": SHOP.replace("/ 2", "/ 4")}

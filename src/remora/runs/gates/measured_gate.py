@@ -52,7 +52,7 @@ class MeasuredGate:
         self._base = base
         self._limit = limit
         self._measurements = to
-        self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {((), ()): []}
+        self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
 
     def complaints(self, parts: Sequence[Part], files: tuple[str, ...] = ()) -> list[str]:
         """Return what is worse with some parts, in all files or in some.
