@@ -98,7 +98,7 @@ def test_a_check_that_was_stopped_keeps_the_baseline(shop: Path, poor: Remora) -
 
 def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:
     missing = poor("check", "--baseline", "gone.jsonl", cwd=shop)
-    assert (missing.code, "--update-baseline creates it" in missing.err) == (2, True)
+    assert (missing.code, "--update-baseline writes it" in missing.err) == (2, True)
     alone = poor("check", "--update-baseline", cwd=shop)
     assert (alone.code, "--update-baseline needs --baseline FILE" in alone.err) == (2, True)
     merged = (shop / BASELINE).read_text().replace("\n", "\n<<<<<<< ours\n", 1)

@@ -45,7 +45,7 @@ def read_baseline(file: Path | None, request: RunRequest, *, update: bool) -> Ba
         for line in file.read_bytes().splitlines() if file.exists() or not update else ():
             known.append(msgspec.json.decode(line, type=Known))  # noqa: PERF401
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}", hint="see --update-baseline") from error
+        raise UsageError(f"{file}: {error.strerror}", hint="--update-baseline writes it") from error
     except ValueError as error:
         raise UsageError(f"{file}:{len(known) + 1}: not a known problem: {error}") from error
     return Baseline(file, update, known)
