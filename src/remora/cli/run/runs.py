@@ -62,9 +62,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     """
     import msgspec
 
-    from remora.cli.views.plan_view import left_lines
     from remora.cli.views.run_view import run_lines, status_lines
-    from remora.runs.planning.plan import Plan
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import JobDocuments, read_run, run_document
 
@@ -74,6 +72,9 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     if not statuses:
         lines = run_lines(options, project, view, document)
         if options.verbose:
+            from remora.cli.views.plan_view import left_lines
+            from remora.runs.planning.plan import Plan
+
             lines = chain(lines, left_lines(msgspec.convert(view.start.plan, Plan), verbose=True))
         emit(options, document, lines)
         return 1 if view.damaged else 0
