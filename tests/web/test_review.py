@@ -105,7 +105,8 @@ def test_chosen_hunks_are_written_and_taken_back(pages: TestClient, project: Pat
     assert "f'plain'" not in text
     assert send(pages, project, "undo") == "1 change set pending again: settings.py"
     assert (project / "settings.py").read_text() == BEFORE
-    assert [each.verdict for each in verdicts(project)] == ["accepted", "reopened"]
+    found = [(each.verdict, each.left) for each in verdicts(project)]
+    assert found == [("accepted", (1,)), ("accepted", ()), ("reopened", ())]
     assert {each.surface for each in verdicts(project)} == {"web"}
 
 

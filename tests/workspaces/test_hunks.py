@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.workspaces.apply.transaction import FilePatch
-from remora.workspaces.hunks import ChangeHunk, hunks_of, numbered_diff, with_hunks
+from remora.workspaces.hunks import ChangeHunk, hunks_of, named_diff, with_hunks
 
 OLD = b"".join(b"line %d\n" % n for n in range(1, 21))
 NEW = OLD.replace(b"line 2\n", b"").replace(b"line 4\n", b"four\n") + b"more\n"
@@ -54,15 +54,21 @@ def test_a_binary_or_deleted_file_is_one_hunk() -> None:
     assert with_hunks(patches, {1, 2}) == patches
 
 
-def test_the_diff_of_a_change_set_can_be_numbered() -> None:
+def test_the_diff_of_some_hunks_has_their_numbers_and_labels() -> None:
     far = OLD.replace(b"line 20\n", b"last\n").replace(b"line 2\n", b"").replace(b"line 4\n", b"")
-    text = numbered_diff([patch("a.py", OLD, far), patch("b.py", None, b"x = 1\n")])
+    patches = [patch("a.py", OLD, far), patch("b.py", None, b"x = 1\n")]
+    text = named_diff(patches, {1: "F401", 2: "F401", 3: "UP006", 4: "load"})
     heads = [line for line in text.splitlines() if line.startswith("@@")]
     assert heads == [
-        "@@ -1,7 +1,5 @@ hunks 1 to 2",
-        "@@ -17,4 +15,4 @@ hunk 3",
-        "@@ -0,0 +1 @@ hunk 4",
+        "@@ -1,7 +1,5 @@ hunk 1: F401; hunk 2: F401",
+        "@@ -17,4 +15,4 @@ hunk 3: UP006",
+        "@@ -0,0 +1 @@ hunk 4: load",
     ]
+    text = named_diff(patches, {2: "F401", 3: "UP006"})
+    assert "-line 2\n" not in text
+    assert text.endswith(
+        "@@ -17,4 +16,4 @@ hunk 3: UP006\n line 17\n line 18\n line 19\n-line 20\n+last\n"
+    )
 
 
 @given(st.lists(st.tuples(FILE, FILE), max_size=3))

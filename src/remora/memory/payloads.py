@@ -312,10 +312,12 @@ class Review(Payload, frozen=True, kw_only=True):
 
     `signature` is the signature of `head`. If `branch` is set, the accepted change set was
     committed to that branch, and the working tree was not changed. `written` is set if the change
-    set was accepted in part or with edits. `present` contains the numbers of the accepted hunks,
-    counted from 1, that the user's files already contained, and that `revert` therefore keeps. Both
-    are repeated in the verdict that takes the acceptance back. `refused` contains the identities of
-    the rejected hunks, which are not proposed again.
+    set was accepted in part or with edits, and has all parts that were accepted until then.
+    `present` contains the numbers of the accepted hunks, counted from 1, that the user's files
+    already contained, and that `revert` therefore keeps. Both are repeated in the verdict that takes
+    the acceptance back. `left` contains the numbers of the hunks that are still pending, if only
+    some hunks of the change set were accepted, rejected or reverted. `refused` contains the
+    identities of the rejected hunks, which are not proposed again.
     """
 
     type: ClassVar[str] = "review"
@@ -330,6 +332,7 @@ class Review(Payload, frozen=True, kw_only=True):
     signature: str | None = None
     written: Written | None = None
     present: tuple[int, ...] = ()
+    left: tuple[int, ...] = ()
     refused: tuple[str, ...] = ()
 
 
@@ -346,14 +349,14 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TakenOut(msgspec.Struct, frozen=True, kw_only=True):
-    """The rest of a change set with which a gate was worse, and the reasons.
+    """What is left of a change set with which a gate was worse, and the reasons.
 
-    If nothing is left, `kept` has no changes. `findings` contains the findings, each as `{code,
+    `kept` contains the numbers of the hunks that are left, counted from 1. `findings` contains the findings, each as `{code,
     message, line}`, that the change set fixed in what was taken out.
     """
 
     agent_id: str
-    kept: Written
+    kept: tuple[int, ...] = ()
     reasons: tuple[str, ...] = ()
     findings: tuple[dict[str, Any], ...] = ()
 

@@ -27,7 +27,6 @@ from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
-from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
@@ -268,7 +267,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 
 def revert(
     run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
-) -> Reverted:
+) -> Verdicts:
     """Undo accepted changes in the project's files.
 
     Without `nodes`, all accepted changes of the run are undone.

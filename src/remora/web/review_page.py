@@ -17,23 +17,25 @@ from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.project import Project
-from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed_and_left
+from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, grouping, pending_changes
+from remora.runs.review.ready_changes import ready_change
 from remora.statuses import DECIDED
 from remora.text import count
 from remora.trace.read.reader import typed_payload
 from remora.usecases import api
 from remora.usecases.review import review_parts
 from remora.web.agent_records import Records
-from remora.web.diff_markup import DiffLine, diff_lines
+from remora.web.diff_markup import diff_lines
 from remora.web.html_responses import error_page, page
 from remora.web.session import Session
-from remora.workspaces.hunks import ChangeHunk, hunks_of
+from remora.workspaces.copy.changes import hunks_text
+from remora.workspaces.hunks import ChangeHunk, separate_hunks
 
 _MAX_FORM = 1_000_000
 """Bytes of a form."""
@@ -72,13 +74,6 @@ _MOST = 50
 """Change sets of a page."""
 
 
-class ShownHunk(NamedTuple):
-    """A hunk of a change set, with the lines of its diff."""
-
-    hunk: ChangeHunk
-    lines: list[DiffLine]
-
-
 class ShownChange(NamedTuple):
     """A pending change set. `problem` says why its hunks cannot be shown.
 
@@ -88,7 +83,7 @@ class ShownChange(NamedTuple):
 
     job: JobView
     summary: str
-    hunks: list[ShownHunk]
+    groups: list[list[ChangeHunk]]
     problem: str
     next: str
     conflicts: Sequence[ChangeConflict] = ()
@@ -122,6 +117,8 @@ def review_page(records: Records, session: Session, request: Request) -> Respons
         shown=min(len(pending), _MOST),
         groups=_groups(project, view, pending),
         decided=[(job, _part(job)) for job in _decided(view)],
+        diff_lines=diff_lines,
+        hunks_text=hunks_text,
         message=session.take_message(request.query_params.get("message", "")),
         form_token=session.form_token,
     )
@@ -188,10 +185,15 @@ def _decide(records: Records, run: str, form: Form) -> Verdicts:
 
 
 def _accept(project: Project, run: str, form: Form) -> Verdicts:
-    agent, of = one(form, "agent"), number(one(form, "hunks"))
-    chosen = set(map(number, form.get("hunk", ())))
-    if of and chosen != set(range(1, of + 1)):
-        return review_parts.accept_hunks(run, agent, chosen, root=project)
+    agent = one(form, "agent")
+    shown, chosen = (
+        {number(each) for group in form.get(name, ()) for each in group.split()}
+        for name in ("hunks", "hunk")
+    )
+    if chosen != shown:
+        done = review_parts.accept_hunks(run, agent, chosen, root=project)
+        rest = None if done.conflicts else api.reject(run, agent, root=project)
+        return done if rest is None else replace(done, view=rest.view)
     return api.accept(run, agent, root=project)
 
 
@@ -232,13 +234,13 @@ def _groups(
 
 def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownChange:
     try:
-        patches = patches_of(project, job)
-        conflicts = conflicts_now(project, patches)
+        change = ready_change(project, job)
+        conflicts = conflicts_now(project, change.patches)
         others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
         return ShownChange(job, _summary(job), [], error.with_hint, after)
-    hunks = [ShownHunk(each, diff_lines(each.diff)) for each in hunks_of(patches)]
-    return ShownChange(job, _summary(job), hunks, "", after, conflicts, others)
+    groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
+    return ShownChange(job, _summary(job), groups, "", after, conflicts, others)
 
 
 def _summary(job: JobView) -> str:
@@ -260,15 +262,16 @@ def _part(job: JobView) -> str:
         return ""
     if written.edited:
         return "with your edits"
-    left = written.of - len(written.hunks)
-    return f"{len(written.hunks)} of {count(written.of, 'hunk')}; {left} left out"
+    left = len(job.left) or written.of - len(written.hunks)
+    where = "pending" if job.left else "left out"
+    return f"{len(written.hunks)} of {count(written.of, 'hunk')}; {left} {where}"
 
 
 def _decided(view: RunView) -> list[JobView]:
     """Return the change sets whose verdict can be undone, the last verdict first."""
     reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
     order = {each.agent_id: n for n, each in enumerate(reviews) if isinstance(each, Review)}
-    found = [job for job in view.jobs if job.review in DECIDED]
+    found = [job for job in view.jobs if job.review in DECIDED or job.left]
     return sorted(found, key=lambda job: -order.get(job.agent_id, -1))
 
 

@@ -1,13 +1,14 @@
 """Hunks of a change set: the places that it changes, which can be accepted one by one."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import msgspec
 
 from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 from remora.workspaces.apply.merge_lines import shared_hunks
 from remora.workspaces.apply.transaction import FilePatch, PreparedChanges
-from remora.workspaces.copy.changes import content_diff, diff, is_text, unified_lines
+from remora.workspaces.copy.changes import content_diff, diff, hunks_text, is_text, unified_lines
 
 
 class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,19 +16,40 @@ class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
 
     `number` counts the hunks of the change set from 1. `line` is the first changed line in the old
     version of the file, counted from 1. `diff` is the hunk as a unified diff with three lines of
-    context, as if no other hunk were applied. A new, deleted or binary file is one hunk.
+    context, as if no other hunk were applied. A new, deleted or binary file is one hunk. `group` and
+    `label` are those of the hunks that need each other, if these are known.
     """
 
     number: int
     path: str
     line: int
     diff: str
+    group: int = 0
+    label: str = ""
 
     @property
     def lines(self) -> range:
         """The lines of the old version that are replaced or deleted, or the one that is next."""
         removed = sum(line.startswith("-") for line in self.diff.splitlines())
         return range(self.line, self.line + max(1, removed))
+
+
+def hunk_count(patches: Sequence[FilePatch]) -> int:
+    """Return the number of hunks of a change set."""
+    return sum(1 for _ in divided(patches))
+
+
+def separate_hunks(hunks: Sequence[ChangeHunk]) -> list[list[ChangeHunk]]:
+    """Return the hunks that are decided together: those of each group, or each of a single group."""
+    if len({hunk.group for hunk in hunks}) < 2:
+        return [[hunk] for hunk in hunks]
+    in_order = sorted(hunks, key=lambda hunk: hunk.group)
+    return [list(group) for _, group in groupby(in_order, key=lambda hunk: hunk.group)]
+
+
+def group_text(group: Sequence[ChangeHunk]) -> str:
+    """Return what hunks that belong together are for, such as `F401 (hunks 1 to 2)`."""
+    return f"{group[0].label} ({hunks_text([hunk.number for hunk in group])})"
 
 
 def hunks_of(patches: Sequence[FilePatch]) -> list[ChangeHunk]:
@@ -39,23 +61,25 @@ def hunks_of(patches: Sequence[FilePatch]) -> list[ChangeHunk]:
             line=1 if hunk is None else hunk.start + 1,
             diff=_diff(patch, hunk),
         )
-        for number, (patch, hunk) in enumerate(_parts(patches), 1)
+        for number, (patch, hunk) in enumerate(divided(patches), 1)
     ]
 
 
-def numbered_diff(patches: Sequence[FilePatch]) -> str:
-    """Return the diff of a change set, with the numbers of the hunks."""
-    found, first = "", 1
-    for patch in patches:
-        found += diff(patch.path, patch.base, patch.theirs, mode=patch.mode, first_hunk=first)
-        first += len(hunks_of([patch]))
+def named_diff(patches: Sequence[FilePatch], names: Mapping[int, str]) -> str:
+    """Return the diff of the hunks in `names`, with their numbers and names."""
+    found = ""
+    for patch, parts in groupby(enumerate(divided(patches), 1), key=lambda part: part[1][0]):
+        kept = {hunk: f"hunk {n}: {names[n]}" for n, (_, hunk) in parts if n in names}
+        if kept:
+            theirs = _apply(patch, [*kept])
+            found += diff(patch.path, patch.base, theirs, mode=patch.mode, names=kept)
     return found
 
 
 def with_hunks(patches: Sequence[FilePatch], numbers: Collection[int]) -> list[FilePatch]:
     """Return the patches with only these hunks. A file without any of them is left out."""
     kept: dict[str, list[Hunk | None]] = {}
-    for number, (patch, hunk) in enumerate(_parts(patches), 1):
+    for number, (patch, hunk) in enumerate(divided(patches), 1):
         if number in numbers:
             kept.setdefault(patch.path, []).append(hunk)
     return [
@@ -77,21 +101,12 @@ def present_hunks(patches: Sequence[FilePatch], prepared: PreparedChanges) -> tu
     }
     return tuple(
         number
-        for number, (patch, hunk) in enumerate(_parts(patches), 1)
+        for number, (patch, hunk) in enumerate(divided(patches), 1)
         if patch.path not in ours or hunk in shared.get(patch.path, ())
     )
 
 
-def without_hunks(patches: Sequence[FilePatch], numbers: Collection[int]) -> list[FilePatch]:
-    """Return the rest of the patches once these hunks are in the files."""
-    base = {patch.path: patch.theirs for patch in with_hunks(patches, numbers)}
-    rest = (
-        msgspec.structs.replace(patch, base=base.get(patch.path, patch.base)) for patch in patches
-    )
-    return [patch for patch in rest if patch.base != patch.theirs]
-
-
-def _parts(patches: Sequence[FilePatch]) -> Iterator[tuple[FilePatch, Hunk | None]]:
+def divided(patches: Sequence[FilePatch]) -> Iterator[tuple[FilePatch, Hunk | None]]:
     """Yield each hunk with its patch. The hunk is None if the file cannot be divided."""
     for patch in patches:
         if patch.base == patch.theirs:

@@ -12,6 +12,8 @@ from tests.cli.review.terminal import ASK, DEADLINE_S, Terminal
 from tests.cli.review.test_review_session import Desk
 from tests.three_hunks import EDITS, FILES, LOADER, with_edits
 
+CHOICE = "accept, e.g. 1 3: "
+
 
 @pytest.fixture(scope="module")
 def analyzed(tmp_path_factory: pytest.TempPathFactory) -> Four:
@@ -41,6 +43,14 @@ def answers(terminal: Terminal, keys: str) -> str:
     return seen
 
 
+def chosen(terminal: Terminal, numbers: str) -> str:
+    """What a split shows before these numbers are given."""
+    terminal.press("s")
+    seen = terminal.sees(CHOICE)
+    terminal.types(numbers)
+    return seen
+
+
 def quits(terminal: Terminal) -> str:
     terminal.press("q")
     code, rest = terminal.ends()
@@ -51,36 +61,32 @@ def quits(terminal: Terminal) -> str:
 def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        terminal.press("s")
-        seen = terminal.sees(ASK)
-        assert "hunk 1/3 mod.py" in seen
+        seen = chosen(terminal, "2")
+        assert "1: mod.py: load (hunk 1)" in seen
         assert "+import json" in seen
-        assert "+    value" not in seen
-        seen = answers(terminal, "nyn")
-        assert "nothing was written: mod.py: it fails defined_names" in seen
+        assert "nothing was written: mod.py: it fails defined_names" in terminal.sees(ASK)
         assert desk.text("mod.py") == LOADER
         assert desk.states == ["pending"]
-        assert "hunk 3/3" in answers(terminal, "syy")
-        terminal.press("N")
+        chosen(terminal, "2 1")
         terminal.sees("Nothing is left to decide")
         assert "1 accepted" in quits(terminal)
     assert desk.text("mod.py") == with_edits(1, 5)
-    (review,) = desk.reviews
-    assert (review["data"]["verdict"], review["data"]["surface"]) == ("accepted", "cli")
-    assert review["data"]["written"]["hunks"] == [1, 2]
-    assert review["data"]["written"]["of"] == 3
+    first, last = (review["data"] for review in desk.reviews)
+    assert (first["verdict"], first["surface"], first["left"]) == ("accepted", "cli", [3])
+    assert (last["verdict"], last["surface"], last["left"]) == ("accepted", "cli", [])
+    assert first["written"] == last["written"]
+    assert (last["written"]["hunks"], last["written"]["of"]) == ([1, 2], 3)
     shown = desk.remora("show", "last", cwd=desk.root).out
     assert "accepted: 2 of 3 hunks" in shown
 
 
-def test_a_split_can_go_back_stop_and_choose_nothing(desk: Desk) -> None:
+def test_a_wrong_number_is_asked_for_again_and_none_decides_nothing(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        assert "hunk 1/3" in answers(terminal, "syu")
-        assert "leave this hunk out" in answers(terminal, "?")
-        assert "-from json import loads" in answers(terminal, "d")
-        assert "[s]plit" in answers(terminal, "q")
-        assert "no hunk was chosen, so nothing is decided" in answers(terminal, "snN")
+        chosen(terminal, "1 4")
+        assert "use numbers from 1 to 3" in terminal.sees(CHOICE)
+        terminal.types("")
+        assert "no hunk was chosen, so nothing is decided" in terminal.sees(ASK)
         quits(terminal)
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
@@ -147,17 +153,13 @@ def interrupt(terminal: Terminal) -> None:
         time.sleep(0.3)
 
 
-@pytest.mark.parametrize("keys", ["sy", "n"])
-def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, keys: str) -> None:
+@pytest.mark.parametrize(("key", "question"), [("s", CHOICE), ("n", "press Enter for none")])
+def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, key: str, question: str) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        for key in keys:
-            terminal.press(key)
-            terminal.sees("press Enter for none" if key == "n" else ASK)
-        if keys == "n":
-            interrupt(terminal)
-        else:
-            terminal.press("\x03")
+        terminal.press(key)
+        terminal.sees(question)
+        interrupt(terminal)
         code, rest = terminal.ends()
     assert code == 130
     assert "1 change set still pending" in rest
@@ -168,8 +170,7 @@ def test_a_narrow_terminal_without_utf_8(desk: Desk) -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with desk.review(size=(24, 40), **plain) as terminal:
         terminal.sees(ASK)
-        answers(terminal, "snn")
-        terminal.press("y")
+        chosen(terminal, "3")
         terminal.sees("Nothing is left to decide")
         quits(terminal)
     assert desk.text("mod.py") == with_edits(7)
@@ -178,9 +179,10 @@ def test_a_narrow_terminal_without_utf_8(desk: Desk) -> None:
 def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        answers(terminal, "syy")
+        terminal.press("s")
+        terminal.sees(CHOICE)
         assert desk.remora("reject", "last", "load", cwd=desk.root).code == 0
-        terminal.press("n")
+        terminal.types("1 2")
         seen = terminal.ends()[1]
     assert "no pending change set (rejected)" in seen
     assert [each["data"]["verdict"] for each in desk.reviews] == ["rejected"]
@@ -190,9 +192,10 @@ def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk)
 def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
-        answers(terminal, "snn")
+        terminal.press("s")
+        terminal.sees(CHOICE)
         (desk.root / "mod.py").write_text(LOADER + "# mine\n")
-        terminal.press("y")
+        terminal.types("3")
         terminal.sees("Nothing is left to decide")
         quits(terminal)
     assert desk.text("mod.py") == with_edits(7) + "# mine\n"
@@ -207,18 +210,12 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     done = desk.remora("accept", "last", "load", "--hunk", "1", "--hunk", "2", cwd=desk.root)
     assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))
     shown = desk.remora("diff", "last", cwd=desk.root)
-    assert "# both" not in shown.out
-    assert "hunk" not in shown.out, "a patch is not numbered"
-
-
-def test_a_terminal_shows_the_numbers_of_hunks(desk: Desk) -> None:
-    terminal = Terminal(desk.remora, desk.root, "diff", "last", size=(40, 100))
-    try:
-        code, shown = terminal.ends()
-    finally:
-        terminal.close()
-    assert code == 0
-    assert "@@ -1,7 +1,7 @@ hunks 1 to 3" in shown
+    assert "# both" in shown.out
+    assert "import json" not in shown.out, "only the rest is pending"
+    assert "@@ hunk 3: load" in shown.out
+    wrong = desk.remora("accept", "last", "load", "--hunk", "2", cwd=desk.root)
+    assert "no such hunks: 2" in wrong.err
+    assert "pending: 3" in wrong.err
 
 
 def test_hunks_are_those_of_one_change_set(desk: Desk) -> None:

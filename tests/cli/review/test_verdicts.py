@@ -14,7 +14,6 @@ from tests.cli.conftest import Done, Remora, tree, write
 from tests.cli.test_terminal import on_terminal
 
 TWO = 'def load_a():\n    return f"a"\n\n\ndef load_b():\n    return f"b"\n'
-ALSO = "the lint change set also covers a.py:load_b"
 
 
 class Shop:
@@ -35,28 +34,44 @@ def shop(poor: Remora, tmp_path: Path) -> Shop:
     return Shop(poor, tmp_path / "shop")
 
 
-@pytest.mark.parametrize(("names", "note"), [(["load_a"], ALSO), (["load_a", "load_b"], "")])
-def test_functions_that_are_not_named_are_listed_first(
-    shop: Shop, names: list[str], note: str
-) -> None:
-    assert shop("accept", "last", *names).err.strip() == note
-    assert shop("revert", "last", *names).err.strip() == note
+@pytest.mark.parametrize(
+    ("verb", "state"), [("accept", "accepted: 1 of 2 hunks · "), ("reject", "")]
+)
+def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str) -> None:
+    assert shop(verb, "last", "load_a").err.strip() == "a.py: still pending: F541 (hunk 2)"
+    shown = shop("show", "last", "-v").out
+    assert f"{state}pending: hunk 2" in shown
+    assert "F541 (hunk 2)" in shown
+    (diff,) = shop("diff", "last", "--json").document["diffs"]
+    assert diff["hunks"] == [{"number": 2, "path": "a.py", "line": 6, "group": 2, "label": "F541"}]
+    assert shop("accept", "last", "load_b").err == ""
+    assert 'f"b"' not in (shop.root / "a.py").read_text()
 
 
-def test_a_terminal_asks_and_no_is_the_default(shop: Shop) -> None:
+def test_a_rule_decides_its_hunks_and_a_terminal_shows_them(shop: Shop) -> None:
+    write(shop.root, {"a.py": "import os\n\n\n" + TWO})
+    assert shop("analyze", "-o", "lint").code == 0
+    seen = on_terminal(shop.remora, shop.root, "diff", "last")
+    assert "hunk 1: F401" in seen
+    assert shop("accept", "last", "--rule", "F401").code == 0
+    assert "import os" not in (shop.root / "a.py").read_text()
+    assert shop("reject", "last", "--rule", "F541").code == 0
+    assert (shop.root / "a.py").read_text().lstrip("\n") == TWO
+    assert "accepted: 1 of 3 hunks" in shop("show", "last").out
+
+
+def test_a_change_set_that_covers_other_functions_is_not_reverted(shop: Shop) -> None:
+    assert shop("accept", "last", "--all").code == 0
     before = tree(shop.root)
-    for verb in ("accept", "reject"):
-        seen = on_terminal(shop.remora, shop.root, verb, "last", "load_a", code=1, typed="\n")
-        assert f"{verb} the whole change set? [y/N]" in seen
+    refused = shop("revert", "last", "load_a")
+    assert refused.code == 2
+    assert "the lint change set of a.py covers a.py:load_a, a.py:load_b" in refused.err
     assert tree(shop.root) == before
-    assert "accepted 1 change set" in on_terminal(
-        shop.remora, shop.root, "accept", "last", "load_a", typed="y\n"
-    )
+    assert shop("revert", "last", "load_a", "load_b").code == 0
 
 
 def test_a_diff_leaves_out_what_was_rejected_unless_it_is_named(shop: Shop) -> None:
-    rejected = shop("reject", "last", "load_a", "--feedback", "no")
-    assert "also covers" in rejected.err
+    rejected = shop("reject", "last", "--all", "--feedback", "no")
     assert "a.py` tries again with this feedback" in rejected.err
     done = shop("diff", "last")
     assert done.out == ""
@@ -74,11 +89,11 @@ def test_what_was_accepted_before_an_error_is_printed(
         monkeypatch.setenv(name, value)
     accepted: list[str] = []
 
-    def fails_at_second(project: Any, stream: Any, job: Any, *args: Any) -> Any:
+    def fails_at_second(project: Any, stream: Any, change: Any, *args: Any) -> Any:
         if accepted:
             raise DiskError("the disk is full")
-        accepted.append(job.node_id)
-        return accept_one(project, stream, job, *args)
+        accepted.append(change.job.node_id)
+        return accept_one(project, stream, change, *args)
 
     monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", fails_at_second)
     options = Options(root=shop.root, json=True)

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import remora
+from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import Gates
 from remora.runs.records.results import RunView
 from remora.sandbox.interpreters import ProjectPython
+from remora.usecases.api_arguments import invocation_for
 from tests.cli.conftest import write
 from tests.runs.gates.plant.operation import OPERATION, PLANTS
 
@@ -40,7 +42,8 @@ class Judged:
     def accepted(self) -> dict[str, str]:
         """Accept everything that is left, and return the files that have changed, as text."""
         before = self._texts()
-        remora.accept(self.view.run_id, every=True, root=self.root)
+        project = open_project(invocation_for(self.root, {}, BUILT_IN | OPERATION))
+        remora.accept(self.view.run_id, every=True, root=project)
         return {path: text for path, text in self._texts().items() if text != before.get(path)}
 
     def _texts(self) -> dict[str, str]:

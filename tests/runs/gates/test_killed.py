@@ -62,5 +62,5 @@ def test_a_run_that_is_killed_in_a_bisection_is_judged_when_it_is_resumed(
         ("a.py", "pending"), ("b.py", "rejected"), ("c.py", "pending"), ("d.py", "pending"),
     ]  # fmt: skip
     (reason,) = (text for job in view.jobs for text in job.reasons)
-    assert reason.startswith("taken out by ruff (line 2): b.py: ")
+    assert reason.startswith("taken out by ruff (f, line 2): b.py: ")
     assert [job.proof for job in view.jobs if job.review == "pending"] == ["checked"] * 3

@@ -144,10 +144,10 @@ def test_what_was_accepted_before_an_error_is_returned_with_it(
     """An error at the first is raised."""
     error, failing = DiskError("full"), "node:b.py:load"
 
-    def accept_or_fail(project: Any, stream: Any, job: Any, *args: Any) -> Any:
-        if job.node_id == failing:
+    def accept_or_fail(project: Any, stream: Any, change: Any, *args: Any) -> Any:
+        if change.job.node_id == failing:
             raise error
-        return accept_one(project, stream, job, *args)
+        return accept_one(project, stream, change, *args)
 
     monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", accept_or_fail)
     done = accept(shop.project, shop.newest, [], every=True)

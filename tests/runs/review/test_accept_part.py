@@ -13,11 +13,11 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import run_document
 from remora.runs.report.report_builder import make_report
-from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accept_and_reject import Verdicts, accept, reject
 from remora.runs.review.accept_part import accept_edited, accept_hunks, proposed_files
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.revert import revert
-from remora.runs.review.undo import undo
+from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import hunks_of
@@ -71,10 +71,55 @@ class TestHunks:
         )
         (job,) = run_document(desk.project, desk.view(desk.newest))["jobs"]
         assert job["written"] == {"hunks": [1, 2], "of": 3, "edited": False}
-        assert "+    return value, size  # both" not in job_diff(
-            desk.project, desk.job(desk.newest, "load")
-        )
+        assert (job["review"], job["rest"]) == ("pending", [3])
+        diff = job_diff(desk.project, desk.job(desk.newest, "load"))
+        assert "+    return value, size  # both" in diff
+        assert "import json" not in diff
         assert desk.problems() == []
+
+    def test_the_others_are_accepted_or_rejected_later(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [1, 2])
+        with pytest.raises(UsageError, match="no such hunks: 2"):
+            accept_hunks(desk.project, desk.newest, NODE, [2])
+        done = accept(desk.project, desk.newest, [NODE])
+        assert (done.accepted, text_of(desk)) == (["node:mod.py:load"], with_edits(*EDITS))
+        job = desk.job(desk.newest, "load")
+        assert (job.review, job.written, job.left) == ("accepted", None, ())
+        assert revert(desk.project, desk.newest, []).conflicts == []
+        assert text_of(desk) == LOADER
+
+    def test_a_part_is_reverted_alone_and_the_others_stay_pending(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [3])
+        assert revert(desk.project, desk.newest, []).reverted == ["node:mod.py:load"]
+        job = desk.job(desk.newest, "load")
+        assert (text_of(desk), job.review, job.written) == (LOADER, "pending", None)
+        assert job.left == (1, 2)
+        assert desk.problems() == []
+
+    def test_rejecting_the_others_leaves_the_part_accepted(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [3])
+        reject(desk.project, desk.newest, [NODE])
+        job = desk.job(desk.newest, "load")
+        assert (job.review, text_of(desk)) == ("accepted", with_edits(7))
+        assert job.written is not None
+        undo(desk.project, desk.newest, [NODE])
+        job = desk.job(desk.newest, "load")
+        assert (job.review, job.left, text_of(desk)) == ("pending", (), LOADER)
+
+    def test_hunks_that_the_file_had_before_are_kept_by_revert(self, desk: Desk) -> None:
+        accept_hunks(desk.project, desk.newest, NODE, [1, 2])
+        desk.write({"mod.py": with_edits(*EDITS)})
+        accept(desk.project, desk.newest, [NODE])
+        assert desk.job(desk.newest, "load").present == (3,)
+        revert(desk.project, desk.newest, [])
+        assert text_of(desk) == with_edits(7)
+
+    def test_a_part_on_a_branch_is_not_completed_in_the_files(self, desk: Desk) -> None:
+        desk.commit()
+        narrow = ChangeSetChoice(nodes=[NODE], every=False)
+        accept_hunks(desk.project, desk.newest, NODE, [3])
+        with pytest.raises(UsageError, match="already accepted into your files"):
+            accept_onto_branch(desk.project, desk.newest, "fixes", narrow)
 
     def test_a_hunk_that_breaks_verification_is_refused(self, desk: Desk) -> None:
         done = accept_hunks(desk.project, desk.newest, NODE, [2, 3])
@@ -98,7 +143,7 @@ class TestHunks:
         for numbers in ([], [0], [4], [1, 9]):
             with pytest.raises(UsageError, match="no such hunks") as caught:
                 accept_hunks(desk.project, desk.newest, NODE, numbers)
-            assert caught.value.hint == "use numbers from 1 to 3"
+            assert caught.value.hint == "pending: 1 to 3"
 
 
 def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
@@ -200,6 +245,7 @@ class TestEdited:
 def test_what_a_person_changed_is_not_the_agents_work(desk: Desk) -> None:
     """Neither exports nor totals take it for what the agent proposed."""
     accept_hunks(desk.project, desk.newest, NODE, [3])
+    reject(desk.project, desk.newest, [NODE])
     (attempt,) = bundle_of_run(desk.project.trace, desk.newest).attempts.values()
     assert attempt.verdict == "accepted_in_part"
     (job,) = make_report(desk.project, desk.view(desk.newest)).jobs

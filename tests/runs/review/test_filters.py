@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from remora.errors import UsageError
 from remora.runs.review.accept_and_reject import accept, reject
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.filters import apply_filter, parse_filter
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 MIXED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return f"1"\n'
-"""The function mends two rules, the module one."""
+"""The function mends two rules in two places, the module one."""
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +33,54 @@ def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
     assert (said.accepted, said.conflicts, shop.tree()) == ([], [], before)
     narrow = parse_filter(["F401"], [])
     said = accept(shop.project, shop.newest, ["b.py:*"], narrow=narrow)
-    assert said.accepted == ["node:b.py:__module__"]
+    assert said.accepted == ["node:b.py:__module__", "node:b.py:load"]
+    assert said.skipped == ["b.py:load: still pending: F541 (hunk 2)"]
+    fixed = MIXED.replace("import os\n\n\n", "").replace("    import re\n", "")
+    assert (shop.root / "b.py").read_text().lstrip("\n") == fixed
     said = accept(shop.project, shop.newest, [], narrow=narrow)
     assert said.accepted == ["node:a.py:__module__", "node:a.py:load"]
-    assert said.skipped == ["b.py:load: skipped because it fixes F541 too"]
-    assert (shop.root / "b.py").read_text() == MIXED.replace("import os\n", "")
+    assert said.skipped == ["b.py:load: still pending: F541 (hunk 2)"]
+    said = reject(shop.project, shop.newest, [], narrow=parse_filter(["F541"], []))
+    assert said.rejected == ["node:b.py:load"]
+    assert (shop.job(shop.newest, "b.py:load").review, shop.problems()) == ("accepted", [])
+
+
+class TestConflicts:
+    """The user edited a line that one group changes."""
+
+    MINE = MIXED.replace('return f"1"', "return 2")
+
+    def test_the_groups_that_do_not_collide_are_accepted(self, shop: Desk) -> None:
+        shop.write({"b.py": self.MINE})
+        said = accept(shop.project, shop.newest, ["b.py:load"])
+        assert said.accepted == ["node:b.py:load"]
+        (conflict,) = said.conflicts
+        assert "edited at the same lines" in conflict["detail"]
+        assert (shop.root / "b.py").read_text() == self.MINE.replace("    import re\n", "")
+        job = shop.job(shop.newest, "b.py:load")
+        assert (job.review, job.conflicts) == ("conflict", (conflict,))
+        assert (job.written and job.written.hunks, job.left) == ((1,), (2,))
+        shop.write({"b.py": MIXED.replace("    import re\n", "")})
+        assert accept(shop.project, shop.newest, ["b.py:load"]).conflicts == []
+        assert 'return "1"' in (shop.root / "b.py").read_text()
+        job = shop.job(shop.newest, "b.py:load")
+        assert (job.review, job.written, shop.problems()) == ("accepted", None, [])
+
+    def test_nothing_is_accepted_if_all_groups_collide(self, shop: Desk) -> None:
+        mine = self.MINE.replace("import re", "import json")
+        shop.write({"b.py": mine})
+        said = accept(shop.project, shop.newest, ["b.py:load"])
+        assert (said.accepted, len(said.conflicts)) == ([], 1)
+        assert (shop.root / "b.py").read_text() == mine
+        assert shop.job(shop.newest, "b.py:load").left == ()
+
+    def test_on_a_branch_the_others_are_committed(self, shop: Desk) -> None:
+        shop.write({"b.py": self.MINE})
+        shop.commit()
+        choice = ChangeSetChoice(nodes=["b.py:load"], every=False)
+        said = accept_onto_branch(shop.project, shop.newest, "fixes", choice)
+        assert (said.accepted, len(said.conflicts)) == (["node:b.py:load"], 1)
+        assert shop.git("show", "fixes:b.py") == self.MINE.replace("    import re\n", "").strip()
 
 
 @pytest.mark.parametrize("rules", [["f541", "F401"], ["F", "C9", "PL"]])

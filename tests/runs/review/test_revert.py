@@ -12,9 +12,8 @@ from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals, recovery_text
-from remora.runs.review.merges import merged_with_others, removed_from_others
-from remora.runs.review.revert import revert
-from remora.runs.review.undo import undo
+from remora.runs.review.merges import merged, removed_from_others
+from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
@@ -200,10 +199,10 @@ def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -
     (shop.root / "tests").mkdir()
     place = shop.root / "tests" / "test_mod.py"
     place.write_bytes(one)
-    (write,) = merged_with_others(shop.project, patches[1:]).writes
+    (write,) = merged(shop.project, patches[1:]).writes
     assert write.result is not None
     place.write_bytes(write.result)
-    (on_branch,) = merged_with_others(shop.project, patches[1:], lambda _path: (one, 0o644)).writes
+    (on_branch,) = merged(shop.project, patches[1:], lambda _path: (one, 0o644)).writes
     assert on_branch.result == write.result
     for patch, left in ((patches[0], two), (patches[1], None)):
         prepared = removed_from_others(shop.project, reverse_patches([patch]))

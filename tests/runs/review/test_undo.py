@@ -11,8 +11,7 @@ from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.journals import complete_journals, recovery_text
-from remora.runs.review.revert import revert, revert_change_set
-from remora.runs.review.undo import undo
+from remora.runs.review.revert import revert, revert_change_set, undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
@@ -107,13 +106,12 @@ def test_what_was_undone_before_an_error_is_returned_with_it(
     first, second, *_ = shop.view(shop.newest).jobs
     full = DiskError("full")
 
-    def fails_at_first(project: Any, stream: Any, job: Any, *args: Any) -> Any:
-        if job.agent_id == first.agent_id:
+    def fails_at_first(project: Any, stream: Any, change: Any, *args: Any) -> Any:
+        if change.job.agent_id == first.agent_id:
             raise full
-        return revert_change_set(project, stream, job, *args)
+        return revert_change_set(project, stream, change, *args)
 
-    for module in ("undo", "revert"):
-        monkeypatch.setattr(f"remora.runs.review.{module}.revert_change_set", fails_at_first)
+    monkeypatch.setattr("remora.runs.review.revert.revert_change_set", fails_at_first)
     done = undo(shop.project, shop.newest, [first.agent_id, second.agent_id])
     assert (done.error, list(done.reopened)) == (full, [second.node_id])
     assert [job.review for job in done.view.jobs][:2] == ["accepted", "pending"]

@@ -210,20 +210,22 @@ class Review:
         return True
 
     def split(self, job: JobView) -> bool:
-        """Ask which hunks to accept, and accept them."""
+        """Ask which groups of hunks to accept, and accept them."""
         hunks = review_parts.hunks(self.view, job.agent_id, **self._where)
         if len(hunks) < 2:
             click.echo("  this change has one hunk: [y] accepts it, [n] rejects it")
             return False
         chosen = choose_hunks(hunks)
-        if chosen is None:
-            return False
         if not chosen:
             click.echo("  no hunk was chosen, so nothing is decided: [n] rejects the change")
             return False
-        return self._written(
+        if not self._written(
             job, review_parts.accept_hunks(self.view, job.agent_id, chosen, **self._where)
-        )
+        ):
+            return False
+        if len(chosen) < len(hunks):
+            self.view = api.reject(self.view, job.agent_id, **self._where).view
+        return True
 
     def edit(self, job: JobView) -> bool:
         """Open the proposed files in the editor, and accept the edited version."""
@@ -336,7 +338,7 @@ _HELP = {
     "y": "accept: write it to your files",
     "n": "reject it; a reason is recorded if you give one",
     "e": "edit the proposed files in $VISUAL or $EDITOR, and accept the result",
-    "s": "split: decide hunk by hunk",
+    "s": "split: choose groups of its hunks to accept, and reject the others",
     "A": "accept this and all changes of the agent that correct the same",
     "t": "try again, with your feedback",
     "k": "skip it for now",

@@ -37,7 +37,7 @@ _CHOOSING = (
         "rules",
         multiple=True,
         metavar="RULE",
-        help="Select change sets that fix only these rules, e.g. F401, UP or 'missing annotation'; "
+        help="Select hunks that fix only these rules, e.g. F401, UP or 'missing annotation'; "
         "repeatable.",
     ),
     click.option(
@@ -119,14 +119,14 @@ def accept(
 ) -> int:
     """Write verified changes to your files.
 
-    Each change set is written completely or not at all. If you edited a file after the run, your
-    edits are merged. If they overlap with a change set, that change set is not written. NODE is
-    path:qualname, a qualname, or a glob. --rule, --owner and --if filter the given nodes, or all
-    pending change sets if no node is given. The exit code is 1 if a selected change set was not
-    written.
+    If you edited a file after the run, your edits are merged. Groups of hunks that overlap with
+    them are not written. NODE is path:qualname, a qualname, or a glob. --rule, --owner and --if
+    filter the given nodes, or all pending changes if no node is given. The exit code is 1 if
+    something that was selected was not written.
 
-    With --hunk, only these hunks of one change set are written, if they pass the agent's checks.
-    `remora diff RUN NODE` shows their numbers in a terminal.
+    If the nodes, --rule or --hunk select some hunks of a change set, these are written if they pass
+    the agent's checks, and the others stay pending. `remora diff RUN NODE` shows their numbers and
+    rules in a terminal.
 
     With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into

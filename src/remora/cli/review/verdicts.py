@@ -1,6 +1,5 @@
 """Runs `accept`, `reject` and `revert`, and prints the results."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,24 +15,18 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import RunView, jobs_named, own_run
+from remora.runs.project import ProjectRecords
+from remora.runs.records.results import RunView, jobs_named
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
-from remora.runs.review.filters import apply_filter
-from remora.runs.review.revert import Reverted
-from remora.runs.review.selection import nodes_not_named
-from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE, UNDECIDED
-from remora.text import count, escape_line, some_of
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE
+from remora.text import count, escape_line
 from remora.usecases import api
 from remora.usecases.review import review_parts
 from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
-_NAMED = 5
-"""Maximum number of nodes listed in a note."""
 
 
 def accept(
@@ -41,12 +34,9 @@ def accept(
 ) -> int:
     """Write change sets to the user's files or to a branch, and return the exit code."""
     project = project_of(options)
-    agreed = _agreed(options, project, run, nodes, "accept", chosen)
-    if agreed is None:
-        return 1
     try:
         with accept_progress(options) as pace:
-            done = accept_chosen(project, agreed, nodes, chosen, git_branch, pace)
+            done = accept_chosen(project, run, nodes, chosen, git_branch, pace)
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
         note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
@@ -92,10 +82,7 @@ def reject(
 ) -> int:
     """Record that change sets are rejected, and return the exit code."""
     project = project_of(options)
-    agreed = _agreed(options, project, run, nodes, "reject", chosen)
-    if agreed is None:
-        return 1
-    done = reject_chosen(project, agreed, nodes, chosen, feedback)
+    done = reject_chosen(project, run, nodes, chosen, feedback)
     for text in (*skipped_lines(options, done.skipped), *done.damaged):
         note(options, text)
     document = {
@@ -116,8 +103,6 @@ def reject(
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
-    if _agreed(options, project, run, nodes, "revert", Chosen(trust_run=trust_run)) is None:
-        return 1
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     for text in (*done.damaged, *done.notes):
         note(options, text)
@@ -134,7 +119,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     return _exit_code(done)
 
 
-def _error_part(done: Verdicts | Reverted) -> dict[str, Any]:
+def _error_part(done: Verdicts) -> dict[str, Any]:
     """Return the part of a JSON document about an error that came after some verdicts."""
     if done.error is None:
         return {}
@@ -142,37 +127,12 @@ def _error_part(done: Verdicts | Reverted) -> dict[str, Any]:
     return {"error": {"code": found.code, "message": found.message, "hint": found.hint}}
 
 
-def _exit_code(done: Verdicts | Reverted) -> int:
+def _exit_code(done: Verdicts) -> int:
     """Print the error that came after some verdicts, if any, and return the exit code."""
     if done.error is not None:
         print_error(done.error.code, done.error.message, done.error.hint, as_json=False)
         return done.error.exit_code
     return 1 if done.conflicts or done.damaged else 0
-
-
-def _agreed(
-    options: Options, project: Project, run: str, nodes: tuple[str, ...], verb: str, chosen: Chosen
-) -> str | RunView | None:
-    """Print which other nodes the change sets of `nodes` cover, and ask about them at a terminal.
-
-    Returns the run, as a view if it was read, or None if the user does not agree.
-    """
-    if not nodes or chosen.every:
-        return run
-    view = own_run(project, run_named(project.trace, run), trusted=chosen.trust_run)
-    shared = nodes_not_named(view, nodes, (ACCEPTED,) if verb == "revert" else UNDECIDED)
-    passing, _ = apply_filter(project, view, [job for job, _ in shared], chosen.filter)
-    shared = [(job, others) for job, others in shared if job in passing]
-    for job, others in shared:
-        names = some_of([display_name(key) for key in others], _NAMED)
-        note(options, f"the {job.operation} change set also covers {names}")
-    asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
-    if shared and asks:
-        whole = "the whole change set" if len(shared) == 1 else f"{len(shared)} whole change sets"
-        if not click.confirm(f"{verb} {whole}?", err=True):
-            note(options, "nothing was changed")
-            return None
-    return view
 
 
 def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
@@ -238,9 +198,9 @@ def _indented(text: str) -> Iterator[str]:
     yield from (f"    {line}" for line in wrap_text(escape_line(text), width and width - 4))
 
 
-def _reverted(options: Options, done: Reverted) -> Iterator[str]:
+def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
     if not done.reverted and not done.conflicts:
-        yield on_branches(done.branches) or "no change set of this run has been accepted"
+        yield on_branches(done.view) or "no change set of this run has been accepted"
     yield from _named(REVERTED, "yellow", done.reverted)
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
@@ -254,8 +214,9 @@ def _reverted(options: Options, done: Reverted) -> Iterator[str]:
         yield from _head(options, done)
 
 
-def on_branches(branches: Sequence[str]) -> str:
+def on_branches(view: RunView) -> str:
     """Return how to undo what was committed to branches, or an empty string without any."""
+    branches = sorted({job.branch for job in view.jobs if job.branch})
     if not branches:
         return ""
     return escape_line(f"committed to {', '.join(branches)}: undo it with `git revert` there")
@@ -269,7 +230,7 @@ def _rejected(options: Options, done: Verdicts) -> Iterator[str]:
         yield from _head(options, done)
 
 
-def _named(verdict: str, color: str, nodes: list[str]) -> Iterator[str]:
+def _named(verdict: str, color: str, nodes: Sequence[str]) -> Iterator[str]:
     if nodes:
         yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=color)
     for node, number in Counter(nodes).items():
@@ -277,7 +238,7 @@ def _named(verdict: str, color: str, nodes: list[str]) -> Iterator[str]:
         yield escape_line(f"  {display_name(node)}{several}")
 
 
-def _head(options: Options, done: Verdicts | Reverted) -> Iterator[str]:
+def _head(options: Options, done: Verdicts) -> Iterator[str]:
     """Yield the place and the hash of the verdict in the run's record."""
     known = done.head.hash if options.verbose else done.head.hash[:_HASH]
     yield click.style(

@@ -1,6 +1,5 @@
 """The `runs`, `show` and `diff` commands."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -67,7 +66,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     from remora.runs.records.results import JobDocuments, read_run, run_document
 
     project = recorded_project(options)
-    view = read_run(project, run_named(project.trace, run), details=False)
+    view = read_run(project, run_named(project.trace, run), details=options.verbose > 0)
     document = run_document(project, view)
     if not statuses:
         lines = run_lines(options, project, view, document)
@@ -111,8 +110,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
-    numbered = sys.stdout.isatty() and not options.json
-    document = diff_document(project, view, nodes, numbered=numbered)
+    document = diff_document(project, view, nodes)
     if options.json:
         print_json(document)
     else:

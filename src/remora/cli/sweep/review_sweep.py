@@ -16,7 +16,6 @@ from remora.cli.sweep.show_sweep import refuse_root
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.results import own_run
-from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.pending import GroupBy, grouping
 from remora.text import count, escape_line
 from remora.usecases.review.chosen import Chosen
@@ -93,10 +92,10 @@ def _print(
     found, skipped = [], []
     for part in parts:
         found.append(part)
-        skipped += [f"{part.name}: {text}" for text in getattr(part.done, "skipped", ())]
-        for text in getattr(part.done, "damaged", ()):
+        skipped += [f"{part.name}: {text}" for text in part.done.skipped] if part.done else []
+        for text in part.done.damaged if part.done else ():
             note(options, f"{part.name}: {text}")
-        notes = getattr(part.done, "notes", [])
+        notes = part.done.notes if part.done else []
         for text in notes if options.verbose else notes[:_NOTES]:
             note(options, f"{part.name}: {text}")
         if len(notes) > _NOTES and not options.verbose:
@@ -139,10 +138,9 @@ def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[
         where = f" onto {part.branch}" if part.branch else ""
         number = count(len(getattr(part.done, verb)), "change set")
         yield escape_line(f"{part.name}: {verb} {number}{where}")
-        branches = getattr(part.done, "branches", ())
-        if branches and not getattr(part.done, verb):
-            yield f"  {on_branches(branches)}"
-        if part.project is not None and isinstance(part.done, Verdicts):
+        if verb == "reverted" and not part.done.reverted and (text := on_branches(part.done.view)):
+            yield f"  {text}"
+        if part.project is not None:
             yield from (f"  {line}" for line in conflict_lines(options, part.project, part.done))
         else:
             for found in part.done.conflicts:

@@ -17,6 +17,7 @@ from remora.runs.records.findings import (
 from remora.runs.records.totals import Document
 from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
 from remora.text import count, escape_line
+from remora.workspaces.copy.changes import hunks_text
 
 SAME_CHANGE = "the retry produced the same change as before"
 _LONGEST = 32
@@ -122,6 +123,8 @@ def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[st
         yield from _indented(why, indent, width)
     for text in job["left"]:
         yield from _indented(f"left {text}", indent, width)
+    if job.get("groups"):
+        yield from _indented(job["groups"], indent, width)
     yield f"{indent}{job['agent_id']}, {turns_text(job)}"
 
 
@@ -169,8 +172,8 @@ def _work_text(job: Document) -> str:
     work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     if job.get("written"):
         work = f"accepted: {written_text(job['written'])}"
-    elif job.get("rest"):
-        work += f" · pending: {written_text(job['rest'])}"
+    if job.get("rest"):
+        work += f" · pending: {hunks_text(job['rest'])}"
     if job.get("present"):
         work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}

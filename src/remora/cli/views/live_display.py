@@ -21,7 +21,7 @@ from remora.agents.job import AgentResult, Job
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
 from remora.runs.review.accept_and_reject import TrackProgress
-from remora.runs.review.damaged_changes import ReadyChange
+from remora.runs.review.ready_changes import ReadyChange
 from remora.text import count, escape_line
 
 

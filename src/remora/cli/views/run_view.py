@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -14,9 +15,11 @@ from remora.cli.app.project_context import next_command
 from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import job_lines, review_counts
 from remora.code.syntax.node_patterns import file_pattern
+from remora.errors import RemoraError
 from remora.ids import display_name, split_node_key
 from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
+from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
@@ -27,6 +30,7 @@ from remora.runs.records.run_record import is_of_other_program, recorded_selecto
 from remora.runs.records.totals import Document, phrases_of, totals_by_operation
 from remora.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
 from remora.text import count, escape_line
+from remora.workspaces.hunks import group_text, separate_hunks
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
@@ -54,6 +58,8 @@ def run_lines(
     if brief and len(jobs) > _MOST_LISTED and not options.verbose:
         yield from _problem_lines(options, project, view, jobs)
     else:
+        groups = dict(_groups(project, view)) if options.verbose else {}
+        jobs = [{**job, "groups": groups.get(job["agent_id"])} for job in jobs] if groups else jobs
         yield from job_lines(jobs, width, verbose=options.verbose)
     yield from why_lines(project.trace, view.jobs, width)
     yield ""
@@ -75,6 +81,14 @@ def run_lines(
     for line in (*_next(options, project, view), *_waiting(options, project, view)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
     yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
+
+
+def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:
+    """Yield each agent's ID with the groups of its hunks, if these can be read."""
+    for job in view.jobs:
+        with suppress(RemoraError):
+            groups = separate_hunks(shown_hunks(project, job))
+            yield job.agent_id, ", ".join(map(group_text, groups))
 
 
 def status_lines(

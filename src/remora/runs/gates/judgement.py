@@ -15,7 +15,6 @@ from remora.runs.project import Project
 from remora.runs.records.results import read_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.report.report_builder import findings_fixed
-from remora.runs.review.accept_part import written_part
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
 from remora.tools.file_tree import FileTree
@@ -61,7 +60,7 @@ class Judgement:
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
 
     def recorded(self) -> Gates:
-        """Return the judgement, after storing what is left of the proposals."""
+        """Return the judgement."""
         proof = TESTED if TEST_GATE in self._held else CHECKED if self._held else PARSED
         return Gates(
             results=(*(gate.result for gate in self._gates), *self._missing),
@@ -93,18 +92,15 @@ class Judgement:
         return False
 
     def _taken_out(self, agent_id: str) -> TakenOut:
-        """Return what to record of a change set that has lost parts, after storing its rest."""
+        """Return what to record of a change set that has lost parts."""
         job, hunks = self._proposals.jobs[agent_id], self._proposals.hunks[agent_id]
         kept = {n for part in self._parts if part.agent_id == agent_id for n in part.hunks}
-        patches = self._proposals.patches_with(agent_id, self._parts) if kept else []
         lost = {line for hunk in hunks if hunk.number not in kept for line in hunk.lines}
         back = [found for found in findings_fixed(job) if kept and found.line in lost]
-        part = written_part(self._project, patches, hunks=tuple(sorted(kept)), of=len(hunks))
-        self._project.trace.objects.sync()
         clean = self._project.redact.clean
         return TakenOut(
             agent_id=agent_id,
-            kept=part,
+            kept=tuple(sorted(kept)),
             reasons=tuple(clean(list(dict.fromkeys(self._reasons[agent_id])))),
             findings=tuple(clean(msgspec.to_builtins(back))),
         )

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remora.runs.project import ProjectRecords
-from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView
-from remora.runs.review.merges import merged_with_others
-from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.runs.review.merges import merged
+from remora.runs.review.ready_changes import ready_change
+from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.snapshot import BaseSnapshot
-from remora.workspaces.hunks import hunks_of, with_hunks
+from remora.workspaces.hunks import hunks_of
 
 
 class Part(NamedTuple):
@@ -29,12 +30,15 @@ class Proposals:
         self._project = project
         self._base = base
         self.jobs = {job.agent_id: job for job in jobs}
-        self._patches = {job.agent_id: patches_of(project, job) for job in jobs}
-        self.hunks = {agent_id: hunks_of(patches) for agent_id, patches in self._patches.items()}
+        self._changes = {job.agent_id: ready_change(project, job) for job in jobs}
+        self.hunks = {
+            agent_id: hunks_of(change.whole) for agent_id, change in self._changes.items()
+        }
         parts = [
-            Part(agent_id, (hunk.number,), f"line {hunk.line}")
-            for agent_id, hunks in self.hunks.items()
-            for hunk in hunks
+            Part(agent_id, hunks, f"{group.label}, line {self.hunks[agent_id][hunks[0] - 1].line}")
+            for agent_id, change in self._changes.items()
+            for group in groups_of(change.whole, change.job)
+            if (hunks := tuple(number for number in group.hunks if number in change.hunks))
         ]
         colliding = self._merge(parts)[1]
         self.parts = [part for part in parts if part.agent_id not in colliding]
@@ -43,8 +47,7 @@ class Proposals:
     def patches_with(self, agent_id: str, parts: Sequence[Part]) -> list[FilePatch]:
         """Return the patches of a change set with only the hunks of some parts."""
         hunks = {number for part in parts if part.agent_id == agent_id for number in part.hunks}
-        patches = self._patches[agent_id]
-        return patches if len(hunks) == len(self.hunks[agent_id]) else with_hunks(patches, hunks)
+        return self._changes[agent_id].only(hunks).patches
 
     def files(self, parts: Sequence[Part]) -> dict[str, tuple[bytes | None, int]]:
         """Return the files that some parts change."""
@@ -59,9 +62,7 @@ class Proposals:
 
         for agent_id in dict.fromkeys(part.agent_id for part in parts):
             patches = self.patches_with(agent_id, parts)
-            prepared = prepare_changes(self._project.root, patches, read)
-            if prepared.conflicts:
-                prepared = merged_with_others(self._project, patches, read)
+            prepared = merged(self._project, patches, read)
             if prepared.conflicts:
                 colliding.add(agent_id)
             else:

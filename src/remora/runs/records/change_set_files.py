@@ -1,5 +1,6 @@
 """Diff and patches of a job's change set. They are created from the contents in `objects/`."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,25 +13,19 @@ from remora.workspaces.copy.changes import diff
 
 if TYPE_CHECKING:
     from remora.workspaces.apply.transaction import FilePatch
+    from remora.workspaces.hunks import ChangeHunk
 
 
 def job_diff(project: ProjectRecords, job: JobView) -> str:
-    """Return the unified diff of a job's change set, or of the part that was accepted.
+    """Return the unified diff of a job's change set, or of the part that is pending or accepted.
 
     Raises NotFound if a file's content is missing, DiskError if it cannot be read, and
     StreamDamaged if it is damaged.
     """
     return "".join(
-        diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)
-        for change in job.changes
+        diff(patch.path, patch.base, patch.theirs, mode=patch.mode)
+        for patch in patches_of(project, job)
     )
-
-
-def numbered_job_diff(project: ProjectRecords, job: JobView) -> str:
-    """Return what `job_diff` returns, with numbers for the hunks. Raises whatever it raises."""
-    from remora.workspaces.hunks import numbered_diff
-
-    return numbered_diff(patches_of(project, job))
 
 
 def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
@@ -38,13 +33,48 @@ def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
 
     Raises whatever `job_diff` raises.
     """
+    from remora.workspaces.hunks import with_hunks
+
+    if job.left:
+        return with_hunks(patches_from(project, job.change_set), job.left)
+    return patches_from(project, job.changes)
+
+
+def patches_from(project: ProjectRecords, changes: Iterable[Change]) -> "list[FilePatch]":
+    """Return recorded changes as patches. Raises whatever `job_diff` raises."""
     from remora.workspaces.apply.transaction import FilePatch
 
     return [
         FilePatch(path=unescape_path(change.path), base=before, theirs=after, mode=change.mode)
-        for change in job.changes
+        for change in changes
         for before, after in [_contents(project, change)]
     ]
+
+
+def shown_hunks(project: ProjectRecords, job: JobView) -> "list[ChangeHunk]":
+    """Return the hunks that `job_diff` shows, with their groups. Raises whatever it raises.
+
+    There are none if the change set was accepted with edits.
+    """
+    from remora.runs.records.hunk_groups import labelled_hunks
+
+    part = job.left or (None if job.written is None else job.written.hunks)
+    return labelled_hunks(patches_from(project, job.change_set), job, part)
+
+
+def named_job_diff(project: ProjectRecords, job: JobView) -> str:
+    """Return what `job_diff` returns, with the numbers and labels of the hunks.
+
+    Raises whatever it raises.
+    """
+    from remora.workspaces.hunks import named_diff
+
+    names = {hunk.number: hunk.label for hunk in shown_hunks(project, job)}
+    return (
+        named_diff(patches_from(project, job.change_set), names)
+        if names
+        else job_diff(project, job)
+    )
 
 
 def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":

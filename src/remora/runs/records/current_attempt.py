@@ -1,7 +1,15 @@
 """Selection of each job's current attempt, which `show` displays and `accept` uses."""
 
 from remora.memory.events import Gates, JobEnd, JobStart, Payload, Review, RunEnd, TakenOut
-from remora.statuses import INTERRUPTED, PENDING, REJECTED, REOPENED, RETRIED, SUBMITTED
+from remora.statuses import (
+    CONFLICT,
+    INTERRUPTED,
+    PENDING,
+    REJECTED,
+    REOPENED,
+    RETRIED,
+    SUBMITTED,
+)
 
 
 class CurrentAttempts:
@@ -56,15 +64,23 @@ class CurrentAttempts:
     def review(self, agent_id: str) -> str:
         """Return the last verdict on an agent's change set.
 
-        A change set of which gates left nothing is rejected. If there is no verdict, returns `pending` for a verified change set, and an empty string
-        otherwise.
+        If a part is pending, returns `conflict` if it collides with the files, and `pending`
+        otherwise. A change set of which gates left nothing is rejected. Without a verdict, returns
+        `pending` for a verified change set, and an empty string for others.
         """
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
+        if verdict is not None and verdict.left:
+            return CONFLICT if verdict.detail else PENDING
         if verdict is not None:
             return verdict.verdict
-        if agent_id in self.taken_out and not self.taken_out[agent_id].kept.changes:
+        if agent_id in self.taken_out and not self.taken_out[agent_id].kept:
             return REJECTED
         return PENDING if end is not None and end.status == SUBMITTED else ""
+
+    def left(self, agent_id: str) -> tuple[int, ...]:
+        """Return the numbers of the pending hunks if verdicts or gates left only some of them."""
+        verdict, taken = self.verdicts.get(agent_id), self.taken_out.get(agent_id)
+        return (verdict and verdict.left) or (taken.kept if taken else ())
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
         if len(attempts) == 1:

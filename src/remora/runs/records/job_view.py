@@ -40,7 +40,7 @@ from remora.runs.records.findings import (
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.runs.records.run_record import RunRecord
-from remora.statuses import DISMISSED, ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
+from remora.statuses import ACCEPTED, DISMISSED, ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,
@@ -69,11 +69,11 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     operation's tools. `why` is the reason for `no_change`,
     or the last step of a failed job.
 
-    `proof` is what stands behind a change set: `parsed`, `checked` or `tested`. `left` is the part
-    that is still pending, if the project's gates took out the rest.
+    `proof` is what stands behind a change set: `parsed`, `checked` or `tested`.
 
     `written` is set if the change set was accepted in part or with edits. `present` contains the
-    numbers of the hunks that the user's files contained before it was accepted.
+    numbers of the hunks that the user's files contained before it was accepted. `left` contains the
+    numbers of the hunks that are still pending, if not all of the change set is.
 
     `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
     change set was committed to. `conflicts` contains the conflicts of the last verdict as
@@ -126,8 +126,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     branch: str | None = None
     proof: str = ""
     written: Written | None = None
-    left: Written | None = None
     present: tuple[int, ...] = ()
+    left: tuple[int, ...] = ()
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None
     opened: dict[str, int] | None = None
@@ -149,9 +149,13 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes that were accepted in part, or those that are left, or the change set."""
-        part = self.written or self.left
-        return self.change_set if part is None else part.changes
+        """The changes that were accepted, or the change set if it was not accepted in part."""
+        return self.change_set if self.written is None else self.written.changes
+
+    @property
+    def is_written(self) -> bool:
+        """True if the change set, or a part of it, was accepted."""
+        return self.review == ACCEPTED or self.written is not None
 
 
 def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobView:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from remora.runs.project import ProjectRecords
-from remora.runs.records.change_set_files import job_diff, numbered_job_diff
+from remora.runs.records.change_set_files import named_job_diff, shown_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, not_planned, select_jobs
 from remora.statuses import DISMISSED, STATUSES
@@ -55,17 +55,16 @@ def plan_document(
 
 
 def diff_document(
-    project: ProjectRecords, view: RunView, nodes: Sequence[str] = (), *, numbered: bool = False
+    project: ProjectRecords, view: RunView, nodes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, reasons,
-    diff}]}`.
+    hunks, diff}]}`. Each of `hunks` is `{number, path, line, group, label}`.
 
     Without `nodes`, the document contains every verified change set that was not rejected or
     reverted. With `nodes`, which are names or globs, it contains all change sets of the matching
-    jobs. If `numbered` is true, the hunks of each diff are numbered. Raises NotFound if a name
-    matches no node.
+    jobs. The hunks of each diff have their numbers and labels. Raises NotFound if a name matches
+    no node.
     """
-    text_of = numbered_job_diff if numbered else job_diff
     jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if _is_shown(job)]
     return {
         "run_id": view.run_id,
@@ -77,7 +76,14 @@ def diff_document(
                 "status": job.status,
                 "review": job.review,
                 "reasons": list(job.reasons),
-                "diff": text_of(project, job),
+                "hunks": [
+                    {
+                        key: getattr(hunk, key)
+                        for key in ("number", "path", "line", "group", "label")
+                    }
+                    for hunk in shown_hunks(project, job)
+                ],
+                "diff": named_job_diff(project, job),
             }
             for job in jobs
             if job.change_set

@@ -236,7 +236,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "branch": job.branch,
         "proof": job.proof or None,
         "written": job.written and _written_document(job.written),
-        "rest": job.left and _written_document(job.left),
+        "rest": list(job.left),
         "present": list(job.present),
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
@@ -272,7 +272,6 @@ def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     return msgspec.structs.replace(
         job,
         proof=proof,
-        left=taken.kept if taken.kept.changes else None,
         reasons=tuple(dict.fromkeys((*job.reasons, *taken.reasons))),
         after=job.after and dict(Counter(job.after) + Counter(found.code for found in back)),
         last_findings=(*job.last_findings, *back),
@@ -303,7 +302,7 @@ def _jobs(
             review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
-        accepted = last if review == ACCEPTED else None
+        accepted = last if last is not None and last.verdict == ACCEPTED else None
         yield msgspec.structs.replace(
             job,
             nodes=nodes.get((job.operation, job.node_id)),
@@ -312,5 +311,6 @@ def _jobs(
             feedback=last and last.feedback,
             written=accepted and accepted.written,
             present=() if accepted is None else accepted.present,
+            left=counting.left(agent_id) if review in UNDECIDED else (),
             conflicts=tuple(last.detail) if last is not None else (),
         )

@@ -4,6 +4,7 @@ from remora.errors import UsageError
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED
 from remora.trace.redact.redactor import Redactor
 
 MAX_FEEDBACK = 10_000
@@ -22,17 +23,23 @@ def review_event(
     """Return the event that records a verdict.
 
     `feedback` must already be redacted. `branch` is the branch that the change set was committed
-    to. `refused` contains the identities of hunks that must not be proposed again.
+    to. `refused` contains the identities of hunks that must not be proposed again. If a part is
+    accepted, it stays so after a rejection or a conflict of the rest. What is pending stays so
+    after a conflict, and after a part was reverted.
     """
+    is_part_kept = job.written is not None and verdict in (REJECTED, CONFLICT)
     return Review(
-        verdict=verdict,
+        verdict=ACCEPTED if is_part_kept else verdict,
         agent_id=job.agent_id,
         change_set_sha256=job.change_set_sha256,
         head=job.head,
         feedback=feedback,
         surface=project.surface,
-        branch=branch,
+        branch=branch or job.branch,
         refused=refused,
+        written=job.written,
+        left=job.left if verdict in (CONFLICT, REVERTED) else (),
+        present=job.present,
     )
 
 

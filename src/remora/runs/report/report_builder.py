@@ -8,10 +8,10 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from remora.errors import RemoraError
-from remora.ids import split_node_key, unescape_path
-from remora.memory.events import Change
+from remora.ids import escape_path, split_node_key
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
 from remora.runs.records.gate_texts import gate_texts
@@ -24,14 +24,14 @@ from remora.statuses import KEPT, UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
+from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import diff
 
 
 def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
     """Return the report of a run. Secrets are redacted unless `raw` is True.
 
-    If a file's content is missing, the file is left out of the diffs, but its job stays in the
-    report.
+    If a file's content is missing, its job is in the report without diffs.
     """
     report = _raw(project, view)
     return report if raw else redacted(report, project.redact)
@@ -90,7 +90,7 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
         measurement_text=project.operations.measurement_text(job.measurements or {}),
         fixes=findings_fixed(job),
         left=findings_left(job),
-        files=tuple(file for change in job.changes if (file := _file(project, change)) is not None),
+        files=_files(project, job),
         conflicts=job.conflicts,
         branch=job.branch,
         error=job.error,
@@ -101,24 +101,25 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
     )
 
 
-def _file(project: ProjectRecords, change: Change) -> FileChange | None:
+def _files(project: ProjectRecords, job: JobView) -> tuple[FileChange, ...]:
     with suppress(RemoraError):  # a missing or damaged object; `trace verify` reports it
-        read = project.trace.objects.get
-        before = None if change.before is None else read(change.before)
-        after = None if change.after is None else read(change.after)
-        old = split_lines(before or b"")
-        kind: Literal["added", "modified", "deleted"] = "modified"
-        if before is None or after is None:
-            kind = "added" if before is None else "deleted"
-        return FileChange(
-            path=change.path,
-            kind=kind,
-            diff=diff(unescape_path(change.path), before, after, mode=change.mode),
-            edits=_edits(old, split_lines(after or b"")),
-            lines=len(old),
-            last_column=_open_column(old),
-        )
-    return None
+        return tuple(map(_file, patches_of(project, job)))
+    return ()
+
+
+def _file(patch: FilePatch) -> FileChange:
+    old = split_lines(patch.base or b"")
+    kind: Literal["added", "modified", "deleted"] = "modified"
+    if patch.base is None or patch.theirs is None:
+        kind = "added" if patch.base is None else "deleted"
+    return FileChange(
+        path=escape_path(patch.path),
+        kind=kind,
+        diff=diff(patch.path, patch.base, patch.theirs, mode=patch.mode),
+        edits=_edits(old, split_lines(patch.theirs or b"")),
+        lines=len(old),
+        last_column=_open_column(old),
+    )
 
 
 def _edits(old: list[bytes], new: list[bytes]) -> tuple[Edit, ...] | None:

@@ -2,38 +2,42 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from remora.errors import RemoraError
+from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.hub.observed_links import Observation
 from remora.ids import display_name
-from remora.memory.events import Head, Written
+from remora.memory.events import Head
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import objections, write_change_set
-from remora.runs.review.damaged_changes import (
+from remora.runs.review.filters import ALL, ReviewFilter, apply_filter, choose_groups
+from remora.runs.review.journals import complete_journals, details
+from remora.runs.review.merges import merged
+from remora.runs.review.observed_tests import observed_runs
+from remora.runs.review.ready_changes import (
     ReadyChange,
+    ready_change,
     split_damaged,
     unreadable_streams,
+    verdict_on,
 )
-from remora.runs.review.filters import ALL, ReviewFilter, apply_filter
-from remora.runs.review.journals import complete_journals, details
-from remora.runs.review.merges import merged_with_others
-from remora.runs.review.observed_tests import observed_runs
 from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.repeats import hunk_digests
 from remora.runs.review.selection import choose_pending
-from remora.statuses import ACCEPTED, CONFLICT, REJECTED
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED, STALE
 from remora.text import count
-from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import FileConflict, FilePatch, PreparedChanges
 from remora.workspaces.hunks import present_hunks
 
-AcceptChange = Callable[[JobView, Sequence[FilePatch], Recheck], list[dict[str, Any]]]
+AcceptChange = Callable[[ReadyChange, Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Yields the changes one by one, and may show progress."""
@@ -48,8 +52,9 @@ class Verdicts:
     `notes` that are about findings caused by a merge. `damaged` contains
     messages about streams or contents that differ from the record. `observed` contains the calls
     that were observed in accepted tests. `created` contains the paths of new files among the user's
-    files. `reopened` contains the nodes whose verdict was withdrawn. `error` is set if the review
-    ended early, after some verdicts. `view` is the run after the review.
+    files. `reverted` contains the nodes whose accepted change set was removed, and `reopened` those
+    whose verdict was withdrawn. `error` is set if the review ended early, after some verdicts.
+    `view` is the run after the review.
     """
 
     run_id: str
@@ -63,6 +68,7 @@ class Verdicts:
     new_findings: Sequence[str] = ()
     observed: Observation | None = None
     created: Sequence[str] = ()
+    reverted: Sequence[str] = ()
     reopened: Sequence[str] = ()
     error: RemoraError | None = None
 
@@ -97,12 +103,10 @@ def accept(  # noqa: PLR0913 (the options of the command)
         view = read_run(project, stream.record, known)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
 
-        def write(
-            job: JobView, patches: Sequence[FilePatch], recheck: Recheck
-        ) -> list[dict[str, Any]]:
-            found = accept_one(project, stream, job, patches, recheck)
+        def write(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
+            found = accept_one(project, stream, change, recheck)
             if not found:
-                accepted.append(job)
+                accepted.append(change.job)
             return found
 
         done = accept_each(project, stream, picked, write, progress)
@@ -130,13 +134,24 @@ def reject(  # noqa: PLR0913 (the options of the command)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
         unread = unreadable_streams(view, nodes)
         jobs, left = apply_filter(project, view, jobs, narrow)
+        rejected: list[str] = []
         for job in jobs:
-            refused = hunk_digests(project, job)
-            stream.append(review_event(project, job, REJECTED, feedback=reason, refused=refused))
+            try:
+                change, others = choose_groups(ready_change(project, job), narrow, nodes)
+            except (DiskError, NotFound, StreamDamaged):  # only the whole of it can be rejected
+                stream.append(review_event(project, job, REJECTED, feedback=reason))
+            else:
+                left += others
+                if change is None:
+                    continue
+                refused = hunk_digests(project, msgspec.structs.replace(job, left=change.hunks))
+                review = verdict_on(project, change, REJECTED, feedback=reason)
+                stream.append(msgspec.structs.replace(review, refused=refused))
+            rejected.append(job.node_id)
         return Verdicts(
             run_id=stream.run_id,
             accepted=[],
-            rejected=[job.node_id for job in jobs],
+            rejected=rejected,
             conflicts=[],
             notes=[],
             damaged=unread,
@@ -168,9 +183,14 @@ def select_changes(
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")
     jobs, left = apply_filter(project, view, jobs, narrow)
-    usable, broken = split_damaged(project, jobs)
-    if broken and not usable:
+    ready, broken = split_damaged(project, jobs)
+    if broken and not ready:
         raise broken[0]
+    usable: list[ReadyChange] = []
+    for whole in ready:
+        change, others = choose_groups(whole, narrow, nodes)
+        left += others
+        usable += [change] if change is not None else []
     return SelectedChanges(
         view=view,
         usable=usable,
@@ -194,32 +214,41 @@ def accept_each(
     notes: list[str] = []
     new_findings: list[str] = []
     recheck = Recheck(project, picked.view.record)
-    results: list[tuple[str, list[dict[str, Any]]]] = []
+    seen: dict[str, JobView] = {}
+    conflicts: list[dict[str, Any]] = []
     created: dict[str, None] = {}
     error: RemoraError | None = None
-    for job, patches in progress(picked.usable):
-        missing = [each.path for each in patches if _creates(project, each)]
+    for change in progress(picked.usable):
+        missing = [each.path for each in change.patches if _creates(project, each)]
         recheck.clear()
         try:
-            conflicts = accept_change(job, patches, recheck)
+            found = accept_change(change, recheck)
         except RemoraError as problem:
-            if not results:
+            if not seen:
                 raise
             error = problem
             break
-        results.append((job.node_id, conflicts))
-        if not conflicts:
+        seen[change.job.agent_id] = change.job
+        conflicts += found
+        if not found:
             notes += recheck.notes
             new_findings += recheck.new_findings
             created |= dict.fromkeys(missing)
+    view = read_run(project, stream.record, picked.view.jobs)
     return Verdicts(
         run_id=stream.run_id,
-        accepted=[node_id for node_id, conflicts in results if not conflicts],
+        accepted=[
+            job.node_id
+            for job in view.jobs
+            if job.is_written
+            and (before := seen.get(job.agent_id)) is not None
+            and (job.review, job.written) != (before.review, before.written)
+        ],
         rejected=[],
-        conflicts=[conflict for _, conflicts in results for conflict in conflicts],
+        conflicts=conflicts,
         notes=notes,
         damaged=picked.damaged,
-        view=read_run(project, stream.record, picked.view.jobs),
+        view=view,
         skipped=picked.skipped,
         new_findings=new_findings,
         created=list(created),
@@ -232,52 +261,63 @@ def _creates(project: ProjectRecords, patch: FilePatch) -> bool:
 
 
 def accept_one(
-    project: Project,
-    stream: RunStream,
-    job: JobView,
-    patches: Sequence[FilePatch],
-    recheck: Recheck,
-    *,
-    written: Written | None = None,
+    project: Project, stream: RunStream, change: ReadyChange, recheck: Recheck
 ) -> list[dict[str, Any]]:
-    """Accept a change set. Return the conflicts, which are empty on success.
+    """Accept a change. Return the conflicts, which are empty if all of it was written.
 
-    The change set is merged and verified. Then the journal is written, the review is recorded, and
-    the files are replaced. If `written` is given, `patches` is what it describes. A conflict is
-    then not recorded, because it says nothing about the whole change set.
+    It is merged and verified. Then the journal is written, the review is recorded, and the files
+    are replaced.
     """
-    prepared = prepare_changes(project.root, patches)
-    if prepared.conflicts:
-        prepared = merged_with_others(project, patches)
-    is_whole = written is None
-    before = objections(job, patches, prepared, recheck, users_tree(project), is_whole=is_whole)
-    if before and not is_whole:
-        return details(job.node_id, before)
+    change, prepared = without_collisions(change, partial(merged, project))
+    job, patches, tree = change.job, change.patches, users_tree(project)
+    before = objections(job, patches, prepared, recheck, tree, is_whole=change.is_whole)
     if before:
-        return record_conflict(project, stream, job, details(job.node_id, before))
+        return refuse(project, stream, change, before)
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
+    review = verdict_on(project, change, ACCEPTED)
     present = present_hunks(patches, prepared)
     if present:
         hunks = count(len(present), "hunk")
         recheck.notes.append(
             f"{display_name(job.node_id)}: your files already contain {hunks} of it"
         )
-    return write_change_set(
-        project,
-        stream,
-        job.node_id,
-        prepared,
-        msgspec.structs.replace(
-            review_event(project, job, ACCEPTED), written=written, present=present
-        ),
-        review_event(project, job, CONFLICT),
+        numbers = present if change.is_edited else [change.hunks[n - 1] for n in present]
+        review = msgspec.structs.replace(review, present=(*job.present, *numbers))
+    failed = write_change_set(
+        project, stream, job.node_id, prepared, review, review_event(project, job, CONFLICT)
     )
+    return [*change.collisions, *failed]
 
 
-def record_conflict(
-    project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
+def refuse(
+    project: Project, stream: RunStream, change: ReadyChange, found: Sequence[FileConflict]
 ) -> list[dict[str, Any]]:
-    """Record the conflicts in the run's stream and return them."""
-    conflict = review_event(project, job, CONFLICT)
-    stream.append(msgspec.structs.replace(conflict, detail=project.redact.clean(found)))
-    return found
+    """Record why a change is not written, unless a user chose exactly its hunks, and return it."""
+    conflicts = [*change.collisions, *details(change.job.node_id, found)]
+    if not change.is_exact:
+        review = review_event(project, change.job, CONFLICT)
+        stream.append(msgspec.structs.replace(review, detail=project.redact.clean(conflicts)))
+    return conflicts
+
+
+def without_collisions(
+    change: ReadyChange, prepare: Callable[[Sequence[FilePatch]], PreparedChanges]
+) -> tuple[ReadyChange, PreparedChanges]:
+    """Merge a change without the groups of hunks that collide with the files.
+
+    It is merged as it is if all groups collide, or if the user chose exactly its hunks.
+    """
+    prepared = prepare(change.patches)
+    if not prepared.conflicts or change.is_exact or change.job.review == STALE:
+        return change, prepared
+    fitting = [
+        number
+        for group in groups_of(change.whole, change.job)
+        if not prepare(change.only(group.hunks).patches).conflicts
+        for number in group.hunks
+    ]
+    rest = change.only(fitting)
+    if not rest.hunks:
+        return change, prepared
+    found = details(change.job.node_id, prepared.conflicts)
+    return rest._replace(collisions=found), prepare(rest.patches)

@@ -17,15 +17,15 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
-from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.accept_and_reject import (
     TrackProgress,
     Verdicts,
     accept_each,
-    record_conflict,
+    refuse,
     select_changes,
+    without_collisions,
 )
 from remora.runs.review.apply_changes import objections, store_contents
 from remora.runs.review.branch_journal import (
@@ -36,8 +36,9 @@ from remora.runs.review.branch_journal import (
     write_pending,
 )
 from remora.runs.review.filters import ALL, ReviewFilter
-from remora.runs.review.journals import JournalNote, details
-from remora.runs.review.merges import merged_with_others
+from remora.runs.review.journals import JournalNote
+from remora.runs.review.merges import merged
+from remora.runs.review.ready_changes import ReadyChange, verdict_on
 from remora.runs.review.recheck import Recheck, Tree
 from remora.statuses import ACCEPTED
 from remora.workspaces.apply.git_branch import (
@@ -49,7 +50,7 @@ from remora.workspaces.apply.git_branch import (
     write_tree,
 )
 from remora.workspaces.apply.journal import JournalFolder
-from remora.workspaces.apply.transaction import FileConflict, FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import FileConflict, FilePatch, PreparedChanges
 from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 _ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
@@ -92,13 +93,10 @@ def accept_onto_branch(
             project, view, wanted.nodes, every=wanted.every, narrow=wanted.narrow
         )
 
-        def commit(
-            job: JobView, patches: Sequence[FilePatch], recheck: Recheck
-        ) -> list[dict[str, Any]]:
+        def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
             nonlocal branch
-            found = _commit_one(project, stream, job, patches, branch, recheck)
-            branch = branch if found else reread_branch(branch)
-            return found
+            branch = reread_branch(branch)
+            return _commit_one(project, stream, change, branch, recheck)
 
         done = accept_each(project, stream, picked, commit, progress)
         return replace(done, created=())  # of the user's files
@@ -107,39 +105,42 @@ def accept_onto_branch(
 def _commit_one(
     project: Project,
     stream: RunStream,
-    job: JobView,
-    patches: Sequence[FilePatch],
+    change: ReadyChange,
     branch: Branch,
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
-    """Accept a change set onto the branch. Return the conflicts, which are empty on success.
+    """Accept a change onto the branch. Return the conflicts, which are empty on success.
 
     The change set is merged with the tip of the branch and verified. Then the tree is stored, the
     journal is written, the review is recorded, and the commit is made.
     """
-    patches = [with_committed_line_ends(branch, patch) for patch in patches]
-    prepared = prepare_changes(project.root, patches, branch.read_file)
-    if prepared.conflicts:
-        prepared = merged_with_others(project, patches, branch.read_file)
+
+    def prepare(patches: Sequence[FilePatch]) -> PreparedChanges:
+        committed = [with_committed_line_ends(branch, patch) for patch in patches]
+        return merged(project, committed, branch.read_file)
+
+    change, prepared = without_collisions(change, prepare)
+    job, patches, tree = change.job, change.patches, _tree(project, branch)
     before = _altered(project, patches) or objections(
-        job, patches, prepared, recheck, _tree(project, branch)
+        job, patches, prepared, recheck, tree, is_whole=change.is_whole
     )
     if before:
-        return record_conflict(project, stream, job, details(job.node_id, before))
+        return refuse(project, stream, change, before)
+    review = verdict_on(project, change, ACCEPTED, branch=branch.name)
     store_contents(project, prepared)
     with TemporaryDirectory(prefix="remora-index-") as folder:
-        tree = write_tree(branch, prepared.writes, Path(folder, "index"))
-    if is_unchanged(branch, tree):
+        written = write_tree(branch, prepared.writes, Path(folder, "index"))
+    if is_unchanged(branch, written):
         recheck.notes.append(f"{display_name(job.node_id)}: already on the branch {branch.name}")
-        stream.append(review_event(project, job, ACCEPTED, branch=branch.name))
-        return []
+        stream.append(review)
+        return [*change.collisions]
     with JournalFolder(project.state / "journal").locked():
         pending = PendingCommit(
             name=branch.name,
             tip=branch.tip,
             is_new=branch.is_new,
             merged=branch.merged,
-            tree=tree,
+            tree=written,
             message=_message(job),
             note=JournalNote(
                 run_id=stream.run_id,
@@ -149,12 +150,11 @@ def _commit_one(
             ),
         )
         write_pending(project, pending)
-        stream.append(review_event(project, job, ACCEPTED, branch=branch.name))
-        found = details(job.node_id, finish_commit(project.root, pending, stream.head))
-        if found:
-            record_conflict(project, stream, job, found)
+        stream.append(review)
+        found = finish_commit(project.root, pending, stream.head)
+        conflicts = refuse(project, stream, change, found) if found else [*change.collisions]
         remove_pending(project)
-    return found
+    return conflicts
 
 
 def _altered(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[FileConflict]:

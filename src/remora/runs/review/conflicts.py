@@ -9,11 +9,10 @@ from remora.memory.events import Change
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.runs.review.merges import merged_with_others
-from remora.statuses import ACCEPTED
+from remora.runs.review.merges import merged
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.apply.merge_lines import MergeConflict, merge3
-from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.rooted_files import RootedFiles
 
 
@@ -42,9 +41,7 @@ class ChangeConflict(NamedTuple):
 
 def conflicts_now(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[ChangeConflict]:
     """Return the conflicts of a change set with the user's files as they are now."""
-    prepared = prepare_changes(project.root, patches)
-    if prepared.conflicts:
-        prepared = merged_with_others(project, patches)
+    prepared = merged(project, patches)
     patch_of = {patch.path: patch for patch in patches}
     return [
         ChangeConflict(each.path, each.detail, [*_places(project, patch_of[each.path])])
@@ -74,7 +71,7 @@ def conflicting_jobs(project: ProjectRecords, view: RunView, job: JobView) -> li
     return [
         other
         for other in view.jobs
-        if other.review == ACCEPTED and _collide(project, job.changes, other.changes)
+        if other.is_written and _collide(project, job.changes, other.changes)
     ]
 
 

@@ -2,26 +2,33 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
-from remora.ids import display_name
+from remora.ids import MODULE, NodeKey, display_name
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed
+from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
+from remora.runs.review.ready_changes import ReadyChange
+from remora.runs.review.selection import is_in, named_nodes
 from remora.statuses import PENDING
+from remora.text import some_of
 from remora.tools.host.ruff.rules import rule_codes
+from remora.workspaces.copy.changes import hunks_text
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")
 """A code, or the name of what an operation other than lint corrects: `missing annotation`."""
+_SHOWN_GROUPS = 5
+"""Groups that a message names."""
 _PYLINT = "PL"
 """Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`.
 
@@ -33,8 +40,8 @@ All other rules have the letters of `--rule`.
 class ReviewFilter:
     """A filter for change sets.
 
-    If `rules` is not empty, a change set must fix findings of these rules and of no other rules. A
-    rule is a code, the beginning of codes such as `UP0`, or a name such as `missing annotation`.
+    If `rules` is not empty, only groups of hunks pass that fix findings of these rules and of no
+    other rules. A rule is a code, the beginning of codes such as `UP0`, or a name such as `missing annotation`.
     `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
     If `owners` is not empty, each changed file must have one of these owners, such as `@team/web`.
     """
@@ -81,8 +88,8 @@ def apply_filter(
 ) -> tuple[list[JobView], list[str]]:
     """Return the jobs of a run that pass the filter, and messages about the jobs that do not.
 
-    Each message contains the reason that a job was skipped. Raises UsageError for a rule that does
-    not exist.
+    Of a job that fixes findings of several rules, `choose_groups` chooses the hunks. Raises
+    UsageError for a rule that does not exist.
     """
     _require_rules(view.jobs, narrow.rules)
     owners = ChangeOwners(project) if narrow.owners else None
@@ -113,6 +120,39 @@ def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
             )
 
 
+def choose_groups(
+    change: ReadyChange, narrow: ReviewFilter, nodes: Sequence[str]
+) -> tuple[ReadyChange | None, list[str]]:
+    """Return a change with the groups that fix only the rules of the filter, in the nodes.
+
+    It is None if there are none. Also return a message about the others.
+    """
+    job = change.job
+    named = named_nodes(job, nodes)
+    if not named and not narrow.rules:
+        return change, []
+    pending = [g for g in groups_of(change.whole, job) if set(g.hunks) & set(change.hunks)]
+    chosen = [
+        group
+        for group in pending
+        if (not narrow.rules or all(_passes(rule, narrow.rules) for rule in group.rules))
+        and (not named or all(any(is_in(key, each) for each in named) for key in _own(group)))
+    ]
+    left = [f"{g.label} ({hunks_text(g.hunks)})" for g in pending if g not in chosen]
+    kept = {number for group in chosen for number in group.hunks}
+    some = f"{display_name(job.node_id)}: still pending: {some_of(left, _SHOWN_GROUPS)}"
+    return change.only(kept) if kept else None, [some] if left else []
+
+
+def _own(group: HunkGroup) -> list[NodeKey]:
+    """Return the functions and classes that a group changes, or the modules if it changes none."""
+    return [key for key in group.nodes if not key.endswith(f":{MODULE}")] or list(group.nodes)
+
+
+def _passes(code: str, rules: Iterable[str]) -> bool:
+    return any(_covers(rule, code) for rule in rules)
+
+
 def _covers(rule: str, code: str) -> bool:
     """Return True if ruff's configuration would select `code` by `rule`."""
     if rule == _PYLINT:
@@ -123,12 +163,8 @@ def _covers(rule: str, code: str) -> bool:
 
 def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
     codes = set(fixed(job.before or {}, job.after or {}))
-    if narrow.rules and not codes:
-        return "it does not fix any findings"
-    others = sorted(code for code in codes if not any(_covers(r, code) for r in narrow.rules))
-    if narrow.rules and others:
-        too = " too" if len(others) < len(codes) else ""
-        return f"it fixes {', '.join(others)}{too}"
+    if narrow.rules and not any(_passes(code, narrow.rules) for code in codes):
+        return f"it fixes {', '.join(sorted(codes)) or 'no findings'}"
     for name in sorted(narrow.conditions):
         if not CONDITIONS[name](project, job):
             return f"it is not {name}"

@@ -49,8 +49,13 @@ def complete_journals(project: Project) -> Recovery:
         if last is None:  # without a recorded review there is nothing to replace
             return
         detail = details(note.node_id, found)
+        review = msgspec.structs.replace(last[0], verdict=note.otherwise, detail=detail)
+        if last[0].verdict == ACCEPTED:  # all of it is pending, even what was accepted before
+            review = msgspec.structs.replace(
+                review, verdict=CONFLICT, written=None, left=(), present=()
+            )
         with open_run(project, note.run_id) as stream:
-            stream.append(msgspec.structs.replace(last[0], verdict=note.otherwise, detail=detail))
+            stream.append(review)
 
     return recover_journal(
         project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict

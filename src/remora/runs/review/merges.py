@@ -12,13 +12,16 @@ from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prep
 from remora.workspaces.rooted_files import RootedFiles
 
 
-def merged_with_others(
+def merged(
     project: ProjectRecords, patches: Sequence[FilePatch], read_file: ReadFile | None = None
 ) -> PreparedChanges:
-    """Merge a change set with the user's files, using the merge rules of all operations.
+    """Merge a change set with the user's files, by the rules of the operations if necessary.
 
     If `read_file` is given, the change set is merged with the files that it returns.
     """
+    prepared = prepare_changes(project.root, patches, read_file)
+    if not prepared.conflicts:
+        return prepared
     return _merged(project, patches, project.operations.merges, read_file)
 
 

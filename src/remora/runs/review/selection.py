@@ -35,28 +35,17 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
     return picked
 
 
-def nodes_not_named(
-    view: RunView, names: Sequence[str], states: Sequence[str]
-) -> list[tuple[JobView, list[NodeKey]]]:
-    """Return the change sets that `names` select and that cover other nodes too, with those nodes.
-
-    Only change sets whose review state is in `states` are considered. A node that contains another
-    covers it, and so does the file of a change set. An agent's ID names its whole change set.
-    Raises NotFound if a name matches no node.
-    """
-    found: list[tuple[JobView, list[NodeKey]]] = []
-    jobs = {job.agent_id: job for name in names for job in jobs_named(view, name)}
-    for job in jobs.values():
-        keys = [NodeKey(key) for key in job.nodes or ()]
-        named = {key for name in names for key in match_nodes([*keys, NodeKey(job.node_id)], name)}
-        others = [key for key in keys if not any(_is_in(key, each) for each in named)]
-        is_whole = job.agent_id in names or (job.node_id in named and job.node_id not in keys)
-        if others and not is_whole and job.review in states:
-            found.append((job, others))
-    return found
+def named_nodes(job: JobView, names: Sequence[str]) -> set[NodeKey]:
+    """Return the nodes of a job that are named, or nothing if the whole job is."""
+    keys = [NodeKey(key) for key in job.nodes or ()]
+    if job.agent_id in names:
+        return set()
+    named = {key for name in names for key in match_nodes([*keys, NodeKey(job.node_id)], name)}
+    covers_all = all(any(is_in(key, each) for each in named) for key in keys)
+    return set() if covers_all or (job.node_id in named and job.node_id not in keys) else named
 
 
-def _is_in(key: NodeKey, outer: NodeKey) -> bool:
+def is_in(key: str, outer: NodeKey) -> bool:
     return key == outer or key.startswith(f"{outer}.")
 
 

@@ -13,16 +13,13 @@ from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentEnd,
-    Change,
     ContextUpdate,
     Event,
-    Gates,
     Payload,
     Review,
     RunStart,
     SubmitResult,
     ToolResulted,
-    Written,
 )
 from remora.trace.blobs import (
     blob_references,
@@ -91,9 +88,10 @@ class ReferenceCheck:
     def _see(self, line: int, event: Event, payload: Payload | None) -> None:
         if isinstance(payload, AgentEnd):
             self._check_change_set(line, event, payload)
-        for name, part in _parts(payload):
-            if canonical_sha256(part.changes) != part.sha256:
-                self._found.add(line, "blob", f"the hash in `{name}` does not match its changes")
+        elif isinstance(payload, Review) and payload.written is not None:
+            recorded = msgspec.json.decode(event.data)["written"]["changes"]
+            if canonical_sha256(recorded) != payload.written.sha256:
+                self._found.add(line, "blob", "the hash in `written` does not match its changes")
         names = [self._stores.blob_problem(ref) for ref in _blobs(event)]
         names += [self._stores.object_problem(digest) for digest in _objects(payload)]
         for detail in dict.fromkeys(filter(None, names)):
@@ -133,28 +131,18 @@ def _blobs(event: Event) -> list[Any]:
 
 def _objects(payload: Payload | None) -> Iterable[Any]:
     yield from _scripts(payload)
-    for change in _changes(payload):
-        yield from (digest for digest in (change.before, change.after) if digest is not None)
-    if isinstance(payload, RunStart):
+    if isinstance(payload, ToolResulted | AgentEnd):
+        changes = payload.changes if isinstance(payload, ToolResulted) else payload.change_set
+        for change in changes:
+            yield from (digest for digest in (change.before, change.after) if digest is not None)
+    elif isinstance(payload, Review) and payload.written is not None:
+        for change in payload.written.changes:
+            yield from (digest for digest in (change.before, change.after) if digest is not None)
+    elif isinstance(payload, RunStart):
         files = payload.base.get("files")
         for file in files.values() if isinstance(files, dict) else ():
             if file is not None:
                 yield file.get("sha256") if isinstance(file, dict) else None
-
-
-def _changes(payload: Payload | None) -> Iterable[Change]:
-    if isinstance(payload, ToolResulted):
-        return payload.changes
-    if isinstance(payload, AgentEnd):
-        return payload.change_set
-    return [change for _, part in _parts(payload) for change in part.changes]
-
-
-def _parts(payload: Payload | None) -> list[tuple[str, Written]]:
-    if isinstance(payload, Gates):
-        return [("kept", taken.kept) for taken in payload.taken_out]
-    written = payload.written if isinstance(payload, Review) else None
-    return [] if written is None else [("written", written)]
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:

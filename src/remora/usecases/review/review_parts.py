@@ -11,7 +11,7 @@ from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.undo import undo as undo_verdicts
+from remora.runs.review.revert import undo as undo_verdicts
 from remora.usecases.api_arguments import as_run, open_with
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import ChangeHunk
@@ -39,9 +39,9 @@ def accept_hunks(
 ) -> Verdicts:
     """Write only some hunks of a change set to the project's files.
 
-    `numbers` are those that `hunks` returns. The result is verified first, with the checks that the
-    agent's submission had to pass. If a check fails, nothing is written or recorded, and
-    `conflicts` of the result contains the reason.
+    `numbers` are those that `hunks` returns. The other hunks stay pending. The result is verified
+    first, with the checks that the agent's submission had to pass. If a check fails, nothing is
+    written or recorded, and `conflicts` of the result contains the reason.
     """
     _, project = open_with(root)
     return accept_part.accept_hunks(project, as_run(project, run), node, numbers, trusted=trust_run)

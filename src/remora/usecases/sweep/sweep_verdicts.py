@@ -12,7 +12,6 @@ from remora.runs.project import Project
 from remora.runs.records.results import RunView, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.recovery import recover
-from remora.runs.review.revert import Reverted
 from remora.statuses import UNDECIDED
 from remora.usecases import api
 from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
@@ -32,7 +31,7 @@ class SweepPart(NamedTuple):
     name: str
     project: Project | None = None
     branch: str | None = None
-    done: Verdicts | Reverted | None = None
+    done: Verdicts | None = None
     error: RemoraError | None = None
     missing: Path | None = None
 

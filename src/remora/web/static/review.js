@@ -59,10 +59,11 @@ for (const [place, change] of changes.entries()) {
   });
   change.addEventListener("change", () => {
     const boxes = [...change.querySelectorAll("[name=hunk]")];
-    const checked = boxes.filter((box) => box.checked).length;
+    const hunks = (some) => some.reduce((sum, box) => sum + box.value.split(" ").length, 0);
+    const checked = hunks(boxes.filter((box) => box.checked));
     change.querySelector("button[value=accept]").disabled = checked === 0;
     const what = change.querySelector(".what");
-    if (boxes.length > 1) what.textContent = checked === boxes.length ? "all hunks" : `${checked} of ${boxes.length} hunks`;
+    if (boxes.length > 1) what.textContent = checked === hunks(boxes) ? "all hunks" : `${checked} of ${hunks(boxes)} hunks`;
   });
 }
 

@@ -32,6 +32,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     mode: int
 
 
+HunkNames = Mapping[Hunk | None, str]
+"""The hunks of a file to show, with their names. The hunk is None if the file cannot be divided."""
 _QUOTED = {'"', "\\"}
 _CONTEXT = 3
 """Number of unchanged lines around a change."""
@@ -64,18 +66,18 @@ def diff(
     *,
     mode: int | None = None,
     old_mode: int | None = None,
-    first_hunk: int | None = None,
+    names: HunkNames | None = None,
 ) -> str:
     """Return a unified diff of a file in the format of `git apply`, or an empty string if nothing
     changed.
 
     `before` or `after` is None if the file does not exist at that point. `old_mode` is the mode
-    before the change. If `first_hunk` is given, the hunks are numbered from it, after the second `@@`
-    of a line, where `git apply` ignores it. If either content is not UTF-8 text, the diff only states that the files
-    differ.
+    before the change. If `names` is given, only its hunks are shown, each with its name after the
+    second `@@` of a line, where `git apply` ignores it. If either content is not UTF-8 text, the
+    diff only states that the files differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
-    return header + content_diff(path, before, after, first_hunk)
+    return header + content_diff(path, before, after, names)
 
 
 def _mode_lines(
@@ -102,7 +104,7 @@ def _git_mode(mode: int) -> str:
 
 
 def content_diff(
-    path: str, before: bytes | None, after: bytes | None, first_hunk: int | None = None
+    path: str, before: bytes | None, after: bytes | None, names: HunkNames | None = None
 ) -> str:
     """Return what `diff` returns, without the lines about the file's mode."""
     if before == after:
@@ -114,8 +116,9 @@ def content_diff(
         return f"Binary files {old} and {new} differ\n"
     header = f"--- {old}\n+++ {new}\n"
     old_lines, new_lines = map(split_lines, sides)
-    hunks = diff_hunks(old_lines, new_lines)
-    return header + b"".join(unified_lines(old_lines, hunks, first_hunk)).decode()
+    named = [hunk for hunk in names or () if hunk is not None]
+    lines = unified_lines(old_lines, named or diff_hunks(old_lines, new_lines), names)
+    return header + b"".join(lines).decode()
 
 
 def is_text(content: bytes) -> bool:
@@ -127,20 +130,16 @@ def is_text(content: bytes) -> bool:
 
 
 def unified_lines(
-    old: Sequence[bytes], hunks: Sequence[Hunk], first_hunk: int | None = None
+    old: Sequence[bytes], hunks: Sequence[Hunk], names: HunkNames | None = None
 ) -> Iterator[bytes]:
     """Yield the lines of a unified diff that applies `hunks`, without the names of the files."""
-    added, number = 0, first_hunk
+    added = 0
     for group in _near(hunks):
         at, end = max(group[0].start - _CONTEXT, 0), min(group[-1].end + _CONTEXT, len(old))
         grown = sum(len(hunk.lines) - (hunk.end - hunk.start) for hunk in group)
-        numbers = ""
-        if number is not None:
-            numbers = _hunk_numbers(number, len(group))
-            number += len(group)
-        yield (
-            f"@@ -{_range(at, end)} +{_range(at + added, end + added + grown)} @@{numbers}\n"
-        ).encode()
+        text = "; ".join(names.get(hunk, names.get(None, "")) for hunk in group) if names else ""
+        place = f"@@ -{_range(at, end)} +{_range(at + added, end + added + grown)} @@ {text}"
+        yield f"{place.rstrip()}\n".encode()
         for hunk in group:
             yield from _marked(b" ", old[at : hunk.start])
             yield from _marked(b"-", old[hunk.start : hunk.end])
@@ -150,8 +149,16 @@ def unified_lines(
         added += grown
 
 
-def _hunk_numbers(first: int, count: int) -> str:
-    return f" hunk {first}" if count == 1 else f" hunks {first} to {first + count - 1}"
+def hunks_text(numbers: Sequence[int]) -> str:
+    """Return the numbers of hunks, such as `hunk 2` or `hunks 1, 3 to 5`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"hunk{'' if len(numbers) == 1 else 's'} {', '.join(parts)}"
 
 
 def _near(hunks: Sequence[Hunk]) -> list[list[Hunk]]:

@@ -1,0 +1,213 @@
+"""Groups of the hunks of a change set that need each other.
+
+A fix of `UP045` replaces `Optional[int]` in two functions, and then nothing uses the import of
+`Optional`. Each of these hunks alone would leave an undefined name or an unused import, so that the
+three hunks are one group, which is accepted, rejected or taken out as a whole:
+
+1. Hunks of a file belong together if they change how often a name occurs that is imported or
+   defined only before or only after the change.
+2. Fixes of a linter are named by the rules of the findings that are gone. A fix may also change
+   lines without a finding: such a hunk belongs with the hunks of its function that have one.
+3. Other changes are grouped and named by function, and changed signatures by class.
+"""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, node_at_line
+from remora.code.syntax.source import Source, read_source
+from remora.ids import MODULE, NodeKey, escape_path, file_of_key, node_key, split_node_key
+from remora.operations.base import is_lint_code
+from remora.runs.records.findings import ListedFinding, fixed
+from remora.runs.records.job_view import JobView
+from remora.text import some_of
+from remora.workspaces.apply.line_diff import split_lines
+from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
+
+_WORD = re.compile(rb"[^\W\d]\w*")
+_FUTURE = "annotations"
+"""The name of `from __future__ import annotations`, which every changed signature may need."""
+_NAMED = 3
+"""Functions that a label names."""
+
+
+class HunkGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Hunks of a change set that need each other.
+
+    `number` counts the groups from 1, and `hunks` has the numbers of `hunks_of`. `rules` are the
+    codes of the findings that the group fixes, `nodes` the functions, classes and modules that it
+    changes. `label` names the rules of a linter, or else the functions.
+    """
+
+    number: int
+    hunks: tuple[int, ...]
+    label: str
+    rules: tuple[str, ...]
+    nodes: frozenset[NodeKey]
+
+
+def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
+    """Return the groups of the hunks of a job's change set, in the order of their first hunks."""
+    hunks = list(_hunks(patches))
+    codes = fixed(job.before or {}, job.after or {})
+    is_linted = any(map(is_lint_code, codes))
+    _name_rules(hunks, job)
+    for hunk in hunks:
+        if not is_linted:
+            hunk.keys |= {(hunk.path, owner) for owner in {*hunk.owners, *hunk.signed} - {MODULE}}
+    for group in _joined(hunks) if is_linted else ():
+        if not any(hunk.rules for hunk in group):
+            for hunk in group:
+                hunk.keys.update(*(other.keys for other in hunk.fixed_with(hunks)))
+    return [
+        HunkGroup(
+            number=number,
+            hunks=tuple(hunk.number for hunk in group),
+            label=", ".join(rules) if is_linted and rules else _names(group),
+            rules=rules or tuple(sorted(codes)),
+            nodes=frozenset(node_key(escape_path(h.path), o) for h in group for o in h.owners),
+        )
+        for number, group in enumerate(_joined(hunks), 1)
+        for rules in [tuple(sorted({rule for hunk in group for rule in hunk.rules}))]
+    ]
+
+
+def labelled_hunks(
+    patches: Sequence[FilePatch], job: JobView, numbers: Collection[int] | None = None
+) -> list[ChangeHunk]:
+    """Return the hunks of a change set with their groups: all, or those with these numbers."""
+    groups = {number: group for group in groups_of(patches, job) for number in group.hunks}
+    return [
+        msgspec.structs.replace(hunk, group=group.number, label=group.label)
+        for hunk in hunks_of(patches)
+        if numbers is None or hunk.number in numbers
+        for group in [groups[hunk.number]]
+    ]
+
+
+@dataclass(eq=False)
+class _Hunk:
+    """A hunk, with `old`, its lines before. Hunks that share one of `keys` are one group.
+
+    `owners` are the functions, classes or modules of its lines, and `signed` the outermost ones of
+    its signatures.
+    """
+
+    number: int
+    path: str
+    old: range
+    owners: list[str]
+    signed: set[str]
+    keys: set[tuple[str, str]]
+    rules: set[str] = field(default_factory=set)
+
+    def distance(self, line: int) -> int:
+        """Return the number of lines from a line of the old version to the hunk."""
+        return max(self.old.start - line, line - max(self.old.start, self.old.stop - 1), 0)
+
+    def fixed_with(self, hunks: Sequence["_Hunk"]) -> list["_Hunk"]:
+        """Return the hunks of the same function that have a rule, or the nearest of the module."""
+        fixes = (hunk for hunk in hunks if hunk.rules and hunk.path == self.path)
+        alike = [hunk for hunk in fixes if not {*self.owners}.isdisjoint(hunk.owners)]
+        alike.sort(key=lambda hunk: hunk.distance(self.old.start))
+        return alike[:1] if self.owners == [MODULE] else alike
+
+
+class _Version:
+    """A version of a file, with the names that each line imports or defines, and its signatures."""
+
+    def __init__(self, path: str, content: bytes | None) -> None:
+        self.lines = split_lines(content or b"")
+        self.names = defaultdict[int, set[str]](set)
+        self.signatures = set[int]()
+        is_python = path.endswith((".py", ".pyi"))
+        self._module = parse_module(path, content or b"") if is_python else None
+        source = read_source(path, content or b"") if is_python else None
+        for node in ast.walk(source.tree) if isinstance(source, Source) else ():
+            if isinstance(node, ast.alias):
+                self.names[node.lineno].add(node.asname or node.name.partition(".")[0])
+            elif isinstance(node, DEFINITIONS):
+                self.names[node.lineno].add(node.name)
+                if not isinstance(node, ast.ClassDef):
+                    self.signatures |= {node.lineno, *range(node.lineno, node.body[0].lineno)}
+
+    def owner(self, line: int) -> str:
+        if not isinstance(self._module, Module):
+            return MODULE
+        return split_node_key(node_at_line(self._module, line))[1]
+
+
+def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
+    path, added = "", 0
+    before = after = _Version("", None)
+    for number, (patch, hunk) in enumerate(divided(patches), 1):
+        if patch.path != path:
+            path, added = patch.path, 0
+            before, after = _Version(path, patch.base), _Version(path, patch.theirs)
+        old, new = range(1, len(before.lines) + 1), range(1, len(after.lines) + 1)
+        if hunk is not None:
+            start = hunk.start + 1
+            old = range(start, hunk.end + 1)
+            new = range(start + added, start + added + len(hunk.lines))
+            added += len(new) - len(old)
+        sides = (before, old), (after, new)
+        lines = [(v, line) for v, at in sides for line in at if v.lines[line - 1].strip()]
+        owners = list(dict.fromkeys(v.owner(line) for v, line in lines)) or [MODULE]
+        is_signed = any(line in v.signatures for v, line in lines)
+        counts = [Counter(_WORD.findall(b"".join(v.lines[i - 1] for i in at))) for v, at in sides]
+        changed = (counts[0] - counts[1]) + (counts[1] - counts[0])
+        words = {word.decode("utf-8", "replace") for word in changed}
+        words |= {name for v, line in lines for name in v.names.get(line, ())}
+        words |= {_FUTURE} if is_signed else set()
+        known = [set[str]().union(*v.names.values()) for v in (before, after)]
+        yield _Hunk(
+            number=number,
+            path=path,
+            old=old,
+            owners=owners,
+            signed={owner.partition(".")[0] for owner in owners if is_signed},
+            keys={("", str(number)), *((path, word) for word in words & (known[0] ^ known[1]))},
+        )
+
+
+def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
+    """Give each finding that is gone to the hunk that is nearest to its line."""
+    own = [hunk for hunk in hunks if hunk.path == file_of_key(job.node_id)]
+    left = Counter((finding.code, finding.message) for finding in job.last_findings)
+    placed: list[tuple[int, int, ListedFinding]] = []
+    for finding in job.first_findings:
+        far = [(hunk.distance(finding.line), n) for n, hunk in enumerate(own) if finding.line]
+        placed += [(*min(far), finding)] if far else []
+    # of findings with the same text, those far from any hunk are the ones that are left
+    for _, nearest, finding in sorted(placed, key=lambda place: -place[0]):
+        known = finding.code, finding.message
+        if left[known]:
+            left[known] -= 1
+        else:
+            own[nearest].rules.add(finding.code)
+
+
+def _joined(hunks: Sequence[_Hunk]) -> list[list[_Hunk]]:
+    """Return the groups of hunks that share a key, directly or by another hunk."""
+    groups: list[tuple[set[tuple[str, str]], list[_Hunk]]] = []
+    for hunk in hunks:
+        near = [group for group in groups if not group[0].isdisjoint(hunk.keys)]
+        groups = [group for group in groups if group not in near]
+        keys = hunk.keys.union(*(keys for keys, _ in near))
+        groups.append((keys, [*(other for _, group in near for other in group), hunk]))
+    found = (sorted(group, key=lambda hunk: hunk.number) for _, group in groups)
+    return sorted(found, key=lambda group: group[0].number)
+
+
+def _names(group: Sequence[_Hunk]) -> str:
+    """Return the functions and classes of a group, or its files if it changes none."""
+    owners = dict.fromkeys(owner for hunk in group for owner in hunk.owners if owner != MODULE)
+    return some_of(list(owners or dict.fromkeys(hunk.path for hunk in group)), _NAMED)

@@ -1,0 +1,206 @@
+"""Hunks that need each other are one group, which names its rules or its functions."""
+
+from textwrap import dedent
+
+import pytest
+
+from remora.runs.records.findings import ListedFinding
+from remora.runs.records.hunk_groups import HunkGroup, groups_of
+from remora.runs.records.job_view import JobView
+from remora.workspaces.apply.transaction import FilePatch
+
+
+def grouped(
+    old: str, new: str, *findings: tuple[str, int], code: str = "missing thing"
+) -> list[HunkGroup]:
+    """The groups of a change of one file. `findings` are gone, with their lines."""
+    before = {code: 1 for code, _ in findings} or {code: 1}
+    job = JobView(
+        agent_id="own-1",
+        operation="own",
+        node_id="node:a.py:__module__",
+        before=before,
+        after={},
+        first_findings=tuple(ListedFinding(code, f"{code} here", line) for code, line in findings),
+    )
+    sides = (dedent(text).lstrip("\n").encode() for text in (old, new))
+    base, theirs = sides
+    return groups_of([FilePatch(path="a.py", base=base, theirs=theirs, mode=0o644)], job)
+
+
+def told(groups: list[HunkGroup]) -> list[tuple[tuple[int, ...], str]]:
+    return [(group.hunks, group.label) for group in groups]
+
+
+def test_an_import_is_one_group_with_the_hunks_that_use_its_names() -> None:
+    """The import of `os` is removed alone, that of `Optional` with the two annotations."""
+    old = """
+        import os
+        # names
+        from typing import List, Optional
+
+        # constants
+        LIMIT: Optional[int] = 1
+        # function
+        def load(path: Optional[str]) -> List[str]:
+            return ["%s" % path]
+        """
+    new = """
+        # names
+        from typing import List
+
+        # constants
+        LIMIT: int | None = 1
+        # function
+        def load(path: str | None) -> List[str]:
+            return ["%s" % path]
+        """
+    groups = grouped(old, new, ("F401", 1), ("UP045", 6), ("UP045", 8))
+    assert told(groups) == [((1,), "F401"), ((2, 3, 4), "UP045")]
+    assert groups[1].nodes == {"node:a.py:__module__", "node:a.py:load"}
+
+
+def test_a_default_and_the_test_for_none_are_one_group() -> None:
+    """The second hunk has no finding."""
+    old = '''
+        def add(item, items=[]):
+            """add"""
+            size = len(items)
+            items.append(item)
+            return items
+        '''
+    new = '''
+        def add(item, items=None):
+            """add"""
+            size = len(items)
+            if items is None:
+                items = []
+            items.append(item)
+            return items  # all
+        '''
+    groups = grouped(old, new, ("B006", 1), ("ERA001", 5))
+    assert told(groups) == [((1, 2, 3), "B006, ERA001")]
+
+
+def test_a_hunk_without_a_finding_belongs_with_those_of_its_function() -> None:
+    old = """
+        import os
+        # names
+        def load(path):
+            text = "%s" % path
+            # it
+            print(path)
+            # and
+            return dict()
+        """
+    new = old.replace('"%s" % path', 'f"{path}"').replace("dict()", "{}").replace("t(path", "t(1")
+    new = new.replace("import os\n", "")
+    groups = grouped(old, new, ("F401", 1), ("UP031", 4), ("C408", 8))
+    assert told(groups) == [((1,), "F401"), ((2, 3, 4), "C408, UP031")]
+
+
+def test_rules_of_one_function_are_groups_of_their_own() -> None:
+    old = """
+        def load(path):
+            text = "%s" % path
+            print(text)
+            return dict()
+        """
+    new = old.replace('"%s" % path', 'f"{path}"').replace("dict()", "{}")
+    assert told(grouped(old, new, ("UP031", 2), ("C408", 4))) == [((1,), "UP031"), ((2,), "C408")]
+
+
+def test_a_finding_that_is_left_names_no_group() -> None:
+    old = "import os\nimport re\nx = 1\nimport re\n"
+    job = JobView(
+        agent_id="lint-1",
+        operation="lint",
+        node_id="node:a.py:__module__",
+        before={"F401": 1, "F811": 2},
+        after={"F811": 1},
+        first_findings=(ListedFinding("F401", "os", 1), ListedFinding("F811", "re", 2)),
+        last_findings=(ListedFinding("F811", "re", 1),),
+    )
+    patch = FilePatch(path="a.py", base=old.encode(), theirs=old[10:].encode(), mode=0o644)
+    assert told(groups_of([patch], job)) == [((1,), "F401")]
+
+
+def test_other_changes_are_grouped_by_function() -> None:
+    old = '''
+        class Cart:
+            def add(self, item):
+                """add"""
+                return self
+
+            def total(self):
+                """total"""
+                size = 1
+                return size  # euro
+
+
+        def load(path):
+            return path
+        '''
+    new = (
+        old.replace('"""add"""', '"""Add."""')
+        .replace('"""total"""', '"""Sum."""')
+        .replace("euro", "dollar")
+        .replace("return path", '"""Load."""\n            return path')
+    )
+    assert told(grouped(old, new)) == [((1,), "Cart.add"), ((2, 3), "Cart.total"), ((4,), "load")]
+
+
+def test_signatures_of_a_class_are_one_group() -> None:
+    old = """
+        class Base:
+            def size(self):
+                return 1
+
+
+        class Cart(Base):
+            def size(self):
+                return 2
+
+            def add(self, item):
+                return self
+
+
+        class Other:
+            def size(self):
+                return 3
+
+
+        def load(path):
+            return path
+        """
+    new = old.replace("size(self):", "size(self) -> int:").replace("(path):", "(path: str) -> str:")
+    new = new.replace("item):", "item: int):")
+    assert told(grouped(old, new)) == [
+        ((1,), "Base.size"),
+        ((2, 3), "Cart.size, Cart.add"),
+        ((4,), "Other.size"),
+        ((5,), "load"),
+    ]
+
+
+@pytest.mark.parametrize("import_line", ["from __future__ import annotations", "import typing"])
+def test_annotations_need_the_import_that_postpones_them(import_line: str) -> None:
+    old = "# file\nX = 1\n\n\ndef load(path):\n    return path\n"
+    new = old.replace("X", f"{import_line}\nX").replace("path):", "path: 'typing.Any | None'):")
+    assert len(grouped(old, new)) == 1
+
+
+def test_what_cannot_be_divided_is_named_by_its_file() -> None:
+    job = JobView(agent_id="own-1", operation="own", node_id="node:a.py:load")
+    patches = [
+        FilePatch(
+            path="tests/test_a.py", base=None, theirs=b"def test_a():\n    ...\n", mode=0o644
+        ),
+        FilePatch(path="notes.txt", base=b"a\n", theirs=b"b\n", mode=0o644),
+        FilePatch(path="broken.py", base=b"x = (\n", theirs=b"y = (\n", mode=0o644),
+    ]
+    assert told(groups_of(patches, job)) == [
+        ((1,), "test_a"),
+        ((2,), "notes.txt"),
+        ((3,), "broken.py"),
+    ]
