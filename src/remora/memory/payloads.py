@@ -349,10 +349,10 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TakenOut(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of a change set with which a gate was worse, and the reasons.
+    """The part of a change set that gates took out because one was worse with it, and the reasons.
 
-    `kept` contains the numbers of the hunks that are left, counted from 1. `findings` contains the findings, each as `{code,
-    message, line}`, that the change set fixed in what was taken out.
+    `kept` contains the numbers of the hunks that are still proposed, counted from 1. `findings`
+    contains the findings, each as `{code, message, line}`, that the change set fixed in the others.
     """
 
     agent_id: str
