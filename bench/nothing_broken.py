@@ -136,6 +136,7 @@ def diagnostics(*command: str) -> Callable[[Path], Facts]:
 def checks_of(root: Path) -> Iterator[tuple[str, Callable[[Path], Facts]]]:
     """Yield the checks that a project has: what its settings name, and its environment has."""
     text = "".join((root / name).read_text() for name in _SETTINGS if (root / name).exists())
+    text = re.sub(r"#.*", "", text)
     yield "tests", tests
     yield "imports", imports
     packages = sorted(
@@ -206,7 +207,9 @@ class Project:
         accepted = run([remora, "accept", "last", "--all", "--json"], self.root, seconds=1800)
         if accepted.returncode not in {0, 1}:
             result.error = accepted.stderr[-300:]
-        result.changed = len(run(["git", "diff", "--stat"], self.root).stdout.splitlines()[:-1])
+        run(["git", "add", "--all"], self.root)  # what stays after each check
+        changed = run(["git", "diff", "--cached", "--name-only"], self.root)
+        result.changed = len(changed.stdout.splitlines())
         return True
 
     def compare(self) -> None:
@@ -214,7 +217,7 @@ class Project:
         for name, base in self._base.items():
             found = worse(base, self._run(name), name)
             if found:
-                again = worse(base, self.checks[name](self.root), name)
+                again = worse(base, self._run(name), name)
                 found = [what for what in found if what in again]
             if found:
                 self.result.worse[name] = found
@@ -228,6 +231,8 @@ class Project:
         begin = time.perf_counter()
         said = self.checks[name](self.root)
         self.result.commands_s += time.perf_counter() - begin
+        run(["git", "checkout", "-q", "--", "."], self.root)  # what the check wrote
+        run(["git", "clean", "-fdq"], self.root)
         return said
 
 
