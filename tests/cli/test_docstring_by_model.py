@@ -153,13 +153,13 @@ def take_back(shown: str) -> tuple[str, dict[str, Any]]:
 def test_a_model_takes_back_what_rules_corrected(
     analyze: Callable[..., tuple[dict[str, Any], list[str]]],
 ) -> None:
-    stats = STATS.replace("        factor: By", "        factors: By")
+    stats = STATS.replace("        factor: By", "        faktor: By")
     job, shown = analyze({"stats.py": stats, "marks.py": MARKS}, "scale", take_back)
     assert job["status"] == "no_change"
     assert job["decided_by"]["rule"] == 1
     assert "11|         factor: By how much." in shown[0]
-    assert "11|         factors: By how much." in shown[1]
-    assert "parameter `factors` is documented but does not exist" in shown[1]
+    assert "11|         faktor: By how much." in shown[1]
+    assert "parameter `faktor` is documented but does not exist" in shown[1]
     assert "left the docstring: the code is wrong" in shown[2]
 
 
@@ -170,7 +170,7 @@ def test_words_that_the_code_does_not_contradict_are_kept(
         done = calls_so_far(shown)
         return ("write_docstring", {"text": "Grow."}) if len(done) < 2 else ("submit_result", {})
 
-    stats = STATS.replace("        factor: By", "        factors: By")
+    stats = STATS.replace("        factor: By", "        faktor: By")
     job, shown = analyze({"stats.py": stats, "marks.py": MARKS}, "scale", choose)
     assert job["status"] == "submitted", "what rules corrected is handed in"
     assert "Refused, and nothing was changed: deletes 'Multiply' from the docstring" in shown[1]

@@ -43,7 +43,7 @@ class Added(NamedTuple):
 ADDED = {
     "docstring": Added([], ['        """Keep what a visitor picked."""']),
     "types": Added(
-        ["    def add(self, item, count: int = 1) -> None:"],
+        [],  # rules write whole signatures or none
         ["    def add(self, item: str, count: int = 1) -> None:"],
     ),
 }
@@ -169,12 +169,9 @@ def test_a_model_is_replaced_between_two_turns(poor: Remora, cart: Path) -> None
     write(cart, {"cart.py": CART + REMOVE})
     done = analyze(poor, cart, "types", "replaced")
     job = job_of(done)
-    assert (done.code, job["status"]) == (3, "submitted"), done.err
+    assert (done.code, job["status"]) == (3, "error"), done.err
     assert ENDS["replaced"].message in job["error"]
-    assert list(added_lines(poor, cart)) == [
-        *ADDED["types"].by_rules,
-        "    def remove(self, item, count: int = 1) -> None:",
-    ]
+    assert list(added_lines(poor, cart)) == []
     check_records(poor, cart)
 
 

@@ -1,5 +1,6 @@
 """List of a project's runs, created without reading agent streams."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -84,17 +85,22 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
 
 def list_run_lines_from_streams(folder: TraceFolder) -> list[RunLine]:
     """Return what `list_run_lines` returns, from the streams alone."""
-    lines = [
-        _damaged(read[0]) if folder.copy_problem(path) else read[0]
-        for path in folder.run_streams()
-        if (read := read_run_line(path)) is not None
-    ]
-    return sorted(lines, key=_order)
+    return _read_lines(folder, folder.run_streams())
 
 
 def older_runs_waiting(folder: TraceFolder, run: tuple[str, str]) -> list[RunLine]:
     """Return the runs with pending change sets that began before a run, given by time and ID."""
-    return [line for line in list_run_lines(folder) if line.pending and _order(line) < run]
+    others = (path for path in folder.run_streams() if stream_id(path) != run[1])
+    return [line for line in _read_lines(folder, others) if line.pending and _order(line) < run]
+
+
+def _read_lines(folder: TraceFolder, paths: Iterable[Path]) -> list[RunLine]:
+    lines = [
+        _damaged(read[0]) if folder.copy_problem(path) else read[0]
+        for path in paths
+        if (read := read_run_line(path)) is not None
+    ]
+    return sorted(lines, key=_order)
 
 
 def _damaged(line: RunLine) -> RunLine:
