@@ -204,3 +204,20 @@ def test_what_cannot_be_divided_is_named_by_its_file() -> None:
         ((2,), "notes.txt"),
         ((3,), "broken.py"),
     ]
+
+
+def test_an_import_that_moves_is_one_group() -> None:
+    """Without the other, one of the hunks imports `Callable` twice, and the other not at all."""
+    old = """
+        import os
+        # types
+        from typing import Callable
+        RUN: Callable
+        """
+    new = """
+        import os
+        from collections.abc import Callable
+        # types
+        RUN: Callable
+        """
+    assert told(grouped(old, new, ("UP035", 3))) == [((1, 2), "UP035")]

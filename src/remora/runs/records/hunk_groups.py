@@ -5,7 +5,7 @@ A fix of `UP045` replaces `Optional[int]` in two functions, and then nothing use
 three hunks are one group, which is accepted, rejected or taken out as a whole:
 
 1. Hunks of a file belong together if they change how often a name occurs that is imported or
-   defined only before or only after the change.
+   defined only before or only after the change, or if they move the same import or definition.
 2. Fixes of a linter are named by the rules of the findings that are gone. A fix may also change
    lines without a finding: such a hunk belongs with the hunks of its function that have one.
 3. Other changes are grouped and named by function, and changed signatures by class.
@@ -168,13 +168,15 @@ def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
         words |= {name for v, line in lines for name in v.names.get(line, ())}
         words |= {_FUTURE} if is_signed else set()
         known = [set[str]().union(*v.names.values()) for v in (before, after)]
+        bound = [set[str]().union(*(v.names.get(i, ()) for i in at)) for v, at in sides]
+        needed = (words & (known[0] ^ known[1])) | (bound[0] ^ bound[1])
         yield _Hunk(
             number=number,
             path=path,
             old=old,
             owners=owners,
             signed={owner.partition(".")[0] for owner in owners if is_signed},
-            keys={("", str(number)), *((path, word) for word in words & (known[0] ^ known[1]))},
+            keys={("", str(number)), *((path, name) for name in needed)},
         )
 
 
