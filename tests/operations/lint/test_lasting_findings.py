@@ -38,7 +38,7 @@ PACKAGE = "pkg/__init__.py"
 
 def unsafely_fixed(folder: Path, source: str) -> str:
     files = {PACKAGE: source, "pyproject.toml": '[project]\nrequires-python = ">=3.9"\n'}
-    return edited(folder, files, "F", "UP")
+    return edited(folder, files, "F", "UP", "UP006", "UP031", "UP032")
 
 
 def test_the_import_of_a_name_that_a_fix_leaves_unused_is_removed(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.operations.lint.test_ruff_fixes import edited
 
 COMMENT = "the fix removes a comment"
 PARTLY = "the function would be converted in part"
+STYLE = "most of the file is written otherwise"
 EXAMPLES = {
     "a comment of a branch goes with its line": (COMMENT, "RET", """
           def f(a):
@@ -41,6 +42,29 @@ EXAMPLES = {
           def g(a, b):
         -     return "{} {}".format(a, b)
         +     return f"{a} {b}"
+
+
+          LINES = f"{1}", f"{2}", f"{3}"
+        """),
+    "f-strings where there are more other texts": (
+        STYLE, "UP", """
+          a = "{}".format(1), "%s" % 2
+          b = f"{1}"
+        """),
+    "types where there are more of typing": (STYLE, "UP", """
+          from __future__ import annotations
+
+          from typing import Optional
+
+
+          def f(a: Optional[int], b: Optional[int]) -> int | None:
+              return a or b
+        """),
+    "comparisons where there are more in the other order": (
+        STYLE, "SIM", """
+          def f(a):
+              assert 1 == a and 2 < a
+              assert a > 0
         """),
 }  # fmt: skip
 
@@ -55,3 +79,15 @@ def test_a_fix_is_left_out_for_a_reason(tmp_path: Path, name: str) -> None:
     fixes = FixableFindings(place, unsafe=True)
     found = place.ruff.check_file("a.py")
     assert reason in kept_findings(place, "a.py", before, found, fixes).values()
+
+
+def test_an_assertion_that_would_equal_another_is_left(tmp_path: Path) -> None:
+    source = "def test_a(a, b):\n    assert not a == b\n    assert a != b\n    assert not a != b\n"
+    expected = source.replace("not a != b", "a == b")
+    assert edited(tmp_path, {"a.py": source}, "SIM") == expected
+
+
+def test_quotes_are_selected_only_by_their_code(tmp_path: Path) -> None:
+    source = "a = 'text'\n"
+    assert edited(tmp_path, {"a.py": source}, "ALL") == source
+    assert edited(tmp_path, {"a.py": source}, "Q000") == 'a = "text"\n'

@@ -115,7 +115,7 @@ def test_types_in_a_marked_region_are_not_rewritten(tmp_path: Path) -> None:
     """The future import is not copied with the region."""
     source = "from __future__ import annotations\n\n" + REGION + '\nx: "Lexer"\ny = "%s" % 1\n'
     expected = source.replace('"Lexer"', "Lexer").replace('"%s" % 1', 'f"{1}"')
-    assert edited(tmp_path, {"a.py": source}, "UP") == expected
+    assert edited(tmp_path, {"a.py": source}, "UP", "UP031", "UP032") == expected
 
 
 def test_an_import_that_a_fix_leaves_unused_stays_if_another_file_takes_it(tmp_path: Path) -> None:

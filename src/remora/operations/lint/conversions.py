@@ -1,7 +1,8 @@
 """Conversions of one way of writing into another, such as `format` into f-strings.
 
 A function that is written in two ways afterwards reads worse than before, so its conversion is
-whole or left out. In a file of khard, 9 of 53 texts became f-strings.
+whole or left out. In a file of khard, 9 of 53 texts became f-strings. Nor does a file get a way of
+writing that it uses less than the other one.
 """
 
 import ast
@@ -13,20 +14,71 @@ from remora.code.syntax.source import parse_text
 from remora.operations.lint.fixable_findings import Place, place_of
 from remora.tools.host.ruff.finding import Finding
 
-_F_STRINGS = "f-strings"
+_F_STRINGS, _TYPES, _ORDER = "f-strings", "types", "order of comparisons"
 _CONVERSIONS = {
-    "B006": "defaults", "FLY": _F_STRINGS, "PTH": "paths", "UP006": "types", "UP007": "types",
-    "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": "types",
+    "B006": "defaults", "FLY": _F_STRINGS, "PTH": "paths", "SIM300": _ORDER, "UP006": _TYPES,
+    "UP007": _TYPES, "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": _TYPES,
 }  # fmt: skip
 """Beginnings of rules that convert one way of writing into another, in a whole function."""
 
 
 def conversion_of(finding: Finding, body: str) -> tuple[str, int] | None:
     """Return the kind and the function of a conversion, or None for another fix."""
-    kinds = (kind for code, kind in _CONVERSIONS.items() if finding["code"].startswith(code))
-    kind = next(kinds, "")
+    kind = _kind(finding)
     function = _function_at(finding["line"], body) if kind else 0
     return (kind, function) if function else None
+
+
+def _kind(finding: Finding) -> str:
+    kinds = (kind for code, kind in _CONVERSIONS.items() if finding["code"].startswith(code))
+    return next(kinds, "")
+
+
+def of_other_style(findings: Sequence[Finding], body: str) -> dict[Place, str]:
+    """Return the conversions into a way of writing that the file uses less, with the reason."""
+    old: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        old[_kind(finding)].append(finding)
+    new = Counter(map(_new_style, nodes_of(body)))
+    numbers = {kind: len({place_of(each)[2:] for each in group}) for kind, group in old.items()}
+    numbers[_F_STRINGS] = max(numbers.get(_F_STRINGS, 0), len([*_formatted(body)]))
+    return {
+        place_of(finding): "most of the file is written otherwise"
+        for kind in (_F_STRINGS, _TYPES, _ORDER)
+        if numbers.get(kind, 0) > new[kind]
+        for finding in old[kind]
+    }
+
+
+def _new_style(node: ast.AST) -> str:
+    """Return the kind of conversions that lead to what a node is, or an empty string."""
+    match node:
+        case ast.JoinedStr():
+            return _F_STRINGS
+        case ast.BinOp(op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _TYPES
+        case ast.Subscript(value=ast.Name(id="dict" | "frozenset" | "list" | "set" | "tuple")):
+            return _TYPES
+        case ast.Compare(left=left, comparators=[ast.Constant()]) if not isinstance(
+            left, ast.Constant
+        ):
+            return _ORDER
+    return ""
+
+
+def equal_assertions(body: str) -> list[int]:
+    """Return the lines of assertions that an earlier one of their function equals."""
+    lines = list[int]()
+    for function in nodes_of(body):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            known = set[str]()
+            for node in ast.walk(function):
+                match node:
+                    case ast.Assert() | ast.Call(func=ast.Attribute(attr="assertEqual")):
+                        text = ast.dump(node)
+                        lines += [node.lineno] if text in known else []
+                        known.add(text)
+    return lines
 
 
 def partly_converted(findings: Sequence[Finding], body: str, stay: Set[Place]) -> dict[Place, str]:

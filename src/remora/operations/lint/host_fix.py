@@ -12,7 +12,7 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
-from remora.operations.lint.conversions import conversion_of
+from remora.operations.lint.conversions import conversion_of, equal_assertions
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
@@ -31,7 +31,7 @@ from remora.workspaces.apply.line_diff import diff_hunks
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
-_LONG_LINE = "long line"
+_LONG_LINE, _EQUAL = "long line", "equal assertion"
 
 
 def fix_findings(
@@ -105,18 +105,22 @@ class _Fixer:
         return self._checked[content]
 
     def _keep(self, content: bytes, found: list[Finding]) -> None:
-        """Keep the findings of a version. If ruff is not configured, long lines count as findings.
+        """Keep the findings of a version. Equal assertions of a function count as findings, too.
 
-        They are not fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes
-        are still applied.
+        So do long lines if ruff is not configured. They are not fixed, but a fix that adds one is
+        left out. With `--select default`, ruff's fixes that lead to long lines are still applied.
         """
+        body, width = decode(self._path, content).body, self._format.width
+        found = [*found, *_own_findings(_EQUAL, equal_assertions(body))]
         if not self._is_configured:
-            found = [*found, *_long_lines(decode(self._path, content).body, self._format.width)]
+            numbered = enumerate(split_lines(body), 1)
+            lines = [number for number, line in numbered if len(line) > width]
+            found += _own_findings(_LONG_LINE, lines)
         self._checked[content] = found
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
-        found = [finding for finding in findings if finding["code"] != _LONG_LINE]
+        found = [finding for finding in findings if finding["code"] not in (_LONG_LINE, _EQUAL)]
         return findings_on_nodes(self._path, content, found, self._nodes)
 
     def has_fewer(self, content: bytes) -> bool:
@@ -282,13 +286,9 @@ class _Fixer:
         return self._format.formatted(texts[1])
 
 
-def _long_lines(body: str, width: int) -> list[Finding]:
-    place = {"path": "", "column": 1, "end_column": 1, "fix": None}
-    return [
-        {**place, "code": _LONG_LINE, "message": "", "line": number, "end_line": number}
-        for number, line in enumerate(split_lines(body), 1)
-        if len(line) > width
-    ]
+def _own_findings(code: str, lines: Iterable[int]) -> list[Finding]:
+    place = {"path": "", "column": 1, "end_column": 1, "fix": None, "code": code, "message": ""}
+    return [{**place, "line": line, "end_line": line} for line in lines]
 
 
 def _ruff_fixes(body: str, findings: Iterable[Finding]) -> Iterator[Proposal]:

@@ -12,7 +12,7 @@ from typing import Any
 from remora.code.edit.comments import is_for_tool
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS
 from remora.code.syntax.hidden_uses import marked_regions
-from remora.operations.lint.conversions import nodes_of, partly_converted
+from remora.operations.lint.conversions import nodes_of, of_other_style, partly_converted
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.used_imports import NeededImports
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
@@ -101,6 +101,7 @@ class LeftAlone:
         meant = partial(self._selected.are_meant, self._path)
         free = [finding for finding in findings if not meant(finding["code"])]
         stay = {place_of(finding) for finding in free if not self._fixes.has_fix(finding)}
+        found = of_other_style(free, body) | found
         return partly_converted(free, body, stay | found.keys()) | found
 
     def _reason(self, finding: Finding, body: str) -> str:

@@ -30,8 +30,10 @@ Maintainers who do not select them reject their fixes.
 """
 _IMPORT_ORDER = "I001"
 _ORDER = (_IMPORT_ORDER, "RUF022", "RUF023")
-_ONLY_BY_CODE = ("RUF10", "T201", "T203")
-"""Rules that `--select` takes only by their own codes: they remove `noqa` comments and calls.
+_ONLY_BY_CODE = ("Q00", "RUF10", "T201", "T203")
+"""Rules that `--select` takes only by their own codes.
+
+They replace the quotes of a file, and remove `noqa` comments and calls.
 
 Those of order, which may have a meaning, are such rules unless the project selects them.
 """
