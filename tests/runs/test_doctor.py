@@ -22,4 +22,6 @@ def test_a_repository_that_git_refuses_is_reported_with_the_command_that_allows_
     assert not refused.ok
     assert not refused.needed, "without git, all files are read"
     assert "dubious ownership" in refused.detail
-    assert refused.hint == f"run `git config --global --add safe.directory '{shop}'`"
+    assert (
+        refused.hint == f"if you trust it, run `git config --global --add safe.directory '{shop}'`"
+    )

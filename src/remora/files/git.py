@@ -81,9 +81,14 @@ def git_output(
             hint="look for a huge `.gitignore` or a huge file in `.git`",
         )
     if process.returncode not in succeeds:
-        kind = ForeignRepository if b"dubious ownership" in problem else OutsideError
-        line = problem.decode(errors="replace").strip().partition("\n")[0]
-        raise kind(f"git {words[0]} failed: {line or f'exit {process.returncode}'}")
+        said = problem.decode(errors="replace").strip()
+        message = (
+            f"git {words[0]} failed: {said.partition(chr(10))[0] or f'exit {process.returncode}'}"
+        )
+        if "dubious ownership" in said:
+            command = said.rpartition("\n")[2].strip()
+            raise ForeignRepository(message, hint=f"if you trust it, run `{command}`")
+        raise OutsideError(message)
     return output
 
 

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shlex
 import shutil
 import sys
 import tempfile
@@ -163,20 +162,14 @@ def check_git(root: Path) -> DoctorCheck:
         found = git_output(root, "version").decode(errors="replace").strip()
         return f"{found}, {shutil.which('git')}"
 
-    folder = root.resolve()
-    repository = next(
-        (each for each in (folder, *folder.parents) if (each / ".git").exists()), None
-    )
-    if repository is not None:
-        try:
-            git_output(root, "rev-parse", "--git-dir")
-        except ForeignRepository as error:
-            hint = f"git config --global --add safe.directory {shlex.quote(str(repository))}"
-            return DoctorCheck(
-                name="git", ok=False, detail=error.message, needed=False, hint=f"run `{hint}`"
-            )
-        except OutsideError:
-            pass  # git works, which is checked below
+    try:
+        git_output(root, "rev-parse", "--git-dir")
+    except ForeignRepository as error:
+        return DoctorCheck(
+            name="git", ok=False, detail=error.message, needed=False, hint=error.hint
+        )
+    except OutsideError:
+        pass  # there is no repository; git itself is checked below
     return _try("git", read, needed=False, hint="without git, all files are selected")
 
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.statuses import STATUSES
+from remora.statuses import SHOWN_WORDS, STATUSES
 from remora.text import count
 from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html
@@ -129,7 +129,7 @@ def _time(timestamp: str) -> str:
 
 def state_html(state: str | None) -> Markup:
     """Return a status or an outcome as HTML, in its colour."""
-    shown = (state or "").replace("_", " ")
+    shown = SHOWN_WORDS.get(state, state).replace("_", " ") if state else ""
     return Markup('<span class="state {}">{}</span>').format(
         _state_class(state), without_hidden(shown)
     )
