@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import remora
+from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge, Plants
 
 SETTINGS = "[tool.pytest.ini_options]\n"
@@ -146,3 +148,16 @@ def test_the_rest_of_a_change_set_stays(active: Path, judge: Judge) -> None:
     (text,) = judged.accepted().values()
     assert text.count(" + 0.5") == 11
     assert "    return 7\n" in text
+
+
+@pytest.mark.slow
+def test_what_is_taken_out_does_not_count_as_fixed(active: Path) -> None:
+    source = "def f():\n    import os\n    return 1\n\n\ndef g():\n    import sys\n    return 2\n"
+    tests = (
+        "import inspect\n\nimport a\n\n\ndef test_g():\n"
+        "    assert 'sys' in inspect.getsource(a.g)\n"
+    )
+    write(active, {"a.py": source, "test_a.py": tests})
+    (job,) = remora.analyze(root=active, operations=["lint"]).view.jobs
+    assert job.reasons == ("taken out by pytest (F401, line 7): test_a.py::test_g fails",)
+    assert (job.before, job.after) == ({"F401": 2}, {"F401": 1})

@@ -197,11 +197,11 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
 def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> dict[str, str]:
     """Return the rules whose findings stay, with the reasons.
 
-    A project that supports Python 2 gets nothing that needs Python 3. Unless the project configures
-    ruff, files that tests read as data stay as they are.
+    A project that supports Python 2 gets nothing that needs Python 3. Files that tests read as data
+    stay as they are.
     """
     codes = {finding["code"] for finding in findings}
-    if not is_configured(place, path) and _is_test_data(place, path):
+    if _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]

@@ -269,11 +269,12 @@ def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     if taken is None or {*taken.reasons} <= {*job.reasons}:  # it is known from before
         return msgspec.structs.replace(job, proof=proof)
     back = msgspec.convert(taken.findings, tuple[ListedFinding, ...])
+    again = Counter(each.code for each in back)
     return msgspec.structs.replace(
         job,
         proof=proof,
         reasons=tuple(dict.fromkeys((*job.reasons, *taken.reasons))),
-        after=job.after and dict(Counter(job.after) + Counter(found.code for found in back)),
+        after=None if job.after is None else dict(Counter(job.after) + again),
         last_findings=(*job.last_findings, *back),
     )
 
