@@ -243,7 +243,11 @@ def test_an_import_stays_whole_if_another_file_needs_one_of_its_unused_names(
 
 @pytest.mark.parametrize(
     "declared",
-    ['python_requires=">=2.7, !=3.0.*"', 'classifiers=["Programming Language :: Python :: 2.7"]'],
+    [
+        'python_requires=">=2.7, !=3.0.*"',
+        'classifiers=["Programming Language :: Python :: 2.7"]',
+        """extras_require={':python_version<="2.7"': ["pathlib2"]}""",
+    ],
 )
 def test_a_project_that_supports_python_2_gets_nothing_that_needs_python_3(
     tmp_path: Path, declared: str

@@ -141,7 +141,8 @@ def _tested(place: FileTree) -> Iterator[int]:
 def supports_python_2(place: FileTree) -> bool:
     """Return True if the project declares that it also runs on Python 2.
 
-    If neither a requirement nor a classifier names a version, the versions that tox or CI test count.
+    If neither a requirement nor a classifier names a version, the versions count that tox or CI test,
+    or for which setup.py or setup.cfg require other packages.
     """
     required = list(filter(None, _requirements(place)))
     if required:
@@ -150,7 +151,8 @@ def supports_python_2(place: FileTree) -> bool:
     if majors:
         return min(majors) < _PYTHON
     workflows = place.files.glob(".github/workflows/*.y*ml", look=place.left)
-    texts = map(place.text_or_empty, ("tox.ini", ".travis.yml", *workflows))
+    names = ("tox.ini", ".travis.yml", "setup.py", "setup.cfg", *workflows)
+    texts = map(place.text_or_empty, names)
     return any(_TESTED_2.search(text) or _TRAVIS_2.search(text) for text in texts)
 
 
