@@ -146,6 +146,12 @@ CHANGES = {
                 g()
             except KeyError:
                 raise first
+
+
+        try:
+            f()
+        except BaseException as error:
+            raise error.with_traceback(trace)
         """,
 }
 

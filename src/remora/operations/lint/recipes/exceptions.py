@@ -104,10 +104,12 @@ def _hides_causes(tree: ast.Module) -> bool:
 
 
 def _is_new(raised: ast.expr | None) -> bool:
-    """Return True if an exception is made where it is raised, so it cannot have another cause."""
-    if isinstance(raised, ast.Call):
-        return True
-    name = raised.attr if isinstance(raised, ast.Attribute) else getattr(raised, "id", "")
+    """Return True if an exception is made where it is raised, so it cannot have another cause.
+
+    Its class has a capital. `error.with_traceback(trace)` and functions may return a known exception.
+    """
+    made = raised.func if isinstance(raised, ast.Call) else raised
+    name = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
     return name[:1].isupper()
 
 
