@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from remora.cli.app.root_group import TopGroup
+from remora.cli.app.lazy_group import TopGroup
 
 RUNS = 5
 _REMORA = str(Path(sys.executable).with_name("remora"))

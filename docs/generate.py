@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.cli.app.root_group import TopGroup
+from remora.cli.app.lazy_group import TopGroup
 from remora.config.template import commented_yaml, config_schema
 from remora.memory.events import event_schema, packet_schema
 

@@ -13,8 +13,8 @@ import click
 import pytest
 
 from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
+from remora.cli.app.lazy_group import TopGroup
 from remora.cli.app.options import global_options
-from remora.cli.app.root_group import TopGroup
 from remora.cli.review.verdict_commands import review
 from remora.cli.trace.export import export
 from remora.exports.formats import Format
@@ -41,7 +41,7 @@ OURS_IN_HELP = (
 MAIN = "sys.argv[0] = 'remora'; from remora.cli.main import main; main()"
 HELP_OF_ALL = """
 import click
-from remora.cli.app.root_group import TopGroup
+from remora.cli.app.lazy_group import TopGroup
 
 def show(command, ctx):
     command.get_help(ctx)

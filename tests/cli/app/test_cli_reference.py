@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.cli.app.lazy_group import TopGroup
 from remora.cli.app.options import RemoraCommand
-from remora.cli.app.root_group import TopGroup
 from remora.config.messages import known_keys
 from remora.config.schema import Config
 

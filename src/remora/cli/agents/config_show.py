@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import emit, table
+from remora.cli.app.project_context import invocation_of
 from remora.errors import NotFound
 from remora.text import did_you_mean
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import emit, note, print_error, table
+from remora.cli.app.output import emit, note, print_error, print_failure, table
+from remora.cli.app.project_context import config_of, invocation_of
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -36,17 +36,11 @@ def list_(options: Options) -> int:
     listed, wrong = list_agents(root, open_operations(invocation, root))
     document = {"agents": listed, "errors": [error.message for error in wrong]}
     rows = [
-        [
-            agent["operation"],
-            agent["name"],
-            _origin(agent),
-            agent["description"],
-        ]
-        for agent in listed
+        [each["operation"], each["name"], _origin(each), each["description"]] for each in listed
     ]
     emit(options, document, table(_HEAD, rows))
     for error in wrong:
-        print_error(error.code, error.message, error.hint, as_json=False)
+        print_failure(error)
     return 2 if wrong else 0
 
 
@@ -96,14 +90,12 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     those of `remora analyze`. Errors include the line and column in agent.yaml, or the line in the
     script.
     """
-    from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import open_operations
     from remora.runs.planning.agent_definitions import check_definitions
 
-    invocation = invocation_of(options)
+    invocation, config = config_of(options)
     root = invocation.find_root()
-    model = open_config(invocation, root).model
-    checked = check_definitions(root, open_operations(invocation, root), paths, model)
+    checked = check_definitions(root, open_operations(invocation, root), paths, config.model)
     wrong = [one for one in checked if one.error]
     document = {
         "ok": not wrong,
@@ -119,8 +111,7 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
         ],
     }
     emit(options, document, _verdicts(checked))
-    for warning in (warning for one in checked for warning in one.warnings):
-        note(options, f"warning: {warning}")
+    note(options, *(f"warning: {warning}" for one in checked for warning in one.warnings))
     for one in wrong:
         print_error("config_error", one.error, one.hint, as_json=False)
     return 2 if wrong else 0
@@ -146,12 +137,10 @@ def new(options: Options, name: str, operation: str | None, *, by_model: bool) -
     already in use are rejected.
     """
     from remora.agents.definition.scaffold import create_agent
-    from remora.bootstrap.invocation import open_config
 
-    invocation = invocation_of(options)
-    root = invocation.find_root()
-    operations = invocation.operations.replacing(open_config(invocation, root).agents.replace)
-    started = create_agent(root, operations, name, operation, by_model=by_model)
+    invocation, config = config_of(options)
+    operations = invocation.operations.replacing(config.agents.replace)
+    started = create_agent(invocation.find_root(), operations, name, operation, by_model=by_model)
     document = {
         "name": started.name,
         "operation": started.operation,

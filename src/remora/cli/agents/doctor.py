@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
+from remora.cli.app.project_context import invocation_of
 from remora.errors import ConfigError
 from remora.text import escape_line
 

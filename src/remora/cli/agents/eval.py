@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
-from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.name_parameters import operations_option
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, table
+from remora.cli.app.project_context import invocation_of
 from remora.text import clip, count, escape_line
 
 _FEW = 5
@@ -25,10 +25,7 @@ _LONGEST = 60
         "remora eval -o lint --arm configured --arm configured,memory=raw,samples=3 --json",
     ),
 )
-@click.option(
-    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
-    help="Operation or agent to measure; repeatable. [default: lint, docstring, types]",
-)  # fmt: skip
+@operations_option("Operation or agent to measure; repeatable. [default: lint, docstring, types]")
 @click.option(
     "--arm", "arms", metavar="ARM", multiple=True, default=("rules",), show_default=True,
     help="rules, embedded, configured or a server's address, with options; repeatable.",
@@ -78,8 +75,7 @@ def eval_(
         lambda line: note(options, line),
     )
     document = eval_document(report)
-    for text in report.notes:
-        note(options, text)
+    note(options, *report.notes)
     emit(options, document, _lines(document, verbose=options.verbose))
     return report.exit_code
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
+from remora.cli.app.project_context import invocation_of
 from remora.errors import DiskError, UsageError
 from remora.text import escape_line
 

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import note
+from remora.cli.app.project_context import invocation_of
 from remora.errors import UsageError, install_extra
 
 _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remora.mcp

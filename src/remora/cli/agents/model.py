@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
+from remora.cli.app.project_context import config_of, invocation_of
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
@@ -25,12 +25,10 @@ def status(options: Options) -> int:
     Exit with 3 if the configured model is not available. If no model is configured, agents use only
     rules and the exit code is 0. This command never starts a server.
     """
-    from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import measured_uses, model_status, withheld_key
 
-    invocation = invocation_of(options)
+    invocation, config = config_of(options)
     root = invocation.find_root()
-    config = open_config(invocation, root)
     found = model_status(invocation, config)
     measured = measured_uses(invocation, root, config, found)
     document = {**found.document, "measured": measured}

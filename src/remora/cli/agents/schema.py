@@ -4,9 +4,9 @@ from importlib import import_module
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import print_json
+from remora.cli.app.project_context import invocation_of
 
 _SCHEMAS = {
     "packet": ("remora.memory.events", "packet_schema"),

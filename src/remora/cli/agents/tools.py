@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import (
     color_word,
     emit,
     fit_line,
+    indented,
     note,
     plain_lines,
-    terminal_width,
-    wrap_text,
+    wrapped,
 )
+from remora.cli.app.project_context import invocation_of
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def run(
     tried = try_tool(invocation_of(options), request)
     emit(options, encode_value(tried.document), _run_lines(tried))
     if options.json and tried.run.printed:
-        for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
-            note(options, line)
+        note(options, "it printed:", *tried.run.printed.rstrip("\n").split("\n"))
     raw = tried.run.raw_output  # a script for candidates or contexts has no summary to give
     is_without = isinstance(raw, dict) and raw.get("summary") == ""
     if not is_without and repeats_name(str(tried.document["summary"]), Path(name).stem):
@@ -181,7 +180,7 @@ def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Ite
             f"{tool['name']}({_parameters_text(tool['parameters'])})", tool["description"]
         )
         if tool["grants"]:
-            yield from _indented(f"may call {', '.join(tool['grants'])}")
+            yield from indented(f"may call {', '.join(tool['grants'])}")
     yield ""
     yield click.style("HOST FUNCTIONS", bold=True)
     for function in functions:
@@ -203,17 +202,8 @@ def _parameters_text(parameters: dict[str, Any] | None) -> str:
 
 
 def _block(head: str, about: str) -> Iterator[str]:
-    yield from (
-        click.style(line, bold=True)
-        for line in wrap_text(escape_line(head), terminal_width(), "        ")
-    )
-    yield from _indented(about)
-
-
-def _indented(text: str) -> Iterator[str]:
-    width = terminal_width()
-    for line in wrap_text(escape_line(text), width and width - 4):
-        yield f"    {line}"
+    yield from (click.style(line, bold=True) for line in wrapped(head, "        "))
+    yield from indented(about)
 
 
 def _verdicts(checked: "Sequence[ScriptCheck]") -> Iterator[str]:

@@ -30,7 +30,7 @@ COMMANDS = {
     "tools": ("agents.tools:tools", "List, check and run agent tools."),
     "schema": ("agents.schema:schema", "Print JSON Schemas of Remora's formats."),
     "completion": ("app.completion:completion", "Print a shell completion script."),
-    "help": ("app.root_group:help_", "Show the help of a command."),
+    "help": ("app.lazy_group:help_", "Show the help of a command."),
 }
 """Commands by name, each with its `MODULE:ATTRIBUTE` in `remora.cli` and its line on the front page."""
 

@@ -69,7 +69,7 @@ def _nodes(ctx: click.Context, _typed: str) -> Iterable[str]:
 
 def _agents(ctx: click.Context, _typed: str) -> Iterable[str]:
     from remora.agents.definition.agent_listing import list_agents
-    from remora.cli.app.invocation import invocation_of
+    from remora.cli.app.project_context import invocation_of
 
     invocation = invocation_of(options_of(ctx))
     listed, _ = list_agents(invocation.find_root(), invocation.operations)
@@ -78,7 +78,7 @@ def _agents(ctx: click.Context, _typed: str) -> Iterable[str]:
 
 def _hub_nodes(ctx: click.Context, typed: str) -> Iterable[str]:
     """Return node names from the Hub's database. A daemon is not needed."""
-    from remora.cli.app.invocation import invocation_of
+    from remora.cli.app.project_context import invocation_of
     from remora.hub.name_completion import stored_names
     from remora.hub.process.hub_paths import hub_paths
 
@@ -95,5 +95,18 @@ def _records(ctx: click.Context) -> "TraceFolder":
 
 RUN, STREAM, NODE, OPERATION = Name(_runs), Name(_streams), Name(_nodes), Name(_agents)
 HUB_NODE = Name(_hub_nodes)
+
+
+def operations_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return the option that selects operations."""
+    words = "-o", "--operation", "operations"
+    return click.option(*words, type=OPERATION, metavar="OP", multiple=True, help=about)
+
+
+def changed_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return the option that names a revision to compare with, or HEAD."""
+    return click.option("--changed", is_flag=False, flag_value="", metavar="[REV]", help=about)
+
+
 SHOWN_AS = {SHOWN_WORDS[SUBMITTED]: SUBMITTED}
 """Displayed statuses that `--status` accepts in addition."""

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 import click
 
 from remora.cli.app.options import Options
+from remora.errors import RemoraError
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -41,8 +42,12 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
     if options.json:
         print_json(document)
     else:
-        for line in lines:
-            click.echo(line)
+        print_lines(lines)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
 
 
 def print_json(document: Any) -> None:
@@ -78,11 +83,16 @@ def _indented(value: object, indent: str) -> str:
     return json.dumps(value, indent=2).replace("\n", f"\n{indent}")
 
 
-def note(options: Options, text: str) -> None:
-    """Print a note to stderr."""
-    if not options.quiet:
+def note(options: Options, *texts: str) -> None:
+    """Print notes to stderr."""
+    for text in () if options.quiet else texts:
         for line in wrap_text(escape_line(text), terminal_width(sys.stderr)):
             click.echo(line, err=True)
+
+
+def print_failure(error: RemoraError) -> None:
+    """Print an error that does not end the command, or that its JSON document contains."""
+    print_error(error.code, error.message, error.hint, as_json=False)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
@@ -140,6 +150,18 @@ def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
         drop_whitespace=True,
     )
     return [line.replace("\0", " ") for line in lines] or [""]
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Escape text and wrap it at the width of the terminal. Lines except the first are indented."""
+    return wrap_text(escape_line(text), terminal_width(), indent)
+
+
+def indented(text: str, indent: str = "    ") -> list[str]:
+    """Escape text and wrap it at the width of the terminal. All lines are indented."""
+    width = terminal_width()
+    lines = wrap_text(escape_line(text), None if width is None else max(20, width - len(indent)))
+    return [indent + line for line in lines]
 
 
 def clip_start(text: str, width: int) -> str:

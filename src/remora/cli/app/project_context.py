@@ -1,18 +1,52 @@
-"""The project and the records that a command uses."""
+"""The invocation of a command, and the project, settings and records that it uses."""
 
+import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
-from remora.errors import OutsideError
-from remora.text import escape_line
+from remora.errors import DiskError, OutsideError
 
 if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
+    from remora.config.schema import Config
     from remora.runs.project import Project, ProjectRecords
     from remora.trace.trace_folder import TraceFolder
+
+
+def invocation_of(options: Options, flags: Mapping[str, Any] | None = None) -> "Invocation":
+    """Return the environment, current directory and options of this process."""
+    from remora.bootstrap.invocation import Invocation
+
+    return Invocation(
+        environ=os.environ,
+        folder=_folder(),
+        root=options.root,
+        config_file=options.config,
+        flags=flags or {},
+    )
+
+
+def _folder() -> Path:
+    """Return the current directory. Raises DiskError if it no longer exists."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise DiskError(
+            "the current directory no longer exists",
+            hint="change to another directory and try again",
+        ) from None
+
+
+def config_of(options: Options) -> "tuple[Invocation, Config]":
+    """Return the invocation and the configuration. Raises ConfigError if the latter is invalid."""
+    from remora.bootstrap.invocation import open_config
+
+    invocation = invocation_of(options)
+    return invocation, open_config(invocation, invocation.find_root())
 
 
 def project_of(options: Options) -> "Project":
@@ -40,8 +74,7 @@ def complete_journals_of(options: Options, project: "Project") -> None:
         return
     from remora.runs.review.recovery import recover
 
-    for each in recover(project):
-        note(options, escape_line(each))
+    note(options, *recover(project))
 
 
 def records_of(options: Options) -> "TraceFolder":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.name_parameters import OPERATION, RUN
+from remora.cli.app.name_parameters import RUN, changed_option, operations_option
 from remora.cli.app.options import SECONDS, Options, model_option, select_option, unsandboxed_option
 from remora.errors import UsageError
 
@@ -20,17 +20,11 @@ _POSITIVE = click.IntRange(min=1, max=1_000_000)
 _TOKENS = click.IntRange(min=1)
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
 _OPTIONS = (
-    click.option(
-        "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
-        help="Operation to run; repeatable. [default: lint, docstring]",
-    ),
+    operations_option("Operation to run; repeatable. [default: lint, docstring]"),
     click.option(
         "--node", metavar="GLOB", help="Select nodes whose path:qualname or qualname matches."
     ),
-    click.option(
-        "--changed", is_flag=False, flag_value="", metavar="[REV]",
-        help="Select nodes that differ from REV (HEAD if omitted).",
-    ),
+    changed_option("Select nodes that differ from REV (HEAD if omitted)."),
     click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes."),
     click.option("-y", "--yes", is_flag=True, help="Run even if there are more than 200 jobs."),
     model_option,

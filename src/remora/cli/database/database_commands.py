@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, size_text
+from remora.cli.app.project_context import config_of
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
@@ -81,11 +81,9 @@ def prune(options: Options, *, keep_days: int | None, dry_run: bool, yes: bool) 
     """
     import msgspec
 
-    from remora.bootstrap.invocation import open_config
     from remora.errors import UsageError
 
-    invocation = invocation_of(options)
-    config = open_config(invocation, invocation.find_root())
+    _, config = config_of(options)
     days = config.runner.memory.retention.keep_days if keep_days is None else keep_days
     if days is None:
         raise UsageError("runner.memory.retention.keep_days is null", hint="use --keep-days N")
@@ -128,7 +126,5 @@ def _opened(options: Options) -> "Iterator[DatabaseOwner]":
 
 
 def _dsn(options: Options) -> str:
-    from remora.bootstrap.invocation import open_config
-
-    invocation = invocation_of(options)
-    return open_config(invocation, invocation.find_root()).postgres.dsn or ""
+    _, config = config_of(options)
+    return config.postgres.dsn or ""

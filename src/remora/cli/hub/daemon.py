@@ -1,15 +1,14 @@
 """The `hub start`, `hub stop` and `hub status` commands."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note
+from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import note_root_above, target_options
 from remora.errors import ConfigError
 from remora.text import count, escape_line
@@ -50,8 +49,14 @@ def start(
     if not detached:
         note_root_above(options, caller, places)
     if not foreground:
-        with _noting_interrupt(options):
+        try:
             found = start_hub(caller, target)
+        except KeyboardInterrupt:
+            note(
+                options,
+                "the daemon is still starting in the background; `remora hub stop` stops it",
+            )
+            raise
         _print_running(options, places, found, http)
         return 0
 
@@ -111,16 +116,6 @@ def status(options: Options, target: "HubTarget") -> int:
     return 0
 
 
-@contextmanager
-def _noting_interrupt(options: Options) -> Iterator[None]:
-    """Print a note if the user interrupts the wait. The daemon continues to run."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        note(options, "the daemon is still starting in the background; `remora hub stop` stops it")
-        raise
-
-
 def _print_running(
     options: Options, places: "HubPaths", status: "StatusResult", http: str | None
 ) -> None:
@@ -137,8 +132,8 @@ def _print(options: Options, places: "HubPaths", status: "StatusResult") -> None
     from remora.hub.process import control
 
     emit(options, _document(status), _lines(places, status))
-    for text in control.notes(places) if status.running else ():
-        note(options, f"note: {text}")
+    if status.running:
+        note(options, *(f"note: {text}" for text in control.notes(places)))
 
 
 def _document(status: "StatusResult") -> Any:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, fit_line
+from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
@@ -58,9 +58,12 @@ def verify(options: Options, target: "HubTarget") -> int:
     only in the database. Exit with 1 if anything differs. In that case, delete the database shown
     by `remora hub status`, and please report the problem.
     """
+    from rich.console import Console
+
     from remora.usecases.hub.index import verify_hub
 
-    with spinner(options, "comparing with a fresh read of all files"):
+    console = Console(stderr=True, quiet=options.quiet or not sys.stderr.isatty())
+    with console.status("comparing with a fresh read of all files"):
         found = verify_hub(invocation_of(options), target)
     document = {
         "ok": found.ok,
@@ -75,27 +78,14 @@ def verify(options: Options, target: "HubTarget") -> int:
 
 
 @contextmanager
-def spinner(options: Options, what: str) -> Iterator[None]:
-    from rich.console import Console
-
-    if options.quiet or not sys.stderr.isatty():
-        yield
-        return
-    with Console(stderr=True).status(what):
-        yield
-
-
-@contextmanager
 def progress_bar(options: Options, what: str = "files") -> "Iterator[Watched]":
     """Show a progress bar on a terminal, and nothing elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    if options.quiet or not sys.stderr.isatty():
-        yield lambda _done, _of: None
-        return
+    is_hidden = options.quiet or not sys.stderr.isatty()
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, disable=is_hidden)
     task = shown.add_task(what, total=None)
 
     def show(done: int, of: int) -> None:

@@ -12,6 +12,7 @@ from remora.cli.app.output import (
     fit_line,
     note,
     print_error,
+    print_lines,
     table,
     terminal_width,
     wrap_text,
@@ -159,8 +160,7 @@ def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: i
         if options.json:
             emit(options, answer, ())
             return 0
-        for line in _lines(kind, meant.key, answer[kind], verbose=options.verbose):
-            click.echo(line)
+        print_lines(_lines(kind, meant.key, answer[kind], verbose=options.verbose))
         if not answer["fresh"]:
             note(options, "not up to date: some changed files have not been read yet")
         if not answer.get("complete", True):
@@ -199,9 +199,7 @@ def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
 
 
 def _lines(kind: str, key: str, links: list[dict[str, Any]], *, verbose: bool) -> Iterable[str]:
-    if kind != "tests":
-        return _shown(key, kind, links, verbose=verbose)
-    if terminal_width() is None:
+    if kind == "tests" and terminal_width() is None:
         return [escape_line(link["id"]) for link in links]
     return _shown(key, kind, links, verbose=verbose)
 

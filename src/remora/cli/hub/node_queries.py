@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
+from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
 from remora.hub.lookup.node_lookup import FoundNode, no_answer_error

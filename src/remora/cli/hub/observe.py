@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.colors import colors_at
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import note, print_json
+from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
@@ -71,8 +71,7 @@ def observe(
     done = prepared.run()
     if options.json:
         print_json(_document(done))
-    for line in _summary(done):
-        note(options, line)
+    note(options, *_summary(done))
     return done.ran.code if done.ran.code >= 0 else 1
 
 

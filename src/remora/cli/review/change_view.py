@@ -7,7 +7,7 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from remora.cli.app.output import color_word, diff_lines, fit_line, terminal_width, wrap_text
+from remora.cli.app.output import color_word, diff_lines, fit_line, wrapped
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
@@ -39,15 +39,13 @@ def change_set_lines(
     document = job_document(job)
     known = fixed_and_left(document)
     facts = [done_text(*known) if known else "", turns_text(document)]
-    yield from wrap_text(
-        escape_line("  " + " · ".join(filter(None, facts))), terminal_width(), "  "
-    )
+    yield from wrapped("  " + " · ".join(filter(None, facts)), "  ")
     if job.review != PENDING:
         yield "  " + color_word(job.review)
         for reason in conflict_lines(document):
-            yield from wrap_text(escape_line(f"  {reason}"), terminal_width(), "  ")
+            yield from wrapped(f"  {reason}", "  ")
     for reason in job.reasons:
-        yield from wrap_text(escape_line(f"  {reason}"), terminal_width(), "  ")
+        yield from wrapped(f"  {reason}", "  ")
     yield from action_lines(project, job, most=_MAX_ACTIONS)
     yield ""
     lines = diff_lines(job_diff(project, job))

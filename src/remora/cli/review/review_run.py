@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import note, print_error
+from remora.cli.app.output import note, print_failure
 from remora.cli.app.project_context import next_command, project_of
-from remora.cli.review.key_prompt import ask_key
+from remora.cli.review.questions import ask_key
 from remora.cli.review.review_session import Review
 from remora.errors import RemoraError
 from remora.ids import display_name
@@ -96,7 +96,7 @@ def _take_back(review: Review) -> bool:
     try:
         return review.take_back()
     except RemoraError as error:
-        print_error(error.code, error.message, error.hint, as_json=False)
+        print_failure(error)
         return False
 
 

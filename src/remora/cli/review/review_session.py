@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import click
 
 from remora.cli.app.address_consent import ask_for_addresses
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import print_error, terminal_width, wrap_text
+from remora.cli.app.output import print_failure, print_lines, wrapped
+from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.review.choose_hunks import choose_hunks, show_whole
 from remora.cli.review.edit_files import edit_files
-from remora.cli.review.key_prompt import QUIT, ask_key
+from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
@@ -104,9 +103,9 @@ class Review:
         try:
             # keep the heading near the question
             most = 2 * shutil.get_terminal_size().lines
-            _show(change_set_lines(self.project, job, place, most=most))
+            print_lines(change_set_lines(self.project, job, place, most=most))
         except RemoraError as error:
-            _print_error(error)
+            print_failure(error)
         while True:
             key = ask_key(_QUESTION)
             key = key if key in _KEYS else key.lower()
@@ -118,7 +117,7 @@ class Review:
                 if action(self, job):
                     return True
             except RemoraError as error:
-                _print_error(error)
+                print_failure(error)
                 self._refresh()  # part of it may be recorded, or another process decided
                 if not self._is_pending(job):
                     return True
@@ -152,7 +151,7 @@ class Review:
             self.done[step.kind] -= len(done.reopened)
             self._show_conflicts(done.conflicts)
             if done.error is not None:
-                _print_error(done.error)
+                print_failure(done.error)
             if done.conflicts or done.error is not None:
                 return False
         self.steps.pop()
@@ -160,13 +159,13 @@ class Review:
 
     def _show_notes(self, done: Verdicts) -> None:
         for text in done.notes:
-            _show(_wrapped(f"  {text}"))
+            print_lines(wrapped(f"  {text}", "  "))
 
     def _show_conflicts(
         self, conflicts: Iterable[Mapping[str, Any]], what: str = "conflict; nothing was written"
     ) -> None:
         for each in conflicts:
-            _show(_wrapped(f"  {what}: {each['path']}: {each['detail']}"))
+            print_lines(wrapped(f"  {what}: {each['path']}: {each['detail']}", "  "))
 
     def accept(self, job: JobView) -> bool:
         done = api.accept(self.view, job.agent_id, **self._where)
@@ -206,7 +205,7 @@ class Review:
         self.done["tried again"] += 1
         for after in self.view.jobs:
             if after.agent_id in (wanted.only or ()):
-                _show(_wrapped(_tried(after)))
+                print_lines(wrapped(_tried(after), "  "))
         return True
 
     def split(self, job: JobView) -> bool:
@@ -262,7 +261,7 @@ class Review:
             return False
         files = len({split_node_key(each.node_id)[0] for each in alike})
         number = f"{count(len(alike), 'change set')} of {job.operation} in {count(files, 'file')}"
-        _show(_wrapped(f"  {number}: {rules_text(job)}"))
+        print_lines(wrapped(f"  {number}: {rules_text(job)}", "  "))
         if not click.confirm("  accept all of them?"):
             return False
         agents = [each.agent_id for each in alike]
@@ -282,7 +281,7 @@ class Review:
         self.passed.update(refused)
         self.conflicts += len(refused)
         if done.error is not None:
-            _print_error(done.error)
+            print_failure(done.error)
         return True
 
     def _accepted(self, agents: Collection[str]) -> list[str]:
@@ -303,11 +302,11 @@ class Review:
         return True
 
     def why(self, job: JobView) -> bool:
-        _show(action_lines(self.project, job))
+        print_lines(action_lines(self.project, job))
         return False
 
     def packet(self, job: JobView) -> bool:
-        _show(packet_lines(self.project, job))
+        print_lines(packet_lines(self.project, job))
         return False
 
     def diff(self, job: JobView) -> bool:
@@ -315,7 +314,7 @@ class Review:
         return False
 
     def help(self, _: JobView) -> bool:
-        _show(f"  {key}  {about}" for key, about in _HELP.items())
+        print_lines(f"  {key}  {about}" for key, about in _HELP.items())
         return False
 
 
@@ -355,16 +354,3 @@ def _tried(job: JobView) -> str:
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"
-
-
-def _show(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(line)
-
-
-def _wrapped(text: str) -> list[str]:
-    return wrap_text(escape_line(text), terminal_width(), "  ")
-
-
-def _print_error(error: RemoraError) -> None:
-    print_error(error.code, error.message, error.hint, as_json=False)

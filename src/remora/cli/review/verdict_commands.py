@@ -23,12 +23,14 @@ by_option = click.option(
     show_default=True,
     help="Group changes by file, rule, agent, or owner according to CODEOWNERS.",
 )
-owner_option = click.option(
-    "--owner",
-    "owners",
-    multiple=True,
-    metavar="NAME",
-    help="Review only changes whose files belong to NAME in CODEOWNERS; repeatable.",
+
+
+def _owner_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    return click.option("--owner", "owners", multiple=True, metavar="NAME", help=about)
+
+
+owner_option = _owner_option(
+    "Review only changes whose files belong to NAME in CODEOWNERS; repeatable."
 )
 _CHOOSING = (
     click.option("--all", "every", is_flag=True, help="Select all pending change sets."),
@@ -40,13 +42,8 @@ _CHOOSING = (
         help="Select hunks that fix only these rules, e.g. F401, UP or 'missing annotation'; "
         "repeatable.",
     ),
-    click.option(
-        "--owner",
-        "owners",
-        multiple=True,
-        metavar="NAME",
-        help="Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; "
-        "repeatable.",
+    _owner_option(
+        "Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable."
     ),
     click.option(
         "--if",

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, note, print_error, terminal_width, wrap_text
+from remora.cli.app.output import emit, indented, note, print_failure
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
@@ -56,23 +56,12 @@ def accept_hunks(
 def _print_accepted(
     options: Options, project: ProjectRecords, done: Verdicts, git_branch: str | None = None
 ) -> int:
-    for text in (*skipped_lines(options, done.skipped), *done.notes, *done.damaged):
-        note(options, text)
+    note(options, *skipped_lines(options, done.skipped), *done.notes, *done.damaged)
     if done.new_findings:
         redo = next_command(options, project.root, "analyze")
         where = f" on the branch {git_branch}" if git_branch else f"; to fix them, run `{redo}`"
         note(options, f"applying the change sets together caused these findings{where}")
-    document = {
-        "run_id": done.run_id,
-        "accepted": done.accepted,
-        "conflicts": done.conflicts,
-        "head": msgspec.to_builtins(done.head),
-        **({"created": done.created} if done.created else {}),
-        **({"branch": git_branch} if git_branch else {}),
-        **({"damaged": done.damaged} if done.damaged else {}),
-        **({"notes": done.notes} if done.notes else {}),
-        **_error_part(done),
-    }
+    document = _document(done, "accepted", "conflicts", branch=git_branch)
     emit(options, document, _accepted(options, project, done, git_branch))
     return _exit_code(done)
 
@@ -83,15 +72,8 @@ def reject(
     """Record that change sets are rejected, and return the exit code."""
     project = project_of(options)
     done = reject_chosen(project, run, nodes, chosen, feedback)
-    for text in (*skipped_lines(options, done.skipped), *done.damaged):
-        note(options, text)
-    document = {
-        "run_id": done.run_id,
-        "rejected": done.rejected,
-        "head": msgspec.to_builtins(done.head),
-        **({"damaged": done.damaged} if done.damaged else {}),
-    }
-    emit(options, document, _rejected(options, done))
+    note(options, *skipped_lines(options, done.skipped), *done.damaged)
+    emit(options, _document(done, "rejected"), _rejected(options, done))
     if feedback and done.rejected:
         names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
         name = names[0] if len(names) == 1 else "NODE"
@@ -104,33 +86,36 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
-    for text in (*done.damaged, *done.notes):
-        note(options, text)
-    document = {
-        "run_id": done.run_id,
-        "reverted": done.reverted,
-        "conflicts": done.conflicts,
-        "head": msgspec.to_builtins(done.head),
-        **({"damaged": done.damaged} if done.damaged else {}),
-        **({"notes": done.notes} if done.notes else {}),
-        **_error_part(done),
-    }
-    emit(options, document, _reverted(options, done))
+    note(options, *done.damaged, *done.notes)
+    emit(options, _document(done, "reverted", "conflicts"), _reverted(options, done))
     return _exit_code(done)
 
 
-def _error_part(done: Verdicts) -> dict[str, Any]:
-    """Return the part of a JSON document about an error that came after some verdicts."""
-    if done.error is None:
-        return {}
+def _document(done: Verdicts, *lists: str, branch: str | None = None) -> dict[str, Any]:
+    """Return the JSON document about verdicts. It always has `lists`, and other parts if needed.
+
+    `error` is an error that came after some verdicts.
+    """
     found = done.error
-    return {"error": {"code": found.code, "message": found.message, "hint": found.hint}}
+    parts = {
+        "created": done.created,
+        "branch": branch,
+        "damaged": done.damaged,
+        "notes": done.notes,
+        "error": found and {"code": found.code, "message": found.message, "hint": found.hint},
+    }
+    return {
+        "run_id": done.run_id,
+        **{name: getattr(done, name) for name in lists},
+        "head": msgspec.to_builtins(done.head),
+        **{name: value for name, value in parts.items() if value},
+    }
 
 
 def _exit_code(done: Verdicts) -> int:
     """Print the error that came after some verdicts, if any, and return the exit code."""
     if done.error is not None:
-        print_error(done.error.code, done.error.message, done.error.hint, as_json=False)
+        print_failure(done.error)
         return done.error.exit_code
     return 1 if done.conflicts or done.damaged else 0
 
@@ -179,23 +164,18 @@ def _conflict(
     yield escape_line(f"  {display_name(node)}")
     for found in done.conflicts:
         if found["node_id"] == node:
-            yield from _indented(f"{found['path']}: {found['detail']}")
+            yield from indented(f"{found['path']}: {found['detail']}")
     view = done.view
     for job in jobs_named(view, node):
         if job.review == CONFLICT:
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_jobs(project, view, job):
                     name = f"{other.operation} {display_name(other.node_id)}"
-                    yield from _indented(f"it conflicts with the accepted change set of {name}")
+                    yield from indented(f"it conflicts with the accepted change set of {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == STALE:
             words = "retry", done.run_id, escape_line(display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"
-
-
-def _indented(text: str) -> Iterator[str]:
-    width = terminal_width()
-    yield from (f"    {line}" for line in wrap_text(escape_line(text), width and width - 4))
 
 
 def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
@@ -207,7 +187,7 @@ def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
         yield click.style(f"{number}, not reverted:", fg="yellow")
     for found in done.conflicts:
         yield escape_line(f"  {display_name(found['node_id'])}")
-        yield from _indented(f"{found['path']}: {found['detail']}")
+        yield from indented(f"{found['path']}: {found['detail']}")
     if done.conflicts:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:

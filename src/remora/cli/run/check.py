@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.name_parameters import changed_option, operations_option
 from remora.cli.app.options import (
     PATH,
     SECONDS,
@@ -29,14 +29,8 @@ from remora.errors import UsageError
     ),
 )
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=PATH)
-@click.option(
-    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
-    help="Operation to check; repeatable. [default: lint, docstring]",
-)  # fmt: skip
-@click.option(
-    "--changed", is_flag=False, flag_value="", metavar="[REV]",
-    help="Check only nodes that differ from REV (HEAD if omitted).",
-)  # fmt: skip
+@operations_option("Operation to check; repeatable. [default: lint, docstring]")
+@changed_option("Check only nodes that differ from REV (HEAD if omitted).")
 @model_option
 @select_option
 @click.option(

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, note, size_text, terminal_width, wrap_text
-from remora.cli.app.project_context import complete_journals_of
+from remora.cli.app.output import emit, note, print_lines, size_text, wrapped
+from remora.cli.app.project_context import complete_journals_of, invocation_of
 from remora.errors import UsageError
 from remora.text import count, escape_line
 
@@ -68,8 +67,7 @@ def _confirm(options: Options, shown: "CleanResult") -> bool:
             f"{size_text(shown.bytes)} could be freed; nothing was removed",
             hint="use --yes to remove it, --dry-run to list it",
         )
-    for line in _lines(options, shown):
-        click.echo(line)
+    print_lines(_lines(options, shown))
     return click.confirm(f"free {size_text(shown.bytes)}?")
 
 
@@ -79,8 +77,7 @@ def _print_result(options: Options, done: "CleanResult") -> int:
     document = {**msgspec.to_builtins(done), "bytes": done.bytes}
     document["kept"] = [{"run_id": run_id, "reason": reason} for run_id, reason in done.kept]
     emit(options, document, _lines(options, done))
-    for problem in done.problems:
-        note(options, problem)
+    note(options, *done.problems)
     return 1 if done.problems else 0
 
 
@@ -96,7 +93,5 @@ def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
             yield from (escape_line(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:
-            yield from wrap_text(
-                escape_line(f"kept  {run_id}: {reason}"), terminal_width(), " " * 6
-            )
+            yield from wrapped(f"kept  {run_id}: {reason}", " " * 6)
     yield f"{would} {size_text(done.bytes)}" if done.removed else "nothing to free"

@@ -11,10 +11,9 @@ import click
 import msgspec
 
 from remora.bootstrap.open_trace import require_extra
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import diff_lines, note, print_json
-from remora.cli.app.project_context import next_command
+from remora.cli.app.output import diff_lines, note, print_json, print_lines
+from remora.cli.app.project_context import invocation_of, next_command
 from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
@@ -78,8 +77,7 @@ def run_check(
         print_json(sarif(result.report, result.problems))
     else:
         command = _next_command(options, result, request, flags)
-        for line in _lines(result, command, output):
-            click.echo(line)
+        print_lines(_lines(result, command, output))
     _note_gaps(options, result)
     return _exit_code(result)
 
@@ -179,8 +177,7 @@ def _note_gaps(options: Options, result: CheckResult) -> None:
     for line in unreadable_lines({"unreadable": list(result.report.unreadable)}, None):
         note(options, click.unstyle(line))
     if options.verbose:
-        for line in (*left_lines(result.plan, verbose=True), *standard_lines(result.plan)):
-            note(options, line)
+        note(options, *left_lines(result.plan, verbose=True), *standard_lines(result.plan))
     if result.stopped:
         note(options, f"{result.stopped}: not everything was checked")
 

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import RUN
+from remora.cli.app.name_parameters import RUN, changed_option
 from remora.cli.app.options import Options, command
+from remora.cli.app.output import print_lines
 from remora.cli.app.project_context import project_of
 from remora.errors import UsageError
 from remora.ids import LAST
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
     type=click.Choice(("md", "html", "sarif", "json", "github")),
     help="Output format. [default: md]",
 )
-@click.option(
-    "--changed", is_flag=False, flag_value="", metavar="[REV]",
-    help="With --format github: only lines that differ from REV (HEAD if omitted).",
-)  # fmt: skip
+@changed_option("With --format github: only lines that differ from REV (HEAD if omitted).")
 @click.option("--raw", is_flag=True, help="Do not redact secrets.")
 def report(options: Options, run: str, form: str | None, *, changed: str | None, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
@@ -87,5 +85,4 @@ def _annotate(project: "Project", report: "Report", revision: str | None) -> Non
     if revision is not None:
         paths = sorted({unescape_path(each.path) for each in problems})
         lines = changed_lines(project.root, project.root, revision or "HEAD", paths)
-    for line in annotations(problems, project.root, lines, failures_of(report)):
-        click.echo(line)
+    print_lines(annotations(problems, project.root, lines, failures_of(report)))

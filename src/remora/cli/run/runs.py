@@ -123,8 +123,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
             )
     asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
-    for job in damaged:
-        note(options, f"{display_name(job.node_id)}: {job.error}")
+    note(options, *(f"{display_name(job.node_id)}: {job.error}" for job in damaged))
     return 1 if damaged else 0
 
 

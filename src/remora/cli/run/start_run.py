@@ -9,11 +9,10 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import measured_operations, open_project
 from remora.bootstrap.project_interpreter import python_for
 from remora.cli.app.address_consent import ask_for_addresses, open_with_consent
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import complete_journals_of, outside_git
+from remora.cli.app.project_context import complete_journals_of, invocation_of, outside_git
 from remora.cli.app.run_options import RunOptions
 from remora.cli.run.foreground_run import (
     note_retention,
@@ -153,8 +152,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
     """Raise UsageError if the plan has more jobs than may run without confirmation."""
     if not too_many(prepared.plan, prepared.request):
         return
-    for line in jobs_by_file(prepared.plan):
-        note(options, line)
+    note(options, *jobs_by_file(prepared.plan))
     size, estimate = plan_size(prepared.plan), expected_text(prepared)
     raise UsageError(
         f"{size}, {estimate}: exceeds the limit of {MAX_JOBS} jobs",
@@ -168,8 +166,7 @@ def _announce(
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {expected_text(prepared)}")
     left = left_lines(prepared.plan, verbose=options.verbose)
-    for line in (*left, *standard_lines(prepared.plan)):
-        note(options, line)
+    note(options, *left, *standard_lines(prepared.plan))
     driven = driven_operations(
         prepared.planned_agents,
         prepared.project.config,

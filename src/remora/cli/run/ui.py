@@ -2,8 +2,8 @@
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
+from remora.cli.app.project_context import invocation_of
 from remora.errors import UsageError
 
 _PORT = 8787

@@ -3,9 +3,9 @@
 import click
 
 from remora.cli.app.address_consent import open_with_consent
-from remora.cli.app.invocation import invocation_of
-from remora.cli.app.name_parameters import OPERATION
+from remora.cli.app.name_parameters import operations_option
 from remora.cli.app.options import Options, command, json_lines_option, model_option, select_option
+from remora.cli.app.project_context import invocation_of
 from remora.errors import UsageError
 
 
@@ -17,10 +17,7 @@ from remora.errors import UsageError
         "remora watch --json-lines | jq -r 'select(.type == \"proposal\").node_id'",
     ),
 )
-@click.option(
-    "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
-    help="Operation to run; repeatable. [default: lint, docstring]",
-)  # fmt: skip
+@operations_option("Operation to run; repeatable. [default: lint, docstring]")
 @click.option(
     "--delay", type=click.FloatRange(0.1, 3600), default=2.0, show_default=True, metavar="S",
     help="Seconds without a change before an analysis.",

@@ -4,9 +4,9 @@ import os
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import note
+from remora.cli.app.project_context import config_of
 
 
 @command(
@@ -27,14 +27,12 @@ def worker(options: Options, *, concurrency: int | None, drain: bool) -> int:
     import asyncio
     import logging
 
-    from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_trace import require_extra
 
     require_extra("procrastinate", "queue")
     from remora.worker.queue_worker import work_on_queue
 
-    invocation = invocation_of(options)
-    config = open_config(invocation, invocation.find_root())
+    _, config = config_of(options)
     if not options.quiet:
         logging.basicConfig(format="%(asctime)s %(message)s")
         logging.getLogger("remora.worker").setLevel(logging.INFO)

@@ -6,20 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.open_project import open_project
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, emit, note
+from remora.cli.app.project_context import invocation_of
 from remora.cli.review.review_run import decide_reviews, note_unread, review_options
 from remora.cli.review.review_session import Review
 from remora.cli.review.verdicts import conflict_lines, on_branches, skipped_lines
-from remora.cli.sweep.show_sweep import refuse_root
-from remora.config.repository_list import read_repository_list
+from remora.cli.sweep.show_sweep import open_sweep
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.results import own_run
 from remora.runs.review.pending import GroupBy, grouping
 from remora.text import count, escape_line
 from remora.usecases.review.chosen import Chosen
-from remora.usecases.sweep.sweep_records import RecordedSweep, read_sweep
 from remora.usecases.sweep.sweep_verdicts import SweepPart, accept_sweep, reject_sweep, revert_sweep
 
 _NOTES = 3
@@ -29,20 +27,20 @@ _NOTES = 3
 def accept(options: Options, file: Path, run: str, git_branch: str | None, chosen: Chosen) -> int:
     """Accept change sets in all repositories. Return 1 if some could not be accepted."""
     _require_choice(chosen)
-    parts = accept_sweep(invocation_of(options), _sweep(options, file, run), chosen, git_branch)
+    parts = accept_sweep(invocation_of(options), open_sweep(options, file, run), chosen, git_branch)
     return _print(options, parts, "accepted", lambda part: {"branch": part.branch})
 
 
 def reject(options: Options, file: Path, run: str, feedback: str | None, chosen: Chosen) -> int:
     """Reject change sets in all repositories. Return 1 if a repository failed."""
     _require_choice(chosen)
-    parts = reject_sweep(invocation_of(options), _sweep(options, file, run), chosen, feedback)
+    parts = reject_sweep(invocation_of(options), open_sweep(options, file, run), chosen, feedback)
     return _print(options, parts, "rejected")
 
 
 def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
     """Undo accepted change sets in all repositories. Return 1 if some could not be undone."""
-    sweep = _sweep(options, file, run)
+    sweep = open_sweep(options, file, run)
     parts = revert_sweep(invocation_of(options), sweep, trust_run=trust_run)
     return _print(options, parts, "reverted")
 
@@ -51,7 +49,7 @@ def review(
     options: Options, file: Path, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
 ) -> int:
     """Review the pending changes of a sweep, one repository after the other. Return the exit code."""
-    sweep = _sweep(options, file, run)
+    sweep = open_sweep(options, file, run)
     reviews: list[Review] = []
     has_failed = False
     for name, failure in sweep.unreadable():
@@ -70,11 +68,6 @@ def review(
         reviews.append(Review(own, project, view, grouping(project, by, owners), trust_run, name))
     words = "sweep", "review", str(file), sweep.run_id, *review_options(by, owners)
     return decide_reviews(reviews, shlex.join(["remora", *words])) or int(has_failed)
-
-
-def _sweep(options: Options, file: Path, run: str) -> RecordedSweep:
-    refuse_root(options)
-    return read_sweep(invocation_of(options), read_repository_list(file), run)
 
 
 def _require_choice(chosen: Chosen) -> None:
@@ -100,8 +93,7 @@ def _print(
             note(options, f"{part.name}: {text}")
         if len(notes) > _NOTES and not options.verbose:
             note(options, f"{part.name}: {len(notes) - _NOTES} more messages; -v shows them")
-    for text in skipped_lines(options, skipped):
-        note(options, text)
+    note(options, *skipped_lines(options, skipped))
     entries = [{"name": part.name, **more(part), **_entry(part, verb)} for part in found]
     emit(options, {"repositories": entries}, _lines(options, found, verb))
     return 1 if any(_has_failed(part) for part in found) else 0

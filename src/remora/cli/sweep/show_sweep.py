@@ -5,10 +5,9 @@ from pathlib import Path
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, print_json, table
-from remora.cli.app.project_context import next_command, runs_outside_database
+from remora.cli.app.project_context import invocation_of, next_command, runs_outside_database
 from remora.cli.sweep.sweep_view import VERDICTS, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
@@ -19,7 +18,7 @@ from remora.runs.records.results import read_run
 from remora.runs.report.sweep_report import sweep_markdown
 from remora.text import count, escape_line
 from remora.usecases.sweep.report_sweep import make_sweep_report
-from remora.usecases.sweep.sweep_records import list_sweeps, read_sweep
+from remora.usecases.sweep.sweep_records import RecordedSweep, list_sweeps, read_sweep
 from remora.usecases.sweep.sweep_summary import MISSING, SweepSummary, summarize
 
 
@@ -29,15 +28,13 @@ def list_runs(options: Options, file: Path) -> int:
     sweeps, projects, errors = list_sweeps(invocation_of(options), read_repository_list(file))
     found = [summarize(sweep.without_earlier()) for sweep in sweeps]
     emit(options, {"runs": [_entry(one) for one in found]}, _lines(options, found, projects))
-    for name, error in errors.items():
-        note(options, f"{name}: {error.message}")
+    note(options, *(f"{name}: {error.message}" for name, error in errors.items()))
     return 1 if errors else 0
 
 
 def show_sweep(options: Options, file: Path, run: str) -> int:
     """Print a sweep, from the streams of its runs. Return 1 if one of them cannot be read."""
-    refuse_root(options)
-    summary = summarize(read_sweep(invocation_of(options), read_repository_list(file), run))
+    summary = summarize(open_sweep(options, file, run))
     emit(options, summary.document(), sweep_lines(file, summary))
     return 1 if any(one.is_unreadable for one in summary.repositories) else 0
 
@@ -47,8 +44,7 @@ def diff_sweep(options: Options, file: Path, run: str) -> int:
 
     Returns 1 if the records of one cannot be read.
     """
-    refuse_root(options)
-    sweep = read_sweep(invocation_of(options), read_repository_list(file), run)
+    sweep = open_sweep(options, file, run)
     errors = [(name, error.message) for name, error in sweep.unreadable()]
     documents = []
     for name, project, run_id in sweep.recorded():
@@ -68,22 +64,25 @@ def diff_sweep(options: Options, file: Path, run: str) -> int:
     if options.json:
         documents += [{"name": name, "error": error} for name, error in errors]
         print_json({"run_id": sweep.run_id, "repositories": documents})
-    for name, error in errors:
-        note(options, f"{name}: {error}")
+    note(options, *(f"{name}: {error}" for name, error in errors))
     return 1 if errors else 0
 
 
 def report_sweep(options: Options, file: Path, run: str) -> int:
     """Print the report of a sweep. Return 1 if records cannot be read."""
-    refuse_root(options)
-    invocation = invocation_of(options)
-    sweep = read_sweep(invocation, read_repository_list(file), run)
-    report = make_sweep_report(sweep, invocation.operations)
+    sweep = open_sweep(options, file, run)
+    report = make_sweep_report(sweep, invocation_of(options).operations)
     if options.json:
         print_json(report.as_json())
     else:
         click.echo(sweep_markdown(report), nl=False)
     return 1 if any(one.error and one.status != MISSING for one in report.repositories) else 0
+
+
+def open_sweep(options: Options, file: Path, run: str) -> RecordedSweep:
+    """Find the run of a sweep of the listed repositories. Raises whatever `read_sweep` raises."""
+    refuse_root(options)
+    return read_sweep(invocation_of(options), read_repository_list(file), run)
 
 
 def refuse_root(options: Options) -> None:

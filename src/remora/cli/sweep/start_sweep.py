@@ -11,9 +11,9 @@ from pathlib import Path
 
 import click
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
+from remora.cli.app.project_context import invocation_of
 from remora.cli.app.run_options import RunOptions
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, plan_notes, sweep_plan_document
@@ -47,8 +47,7 @@ def start_sweep(options: Options, file: Path, run: RunOptions, *, full: bool) ->
         emit(options, sweep_plan_document(run_id, plans, seconds), plan_lines(plans, seconds))
         return 1 if any(plan.state == FAILED for plan in plans) else 0
     if not any(plan.job_count for plan in plans):
-        for line in plan_notes(plans):
-            note(options, line)
+        note(options, *plan_notes(plans))
         return _print(options, file, run_id, plans)
     if not options.quiet:
         click.echo("\n".join(plan_lines(plans, seconds)), err=True)

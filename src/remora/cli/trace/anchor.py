@@ -6,7 +6,7 @@ import click
 
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import print_error, print_json
+from remora.cli.app.output import print_failure, print_json
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import signer_of
 from remora.errors import DiskError, StreamDamaged
@@ -46,7 +46,7 @@ def anchor(options: Options, run: str | None) -> int:
             found.append(anchor_of(path, kind, signer))
         except (StreamDamaged, DiskError) as error:
             damaged.append({"kind": kind, "id": stream_id(path), "detail": error.message})
-            print_error(error.code, error.message, error.hint, as_json=False)
+            print_failure(error)
         else:
             if not options.json:
                 click.echo(escape_line(found[-1].line))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, size_text, terminal_width, wrap_text
+from remora.cli.app.output import emit, size_text, wrapped
 from remora.cli.app.project_context import project_of
 from remora.text import count, escape_line
 
@@ -46,9 +46,7 @@ def _lines(done: "Compaction", *, verbose: bool) -> Iterator[str]:
         what = f"{count(collected.blobs, 'blob')} and {count(collected.objects, 'object')}"
         yield f"{would}removed  {what} that no stream references, {size_text(collected.bytes)}"
     for kept in done.kept:
-        yield from wrap_text(
-            escape_line(f"kept  {kept.run_id}: {kept.reason}"), terminal_width(), " " * 6
-        )
+        yield from wrapped(f"kept  {kept.run_id}: {kept.reason}", " " * 6)
     before, after = size_text(done.bytes_before), size_text(done.bytes_after)
     if done.sealed or done.expired or collected.bytes:
         reduced = "would be reduced" if done.dry_run else "reduced"

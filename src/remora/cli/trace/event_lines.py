@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from remora.cli.app.output import fit_line, print_error
+from remora.cli.app.output import fit_line, print_failure
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.text import escape_line
@@ -91,7 +91,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
         ending = f'], "error": {json.dumps(document)}}}' if between else ""
         if not between:
             raise
-        print_error(error.code, error.message, error.hint, as_json=False)
+        print_failure(error)
         raise click.exceptions.Exit(error.exit_code) from error
     finally:
         if ending:

@@ -8,7 +8,7 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, print_error, terminal_width, wrap_text
+from remora.cli.app.output import emit, indented, print_error
 from remora.cli.app.project_context import records_of
 from remora.errors import UsageError
 from remora.text import count, escape_line
@@ -83,6 +83,4 @@ def _agent_lines(replay: "AgentReplay", *, whole: bool) -> Iterator[str]:
         head = f"turn {script.turn:>3}  {script.kind:<10}  {script.script}"
         yield f"  {click.style(f'{word:<7}', fg=color)}  {escape_line(head)}"
         if script.detail:
-            yield from wrap_text(
-                escape_line(f"           {script.detail}"), terminal_width(), " " * 11
-            )
+            yield from indented(script.detail, " " * 11)

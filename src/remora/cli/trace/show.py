@@ -10,7 +10,7 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, print_json
+from remora.cli.app.output import emit, print_json, print_lines
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import path_of
 
@@ -89,8 +89,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
             for line in transcript_of(islice(read_events(path), count)):
                 write([json.dumps(line)])
         return 0
-    for line in transcript_of(read_events(path)):
-        click.echo(line)
+    print_lines(transcript_of(read_events(path)))
     return 0
 
 
@@ -100,8 +99,7 @@ def _print_listing(path: Path) -> None:
 
     columns = Columns(path)
     click.echo(columns.head)
-    for event in read_events(path):
-        click.echo(columns.line(event))
+    print_lines(map(columns.line, read_events(path)))
 
 
 def _print_document(name: str, path: Path) -> None:

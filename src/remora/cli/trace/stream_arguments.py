@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
+from remora.cli.app.project_context import invocation_of
 from remora.errors import NotFound
 
 if TYPE_CHECKING:  # each trace command needs one or none of these

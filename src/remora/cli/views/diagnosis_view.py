@@ -6,7 +6,7 @@ from itertools import islice
 
 import click
 
-from remora.cli.app.output import terminal_width, wrap_text
+from remora.cli.app.output import wrap_text, wrapped
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.diagnosis.why_line import MAX_EVIDENCE, Diagnosis, why
@@ -22,11 +22,10 @@ _MOST_NAMED = 3
 
 def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
     """Yield the lines of `trace why`. `look` is the command that shows the packet."""
-    width = terminal_width()
-    for line in wrap_text(escape_line(found.cause.sentence), width):
+    for line in wrapped(found.cause.sentence):
         yield click.style(line, bold=True)
     for text in [*_evidence(found)][:MAX_EVIDENCE]:
-        yield from wrap_text(escape_line(f"  {text}"), width, "    ")
+        yield from wrapped(f"  {text}", "    ")
     if found.cause.turn is not None:
         yield f"next: {look}"
 

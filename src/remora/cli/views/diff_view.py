@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import color_word, diff_lines, note
+from remora.cli.app.output import color_word, diff_lines, note, print_lines
 from remora.ids import display_name
 from remora.statuses import PENDING
 from remora.text import escape_line
@@ -65,5 +65,4 @@ def _print_diff(entry: dict[str, Any]) -> None:
     if not (sys.stdout.isatty() or click.get_current_context().color):
         click.echo(text, nl=not text.endswith("\n"))
         return
-    for line in diff_lines(text):
-        click.echo(line)
+    print_lines(diff_lines(text))

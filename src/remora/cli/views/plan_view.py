@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from remora.cli.app.output import terminal_width, wrap_text
+from remora.cli.app.output import terminal_width, wrap_text, wrapped
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import skipped_lines, unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
@@ -72,7 +72,7 @@ def left_lines(plan: Plan, *, verbose: bool) -> Iterator[str]:
     for reason, findings in sorted(plan.left_findings.items()) if verbose else ():
         yield f"  {reason}:"
         for finding in findings:
-            yield from wrap_text(escape_line(f"    {finding}"), terminal_width(), "      ")
+            yield from wrapped(f"    {finding}", "      ")
 
 
 def standard_lines(plan: Plan) -> Iterator[str]:
@@ -101,11 +101,10 @@ def _with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
 
 
 def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
-    width = terminal_width()
     for path, group in groupby(nodes, key=lambda key: split_node_key(key)[0]):
         names = [split_node_key(key)[1] for key in group]
         shown = ", ".join("the module" if name == MODULE else name for name in names)
-        yield from wrap_text(escape_line(f"    {path}: {shown}"), width, "      ")
+        yield from wrapped(f"    {path}: {shown}", "      ")
 
 
 def plan_size(plan: Plan) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from remora.cli.app.output import terminal_width, wrap_text
+from remora.cli.app.output import terminal_width, wrapped
 from remora.text import clip, count, escape_line
 from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
 
@@ -21,8 +21,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int) -> Iterator
         if each or not stream.ok:
             yield _stream(stream)
         for problem in stream.problems:
-            line = f"  line {problem.line}: {problem.kind}: {problem.detail}"
-            yield from wrap_text(escape_line(line), terminal_width(), "    ")
+            yield from wrapped(f"  line {problem.line}: {problem.kind}: {problem.detail}", "    ")
     if not report.streams:
         yield "no streams yet; run `remora analyze` to create some"
         return
