@@ -6,7 +6,8 @@ A file of a project may be a pipe, a device or a link to one, and reading it wou
 import errno
 import os
 import stat as st
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def open_regular(path: Path, *, within: Path | None = None) -> BufferedReader:
         raise
 
 
+@contextmanager
+def closing_fd(descriptor: int) -> Iterator[int]:
+    """Yield a file descriptor, and close it when the block exits."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file with mode 0600 in place of the one at `path`, of which no reader sees a part.
 
@@ -76,11 +86,9 @@ def _open_within(path: Path, within: Path) -> int:
     top, real = os.path.realpath(within), Path(os.path.realpath(path))
     if not real.is_relative_to(top):
         raise OSError(errno.EXDEV, "a link to a file outside the project")
-    folder = os.open(top, FOLDER)
-    try:  # a link that is created in the meantime is not followed
+    with closing_fd(os.open(top, FOLDER)) as folder:
+        # a link that is created in the meantime is not followed
         return open_by_parts(folder, os.fsencode(real.relative_to(top)), READ_NO_FOLLOW)
-    finally:
-        os.close(folder)
 
 
 def open_by_parts(root: int, rel: bytes, flags: int) -> int:

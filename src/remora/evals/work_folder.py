@@ -9,7 +9,8 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
 from remora.evals.arm_results import ArmResult
-from remora.files.file_lock import try_lock
+from remora.files.file_lock import only_process
+from remora.regular_file import replace_file
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.runs.retention.clean import EVALUATIONS, LOCK
@@ -22,14 +23,9 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises Conflict if another one uses it, and DiskError if it cannot be created.
     """
-    try:
-        make_private(folder)
-        (folder / LOCK).touch(mode=0o600)
-    except OSError as error:
-        raise DiskError(f"{folder}: {error.strerror}") from error
-    with try_lock(folder / LOCK) as free:
-        if not free:
-            raise Conflict("another `remora eval` works on this project", hint="wait until it ends")
+    hint = "wait until it ends"
+    refusal = Conflict("another `remora eval` works on this project", hint=hint)
+    with only_process(folder / LOCK, refusal):
         yield
 
 
@@ -57,10 +53,8 @@ class ArmFolder:
 
     def keep(self, result: ArmResult) -> None:
         """Store the result, then remove the copy."""
-        new = self._result.with_suffix(".new")
         try:
-            new.write_bytes(msgspec.json.encode(result))
-            new.replace(self._result)
+            replace_file(self._result, msgspec.json.encode(result))
         except OSError as error:
             raise DiskError(f"{self._result}: {error.strerror}") from error
         self.remove_copy()

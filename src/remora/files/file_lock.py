@@ -3,8 +3,12 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from remora.config.user_folders import make_private
+from remora.errors import DiskError, RemoraError
+from remora.regular_file import closing_fd
 
 
 @contextmanager
@@ -25,18 +29,33 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
 
 
 @contextmanager
+def only_process(lock: Path, refusal: RemoraError) -> Iterator[None]:
+    """Keep out other processes that use the same file as their lock, which is created.
+
+    Raises `refusal` if one has it, and DiskError if it cannot be created in its private folder.
+    """
+    with ExitStack() as stack:
+        try:
+            make_private(lock.parent)
+            lock.touch(mode=0o600)
+            is_free = stack.enter_context(try_lock(lock))
+        except OSError as error:
+            raise DiskError(f"{lock}: {error.strerror or error}") from error
+        if not is_free:
+            raise refusal
+        yield
+
+
+@contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
     """Try to lock an existing file or folder for the duration of the block.
 
     Yield True if the lock was acquired. Raises OSError if the path is missing or a link.
     """
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with closing_fd(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield False
         else:
             yield True
-    finally:
-        os.close(file)

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
-from remora.regular_file import READ_NO_FOLLOW, open_by_parts
+from remora.regular_file import READ_NO_FOLLOW, closing_fd, open_by_parts
 from remora.workspaces.file_syscalls import openat2
 
 _TRIES = 5
@@ -81,8 +81,7 @@ class Reader:
         data = b""
         for _ in range(_TRIES):
             began = time.time_ns()
-            file = self._open(path)
-            try:
+            with closing_fd(self._open(path)) as file:
                 before = os.fstat(file)
                 if not stat.S_ISREG(before.st_mode):
                     raise OSError(errno.EINVAL, "not a regular file")
@@ -90,8 +89,6 @@ class Reader:
                     return Content(b"", None, too_large(self._limit))
                 data = os.read(file, before.st_size + 1)
                 stamp, after = stamp_of(before), stamp_of(os.fstat(file))
-            finally:
-                os.close(file)
             if after == stamp and len(data) == stamp.size:
                 return Content(data, stamp if _is_reliable(stamp, began) else None)
         return Content(data, None)
@@ -117,13 +114,8 @@ def open_reader(root: Path, limit: int) -> Iterator[Reader]:
 
     The reader skips files of more than `limit` bytes. Raises OSError if `root` cannot be opened.
     """
-    folder = os.open(root, _FOLDER)
-    reader = Reader(folder, limit)
-    try:
+    with closing_fd(os.open(root, _FOLDER)) as folder, closing(Reader(folder, limit)) as reader:
         yield reader
-    finally:
-        reader.close()
-        os.close(folder)
 
 
 def read_all(

@@ -1,16 +1,16 @@
 """Answers of slow programs, kept on disk so that a resumed run does not ask again."""
 
-import os
 import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
+
+from remora.regular_file import replace_file
 
 _DAYS = 2 * 86400.0
-_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
+_FOLDER_MODE = 0o700
 
 
 class KeptAnswers:
@@ -36,9 +36,5 @@ class KeptAnswers:
             return zlib.decompress(path.read_bytes())
         found = ask()
         with suppress(OSError):
-            new = path.with_name(f"{path.name}-{token_hex(8)}")
-            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
-            with os.fdopen(handle, "wb") as file:
-                file.write(zlib.compress(found))
-            new.rename(path)
+            replace_file(path, zlib.compress(found))
         return found

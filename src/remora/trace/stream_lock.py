@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import StreamLocked
-from remora.regular_file import read_regular
+from remora.regular_file import closing_fd, read_regular
 from remora.trace.content.private_files import open_file, open_read_only, write_all
 
 _TRIES, _PAUSE_S = 5, 0.01
@@ -49,12 +49,11 @@ def is_locked(path: Path) -> bool:
         file = open_read_only(path)
     except OSError:
         return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
+    with closing_fd(file):
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
     return False
 
 
@@ -66,11 +65,9 @@ def note_lease(name: str, seconds: float, *, folder: int) -> None:
     temporary = f"{place}-{os.getpid()}-{threading.get_ident()}"
     with suppress(FileNotFoundError):
         os.unlink(temporary, dir_fd=folder)
-    file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
-    try:
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with closing_fd(open_file(temporary, new, folder=folder)) as file:
         write_all(file, repr(time.time() + seconds).encode())
-    finally:
-        os.close(file)
     os.rename(temporary, place, src_dir_fd=folder, dst_dir_fd=folder)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
+from remora.regular_file import closing_fd
 from remora.text import did_you_mean
 from remora.trace.content.objects import ObjectStore
 from remora.trace.content.private_files import (
@@ -200,8 +201,6 @@ def _existing_path(folder: Path, name: str) -> Path | None:
 
 def _write_gitignore(top: int) -> None:
     with suppress(FileExistsError):
-        file = open_file(".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=top)
-        try:
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with closing_fd(open_file(".gitignore", new, folder=top)) as file:
             write_all(file, b"*\n")
-        finally:
-            os.close(file)

@@ -39,7 +39,7 @@ async def live_agent(records: Records, request: Request) -> EventSourceResponse:
         except RemoraError:
             yield ServerSentEvent(str(state_html("removed")), event="end")
 
-    return _response(events())
+    return EventSourceResponse(events())
 
 
 def _rows(records: Records, agent_id: str, first: int) -> list[tuple[int, str]]:
@@ -58,7 +58,7 @@ async def live_run(records: Records, request: Request) -> EventSourceResponse:
         async for is_written in _changes(path):
             yield ServerSentEvent("", event="change" if is_written else "end")
 
-    return _response(events())
+    return EventSourceResponse(events())
 
 
 async def _changes(path: Path) -> AsyncIterator[bool]:
@@ -79,7 +79,3 @@ async def _changes(path: Path) -> AsyncIterator[bool]:
             return
         is_first = False
         await asyncio.sleep(_PAUSE_S)
-
-
-def _response(events: AsyncIterator[ServerSentEvent]) -> EventSourceResponse:
-    return EventSourceResponse(events)

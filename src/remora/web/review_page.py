@@ -12,12 +12,11 @@ from urllib.parse import parse_qs, quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from remora.bootstrap.open_project import open_project
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.project import Project
-from remora.runs.records.findings import fixed_and_left
+from remora.runs.records.findings import fixed_and_left, fixes_text, most_codes_text
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, own_run
@@ -69,7 +68,6 @@ def number(text: str) -> int:
     return int(text)
 
 
-_MOST_CODES = 6
 _MOST = 50
 """Change sets of a page."""
 
@@ -143,11 +141,6 @@ async def decide(records: Records, session: Session, request: Request) -> Respon
     return _back_to_review(session, run, form, message, place)
 
 
-def _open_for_verdicts(records: Records) -> Project:
-    """Return the project of the page, in which verdicts are recorded as those of the page."""
-    return replace(open_project(records.invocation), surface="web")
-
-
 def _back_to_review(
     session: Session, run: str, form: Form, message: str, agent: str
 ) -> RedirectResponse:
@@ -181,7 +174,7 @@ def _decide(records: Records, run: str, form: Form) -> Verdicts:
     act = _VERBS.get(verb)
     if act is None:
         raise UsageError(f"{verb!r} is not a verdict", hint="load the review again")
-    return act(_open_for_verdicts(records), run, form)
+    return act(replace(records.whole_project(), surface="web"), run, form)
 
 
 def _accept(project: Project, run: str, form: Form) -> Verdicts:
@@ -245,14 +238,9 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
 
 def _summary(job: JobView) -> str:
     """Return what a change set fixes and leaves, such as `fixed F401 x2; left E501`."""
-    known = fixed_and_left(job_document(job))
-    texts = []
-    for word, codes in zip(("fixed", "left"), known or (), strict=False):
-        named = [f"{code} x{number}" if number > 1 else code for code, number in codes.items()]
-        more = [f"{len(named) - _MOST_CODES} more"] if len(named) > _MOST_CODES else []
-        if named:
-            texts.append(f"{word} {', '.join([*named[:_MOST_CODES], *more])}")
-    return "; ".join(texts)
+    fixed, left = fixed_and_left(job_document(job)) or ({}, {})
+    texts = fixes_text(fixed, done=True), f"left {most_codes_text(left)}" if left else ""
+    return "; ".join(filter(None, texts))
 
 
 def _part(job: JobView) -> str:

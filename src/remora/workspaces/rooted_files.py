@@ -12,8 +12,8 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.files.patterns import glob_regex
-from remora.regular_file import FOLDER, READ_NO_FOLLOW, open_by_parts
-from remora.text import too_large
+from remora.regular_file import FOLDER, READ_NO_FOLLOW, closing_fd, open_by_parts
+from remora.text import clip, too_large
 from remora.workspaces.file_syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
@@ -67,7 +67,7 @@ class RootedFiles:
                     if size <= limit:
                         yield piece
         if size > limit:
-            raise HostError(f"{_shorten(rel)}: {too_large(size, limit)}")
+            raise HostError(f"{clip(rel, _MAX_SHOWN)}: {too_large(size, limit)}")
 
     def write_bytes(self, rel: str, data: Content, *, mode: int | None = None) -> None:
         """Replace an existing file atomically. If `mode` is None, the mode of the file is kept."""
@@ -152,16 +152,13 @@ class RootedFiles:
         files: _Names = []
         # the folder may have been removed or replaced by a link
         with suppress(OSError):
-            handle = self._open(prefix.rstrip("/"), _LIST)
-            try:
-                with os.scandir(handle) as entries:
-                    for entry in entries:
-                        if entry.is_dir(follow_symlinks=False):
-                            folders.append(prefix + entry.name)
-                        elif entry.is_file(follow_symlinks=False):
-                            files.append(prefix + entry.name)
-            finally:
-                os.close(handle)
+            opened = closing_fd(self._open(prefix.rstrip("/"), _LIST))
+            with opened as handle, os.scandir(handle) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(prefix + entry.name)
+                    elif entry.is_file(follow_symlinks=False):
+                        files.append(prefix + entry.name)
         return folders, files
 
     @contextmanager
@@ -179,29 +176,22 @@ class RootedFiles:
                     raise
                 self._make(folders)
                 folder = self._open("/".join(folders), FOLDER)
-        try:
+        with closing_fd(folder):
             yield folder, os.fsencode(name)
-        finally:
-            os.close(folder)
 
     def _open(self, rel: str, flags: int) -> int:
         # links in the path of the root itself are followed
         root = os.open(self.root, flags & ~os.O_NOFOLLOW)
         if not rel:
             return root
-        try:
+        with closing_fd(root):
             return _open_folder(root, os.fsencode(rel), flags)
-        finally:
-            os.close(root)
 
     def _make(self, parts: _Names) -> None:
         for count, part in enumerate(parts):
-            folder = self._open("/".join(parts[:count]), FOLDER)
-            try:
-                with suppress(FileExistsError):
-                    os.mkdir(part, 0o777, dir_fd=folder)
-            finally:
-                os.close(folder)
+            opened = closing_fd(self._open("/".join(parts[:count]), FOLDER))
+            with opened as folder, suppress(FileExistsError):
+                os.mkdir(part, 0o777, dir_fd=folder)
 
 
 def write_new_file(folder: int, name: bytes, data: Content, mode: int) -> None:
@@ -218,22 +208,16 @@ def write_new_file(folder: int, name: bytes, data: Content, mode: int) -> None:
 
 @functools.cache
 def _has_openat2() -> bool:
-    root = os.open("/", FOLDER)
-    try:
-        os.close(openat2(root, b".", FOLDER))
-    except OSError:
-        return False
-    finally:
-        os.close(root)
+    with closing_fd(os.open("/", FOLDER)) as root:
+        try:
+            os.close(openat2(root, b".", FOLDER))
+        except OSError:
+            return False
     return True
 
 
 def _open_folder(root: int, rel: bytes, flags: int) -> int:
     return openat2(root, rel, flags) if _has_openat2() else open_by_parts(root, rel, flags)
-
-
-def _shorten(rel: str) -> str:
-    return rel if len(rel) <= _MAX_SHOWN else rel[: _MAX_SHOWN - 1] + "…"
 
 
 def _problem(rel: str) -> str:
@@ -251,19 +235,19 @@ def _problem(rel: str) -> str:
 
 def _parts(rel: str) -> list[str]:
     if problem := _problem(rel):
-        raise HostError(f"{_shorten(rel)!r}: {problem}")
+        raise HostError(f"{clip(rel, _MAX_SHOWN)!r}: {problem}")
     try:
         os.fsencode(rel)
     except UnicodeEncodeError as error:
-        raise HostError(f"{_shorten(rel)!r}: invalid file name") from error
+        raise HostError(f"{clip(rel, _MAX_SHOWN)!r}: invalid file name") from error
     return [part for part in rel.split("/") if part not in ("", ".")]
 
 
 def _regular(rel: str, status: os.stat_result) -> os.stat_result:
     if st.S_ISLNK(status.st_mode):
-        raise HostError(f"{_shorten(rel)}: is a symbolic link; links are never followed")
+        raise HostError(f"{clip(rel, _MAX_SHOWN)}: is a symbolic link; links are never followed")
     if not st.S_ISREG(status.st_mode):
-        raise HostError(f"{_shorten(rel)}: is not a regular file")
+        raise HostError(f"{clip(rel, _MAX_SHOWN)}: is not a regular file")
     return status
 
 
@@ -272,11 +256,11 @@ def _host_errors(rel: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise HostError(f"{_shorten(rel)}: no such file") from error
+        raise HostError(f"{clip(rel, _MAX_SHOWN)}: no such file") from error
     except FileExistsError as error:
-        raise HostError(f"{_shorten(rel)}: already exists") from error
+        raise HostError(f"{clip(rel, _MAX_SHOWN)}: already exists") from error
     except OSError as error:
         if error.errno in _LINKED:
             detail = "part of the path is a symbolic link or not a folder"
-            raise HostError(f"{_shorten(rel)}: {detail}") from error
-        raise HostError(f"{_shorten(rel)}: {error.strerror}") from error
+            raise HostError(f"{clip(rel, _MAX_SHOWN)}: {detail}") from error
+        raise HostError(f"{clip(rel, _MAX_SHOWN)}: {error.strerror}") from error

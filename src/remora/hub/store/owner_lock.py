@@ -8,13 +8,12 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HubLocked, OutsideError
-from remora.regular_file import READ_NO_FOLLOW
+from remora.regular_file import READ_NO_FOLLOW, closing_fd
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _WORDS = " remora hub\n"
@@ -111,7 +110,7 @@ def lock_of(db: Path) -> Path:
 
 def is_lock(path: Path) -> bool:
     """Return True if a Hub process has ever held the lock at `path`."""
-    with suppress(OSError), _opened(path) as file:
+    with suppress(OSError), closing_fd(os.open(path, READ_NO_FOLLOW)) as file:
         return os.read(file, _LONGEST).endswith(_WORDS.encode())
     return False
 
@@ -121,22 +120,13 @@ def owner(path: Path) -> int | None:
 
     Returns None if no process holds the lock. Processes that call this do not count as its owner.
     """
-    with suppress(OSError), _opened(path) as file:
+    with suppress(OSError), closing_fd(os.open(path, READ_NO_FOLLOW)) as file:
         pid = _written_pid(file)
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return pid if pid is not None and _is_alive(pid) else 0
     return None
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    file = os.open(path, READ_NO_FOLLOW)
-    try:
-        yield file
-    finally:
-        os.close(file)
 
 
 def _locked_error(path: Path, pid: int | None) -> HubLocked:

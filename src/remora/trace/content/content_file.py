@@ -5,13 +5,18 @@ They are opened without following links, read in pieces, and written atomically.
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from remora.errors import StreamDamaged
+from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import MAX_LINE
-from remora.trace.content.private_files import open_file, open_folder, open_subfolder, write_all
+from remora.trace.content.private_files import (
+    open_file,
+    open_inner_folder,
+    write_all,
+)
 from remora.trace.content.zstd_frames import FramesSource
 from remora.workspaces.rooted_files import FILE_LIMIT
 
@@ -25,11 +30,7 @@ def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
 
     Raises OSError.
     """
-    with ExitStack() as stack:
-        store = open_folder(top)
-        stack.callback(os.close, store)
-        folder = open_subfolder(store, digest[:2])
-        stack.callback(os.close, folder)
+    with open_inner_folder(top, digest[:2]) as folder:
         yield folder
 
 
@@ -39,8 +40,7 @@ def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSourc
 
     Raises OSError, or StreamDamaged if the compressed data is invalid or the object is too large.
     """
-    file = open_file(digest, os.O_RDONLY, folder=folder)
-    try:
+    with closing_fd(open_file(digest, os.O_RDONLY, folder=folder)) as file:
         source: ByteSource = FileSource(file)
         if packs:
             source = FramesSource(source, digest)
@@ -50,21 +50,18 @@ def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSourc
                 hint="`remora trace verify` shows which streams refer to it",
             )
         yield source
-    finally:
-        os.close(file)
 
 
 def write_content(folder: int, digest: str, pieces: Iterable[bytes]) -> None:
     """Store pieces atomically, so that the file is either complete or absent. Raises OSError."""
     temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
-    file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
-    try:
-        for piece in pieces:
-            write_all(file, piece)
-        os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
-    finally:
-        os.close(file)
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with closing_fd(open_file(temporary, new, folder=folder)) as file:
+        try:
+            for piece in pieces:
+                write_all(file, piece)
+            os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise

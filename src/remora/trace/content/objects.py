@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
+from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import ByteSource, read_pieces, sha256_of
 from remora.trace.content.content_file import (
     MAX_COMPRESSED_CONTENT,
@@ -173,13 +174,10 @@ class ObjectStore:
         Return False if the object is missing or damaged.
         """
         with suppress(FileNotFoundError, StreamDamaged):
-            file = open_file(digest, os.O_RDONLY, folder=folder)
-            try:
+            with closing_fd(open_file(digest, os.O_RDONLY, folder=folder)) as file:
                 if digest not in self._safe:
                     drop_page_cache(file)
                 os.utime(file)
-            finally:
-                os.close(file)
             with open_content(folder, digest, packs=self._packs) as source:
                 return sha256_of(read_pieces(source)) == digest
         return False
@@ -212,11 +210,11 @@ class ObjectStore:
 
     def _sync_file(self, digest: str) -> None:
         path = self.folder / digest[:2]
-        with disk_errors(path), ExitStack() as stack:
-            folder = open_folder(path)
-            stack.callback(os.close, folder)
-            file = open_file(digest, os.O_RDONLY, folder=folder)
-            stack.callback(os.close, file)
+        with (
+            disk_errors(path),
+            closing_fd(open_folder(path)) as folder,
+            closing_fd(open_file(digest, os.O_RDONLY, folder=folder)) as file,
+        ):
             sync_data(file)
 
 

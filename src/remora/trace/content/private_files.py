@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from remora.errors import DiskError
+from remora.regular_file import closing_fd
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,6 +52,13 @@ def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = T
     return folder
 
 
+@contextmanager
+def open_inner_folder(parent: Path, name: str) -> Iterator[int]:
+    """Open the folder `name` in `parent`. Neither may be a link. Raises OSError."""
+    with closing_fd(open_folder(parent)) as top, closing_fd(open_subfolder(top, name)) as folder:
+        yield folder
+
+
 def open_file(name: str, flags: int, *, folder: int) -> int:
     """Open a regular file. If it is opened for writing, make it private.
 
@@ -81,11 +89,8 @@ def sync_data(file: int) -> None:
 
 def sync_folder(path: Path) -> None:
     """Sync a folder's entries to disk, so that they survive a power failure. Raises OSError."""
-    folder = open_folder(path)
-    try:
+    with closing_fd(open_folder(path)) as folder:
         os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def drop_page_cache(file: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, decode_event
+from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource
 from remora.trace.content.line_format import newline_before
 from remora.trace.content.private_files import open_file
@@ -48,16 +49,14 @@ def opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
 
     Yield the file and its last event, which is None if the file is empty or not a copy.
     """
-    file = open_file(path.name, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=folder)
-    try:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+    with closing_fd(open_file(path.name, flags, folder=folder)) as file:
         source = FileSource(file)
         end = newline_before(source, source.size()) + 1
         last = last_copied(path)
         if last is not None:
             os.ftruncate(file, end)
         yield file, last
-    finally:
-        os.close(file)
 
 
 @contextmanager

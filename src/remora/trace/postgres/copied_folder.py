@@ -6,7 +6,7 @@ All readers work on files. Before a stream is read, its new lines are copied.
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +21,7 @@ from remora.trace.content.line_format import (
 )
 from remora.trace.content.private_files import (
     disk_errors,
-    open_folder,
-    open_subfolder,
+    open_inner_folder,
     write_all,
 )
 from remora.trace.postgres.contents import PostgresObjectStore
@@ -318,11 +317,7 @@ class CopiedTraceFolder(TraceFolder):
     @contextmanager
     def _opened(self, path: Path) -> Iterator[int]:
         """Open the folder of a copy. No part of its path below the copies is a link."""
-        with disk_errors(path), ExitStack() as stack:
-            top = open_folder(self.path)
-            stack.callback(os.close, top)
-            folder = open_subfolder(top, path.parent.name)
-            stack.callback(os.close, folder)
+        with disk_errors(path), open_inner_folder(self.path, path.parent.name) as folder:
             yield folder
 
     def _lost(self, row: _Row, path: Path, count: int) -> StreamDamaged:

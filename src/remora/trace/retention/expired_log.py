@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from datetime import datetime
 from typing import Literal
 
@@ -10,6 +9,7 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS, Head
+from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource
 from remora.trace.content.line_format import Line, hashed_lines, line_hash, line_with_hash
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
@@ -42,11 +42,11 @@ def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
     path = folder.path / EXPIRED_LOG
     if not os.path.lexists(path):
         return
-    with disk_errors(path), ExitStack() as stack:
-        top = open_folder(folder.path)
-        stack.callback(os.close, top)
-        file = open_file(EXPIRED_LOG, os.O_RDONLY, folder=top)
-        stack.callback(os.close, file)
+    with (
+        disk_errors(path),
+        closing_fd(open_folder(folder.path)) as top,
+        closing_fd(open_file(EXPIRED_LOG, os.O_RDONLY, folder=top)) as file,
+    ):
         for line, _ in _checked_lines(file):
             yield _entry(line)
 
@@ -57,11 +57,12 @@ def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: date
     A stream that is already recorded is not recorded again. Raises StreamDamaged if the log is
     damaged, and DiskError if it cannot be written.
     """
-    with disk_errors(folder.path / EXPIRED_LOG), ExitStack() as stack:
-        top = open_folder(folder.path)
-        stack.callback(os.close, top)
-        file = open_file(EXPIRED_LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=top)
-        stack.callback(os.close, file)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+    with (
+        disk_errors(folder.path / EXPIRED_LOG),
+        closing_fd(open_folder(folder.path)) as top,
+        closing_fd(open_file(EXPIRED_LOG, flags, folder=top)) as file,
+    ):
         known, size, previous = set(), 0, GENESIS
         for line, digest in _checked_lines(file):
             previous = digest

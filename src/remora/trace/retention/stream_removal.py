@@ -8,6 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamLocked
+from remora.regular_file import closing_fd
 from remora.trace import stream_lock
 from remora.trace.content.private_files import disk_errors, open_folder, open_read_only, sync_folder
 from remora.trace.stream.compression import TEMPORARY_SUFFIX
@@ -51,11 +52,9 @@ def locked_stream(path: Path) -> Iterator[int]:
         if isinstance(error.__cause__, FileNotFoundError):
             raise NotFound(f"{path} does not exist") from error
         raise
-    try:
+    with closing_fd(file):
         stream_lock.lock_stream(file, path)
         yield os.fstat(file).st_size
-    finally:
-        os.close(file)
 
 
 def quarantine_files(path: Path) -> list[Path]:

@@ -9,11 +9,12 @@ import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
 from remora.errors import StreamDamaged, StreamError
+from remora.regular_file import closing_fd
 from remora.trace import stream_lock
 from remora.trace.content.byte_source import ByteSource, FileSource, read_pieces, sha256_of
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
@@ -26,7 +27,7 @@ TEMPORARY_SUFFIX = "~"
 
 def compressed_size(path: Path) -> int:
     """Return the size in bytes that the stream would have after compression. Nothing is written."""
-    with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
+    with disk_errors(path), _folder_of(path) as folder, _file(path.name, folder) as file:
         return sum(map(len, compressed_frames(read_pieces(FileSource(file)))))
 
 
@@ -39,7 +40,7 @@ def compress_stream(path: Path) -> int:
     bytes.
     """
     sealed = compressed_path(path).name
-    with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
+    with disk_errors(path), _folder_of(path) as folder, _file(path.name, folder) as file:
         stream_lock.lock_stream(file, path)
         if not os.fstat(file).st_size:
             raise StreamError(f"{path.name} is empty, so there is nothing to compress")
@@ -77,7 +78,7 @@ def decompress_stream(path: Path) -> None:
     """
     sealed, plain = compressed_path(path).name, plain_path(path).name
     with disk_errors(path), ExitStack() as stack:
-        folder = stack.enter_context(_opened_folder(path))
+        folder = stack.enter_context(_folder_of(path))
         try:
             file = stack.enter_context(_file(sealed, folder))
         except FileNotFoundError:
@@ -95,7 +96,7 @@ def is_current_stream(file: int, path: Path) -> bool:
 
     Otherwise, the caller must decompress the stream and open it again.
     """
-    with disk_errors(path), _opened_folder(path) as folder:
+    with disk_errors(path), _folder_of(path) as folder:
         is_stream = (
             os.fstat(file).st_size > 0 or _status(compressed_path(path).name, folder) is None
         )
@@ -121,22 +122,12 @@ def _hash_pieces(pieces: Iterator[bytes], update: Callable[[bytes], object]) -> 
         yield piece
 
 
-@contextmanager
-def _opened_folder(path: Path) -> Iterator[int]:
-    folder = open_folder(path.parent)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
+def _folder_of(path: Path) -> AbstractContextManager[int]:
+    return closing_fd(open_folder(path.parent))
 
 
-@contextmanager
-def _file(name: str, folder: int, flags: int = os.O_RDONLY) -> Iterator[int]:
-    file = open_file(name, flags, folder=folder)
-    try:
-        yield file
-    finally:
-        os.close(file)
+def _file(name: str, folder: int, flags: int = os.O_RDONLY) -> AbstractContextManager[int]:
+    return closing_fd(open_file(name, flags, folder=folder))
 
 
 @contextmanager

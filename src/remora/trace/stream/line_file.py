@@ -8,6 +8,7 @@ from typing import Self
 
 from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterReplaced
 from remora.memory.events import Recovered
+from remora.regular_file import closing_fd
 from remora.trace import stream_lock
 from remora.trace.content.private_files import (
     disk_errors,
@@ -68,9 +69,7 @@ class LineFile:
         Return the events to record. Raises StreamWriteFailed if the tail cannot be moved.
         """
         try:
-            with ExitStack() as stack:
-                folder = open_folder(self._path.parent)
-                stack.callback(os.close, folder)
+            with closing_fd(open_folder(self._path.parent)) as folder:
                 return quarantine_tail(
                     self._file, self.contents, name=self._path.name, folder=folder
                 )
@@ -155,9 +154,7 @@ class LineFile:
 def _open_locked(path: Path) -> int:
     while True:
         decompress_stream(path)
-        with disk_errors(path), ExitStack() as stack:
-            folder = open_folder(path.parent)
-            stack.callback(os.close, folder)
+        with disk_errors(path), closing_fd(open_folder(path.parent)) as folder:
             file = open_file(path.name, _OPEN, folder=folder)
         with ExitStack() as on_failure:
             on_failure.callback(os.close, file)

@@ -10,6 +10,7 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head, Recovered, decode_event
+from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
 from remora.trace.content.line_format import Line, hashed_lines, is_torn
 from remora.trace.content.private_files import open_file, write_all
@@ -92,26 +93,22 @@ def _unrecorded_recovery(
         copy = open_file(quarantine, os.O_RDONLY, folder=folder)
     except FileNotFoundError:
         return None
-    try:
+    with closing_fd(copy):
         size = os.fstat(copy).st_size
         digest = sha256_of(read_pieces(FileSource(copy)))
         torn = read_pieces(FileSource(file), contents.size, contents.size + size)
         if size <= contents.torn and digest == sha256_of(torn):
             return None
         return Recovered(quarantine=quarantine, bytes=size, sha256=digest)
-    finally:
-        os.close(copy)
 
 
 def _quarantine(file: int, contents: StreamContents, quarantine: str, folder: int) -> Recovered:
-    target = open_file(quarantine, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
-    try:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with closing_fd(open_file(quarantine, flags, folder=folder)) as target:
         for piece in read_pieces(FileSource(file), contents.size):
             write_all(target, piece)
         os.fsync(target)
         os.fsync(folder)
-    finally:
-        os.close(target)
     digest = sha256_of(read_pieces(FileSource(file), contents.size))
     os.ftruncate(file, contents.size)
     return Recovered(quarantine=quarantine, bytes=contents.torn, sha256=digest)

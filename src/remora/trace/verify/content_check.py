@@ -2,7 +2,7 @@
 their hashes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentEnd,
+    Change,
     ContextUpdate,
     Event,
     Payload,
@@ -133,16 +134,20 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
     yield from _scripts(payload)
     if isinstance(payload, ToolResulted | AgentEnd):
         changes = payload.changes if isinstance(payload, ToolResulted) else payload.change_set
-        for change in changes:
-            yield from (digest for digest in (change.before, change.after) if digest is not None)
+        yield from changed_contents(changes)
     elif isinstance(payload, Review) and payload.written is not None:
-        for change in payload.written.changes:
-            yield from (digest for digest in (change.before, change.after) if digest is not None)
+        yield from changed_contents(payload.written.changes)
     elif isinstance(payload, RunStart):
         files = payload.base.get("files")
         for file in files.values() if isinstance(files, dict) else ():
             if file is not None:
                 yield file.get("sha256") if isinstance(file, dict) else None
+
+
+def changed_contents(changes: Iterable[Change]) -> Iterator[str]:
+    """Yield the hashes of the files before and after changes."""
+    for change in changes:
+        yield from (digest for digest in (change.before, change.after) if digest is not None)
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:

@@ -10,7 +10,7 @@ from remora.memory.events import AgentStart, Change, Event
 from remora.trace.content.line_format import iter_lines, stated_hash
 from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.content_check import ContentStores
+from remora.trace.verify.content_check import ContentStores, changed_contents
 from remora.trace.verify.verify_report import Problems
 
 
@@ -100,5 +100,4 @@ class OriginCheck:
 
 def _digests(origin: _Origin) -> Iterator[str]:
     yield from (content.sha256 for content in origin.rebased.values() if content is not None)
-    for change in origin.changes:
-        yield from (digest for digest in (change.before, change.after) if digest is not None)
+    yield from changed_contents(origin.changes)

@@ -2,20 +2,18 @@
 
 import os
 import time
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.config.user_folders import make_private
 from remora.errors import ConfigError, DiskError, OutsideError, RemoraError, UsageError
-from remora.files.file_lock import try_lock
+from remora.files.file_lock import only_process
 from remora.files.git_listing import git_paths
 from remora.runs.planning.changed_nodes import commit_of
-from remora.runs.project import ProjectRecords
 from remora.usecases.analyze.execute_plan import create_records
 from remora.usecases.watch.hub_changes import HubChanges
 from remora.usecases.watch.watch_pass import PassResult, analyze_changes
@@ -61,7 +59,11 @@ def watch(invocation: Invocation, settings: WatchSettings, observer: WatchObserv
         )
     create_records(project)
     os.nice(_NICE)
-    with _only_watch(project), HubChanges(invocation) as changes:
+    refusal = UsageError(
+        f"{project.root} is being watched by another process",
+        hint="use that `remora watch`, or stop it first",
+    )
+    with only_process(project.state / "watch.lock", refusal), HubChanges(invocation) as changes:
         observer.started(project.root, commit)
         _Watch(invocation, settings, observer, changes, project.root).run()
 
@@ -171,24 +173,6 @@ def _head(root: Path) -> str:
             error.message,
             hint="`remora watch` compares files with the last commit; make a commit first",
         ) from error
-
-
-@contextmanager
-def _only_watch(project: ProjectRecords) -> Iterator[None]:
-    lock = project.state / "watch.lock"
-    with ExitStack() as stack:
-        try:
-            make_private(project.state)
-            lock.touch(mode=0o600)
-            is_free = stack.enter_context(try_lock(lock))
-        except OSError as error:
-            raise DiskError(f"{lock}: {error.strerror or error}") from error
-        if not is_free:
-            raise UsageError(
-                f"{project.root} is being watched by another process",
-                hint="use that `remora watch`, or stop it first",
-            )
-        yield
 
 
 def held_lock(root: Path) -> Path | None:

@@ -8,6 +8,7 @@ import signal
 import stat as st
 from contextlib import suppress
 
+from remora.regular_file import closing_fd
 from remora.workspaces.file_syscalls import rename_exchange, rename_noreplace
 
 _LEASE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -120,11 +121,9 @@ def unlink_if_exists(folder: int, name: bytes) -> None:
 
 def sync_folder(folder: int) -> None:
     """Sync the renames in a folder to disk."""
-    handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-    try:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with closing_fd(os.open(".", flags, dir_fd=folder)) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _is_open_for_writing(folder: int, name: bytes) -> bool:

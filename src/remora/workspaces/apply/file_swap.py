@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from remora.errors import HostError
 from remora.ids import unescape_path
+from remora.regular_file import READ_NO_FOLLOW, closing_fd
 from remora.workspaces.apply.atomic_rename import (
     NOT_REGULAR,
     OPEN_FOR_WRITING,
@@ -184,12 +185,9 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             old, new = (os.stat(n, dir_fd=folder, follow_symlinks=False) for n in (waiting, name))
             modes = st.S_IMODE(old.st_mode), st.S_IMODE(new.st_mode)
             if st.S_ISREG(old.st_mode) and st.S_ISREG(new.st_mode) and modes[0] != entry.mode:
-                handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-                try:
+                with closing_fd(os.open(name, READ_NO_FOLLOW, dir_fd=folder)) as handle:
                     if modes[1] == entry.mode:
                         os.fchmod(handle, modes[0])
-                finally:
-                    os.close(handle)
 
     def _write(
         self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes, *, new: bool
@@ -205,11 +203,8 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         write_new_file(folder, part, content, entry.mode)
         with suppress(OSError):  # keep the file's owner where permitted
             self._give_owner(entry, folder, name, part)
-        handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
+        with closing_fd(os.open(part, READ_NO_FOLLOW, dir_fd=folder)) as handle:
             os.fsync(handle)
-        finally:
-            os.close(handle)
         rename_to_free(folder, part, waiting)
 
     def _give_owner(self, entry: JournalEntry, folder: int, name: bytes, part: bytes) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
 from remora.ids import escape_path
+from remora.regular_file import closing_fd
 
 _NAME = "journal.json"
 _DONE = "done"
@@ -77,15 +78,13 @@ class JournalFolder:
             raise DiskError(
                 f"cannot write a journal in {self._folder}: {error.strerror}"
             ) from error
-        try:
+        with closing_fd(lock):
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 hint = "wait for the other command to finish, then run this one again"
                 raise Conflict("another command is changing this project", hint=hint) from error
             yield
-        finally:
-            os.close(lock)
 
     def write(self, journal: Journal, contents: Mapping[str, bytes]) -> None:
         """Write and sync the contents, then the journal. `contents` is keyed by file name.
@@ -173,8 +172,5 @@ def write_durably(path: Path, content: bytes) -> None:
 
 def sync_path(folder: Path) -> None:
     """Sync a folder's entries to disk. Raises OSError."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with closing_fd(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as handle:
         os.fsync(handle)
-    finally:
-        os.close(handle)

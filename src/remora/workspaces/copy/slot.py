@@ -11,6 +11,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
+from remora.regular_file import closing_fd, replace_file
 from remora.rmtree import remove_tree
 from remora.workspaces.copy.scan import ScannedFile
 from remora.workspaces.copy.snapshot import BaseSnapshot
@@ -40,7 +41,7 @@ class SlotDriver:
             number, lock = self._free()
         except OSError as error:
             raise DiskError(f"cannot use {self._folder} for private copies: {error}") from error
-        try:
+        with closing_fd(lock):
             place = self._folder / f"slot-{number}"
             known = _load(place.with_suffix(".index"))
             workspace = Workspace(self._base, place, known)
@@ -50,8 +51,6 @@ class SlotDriver:
             finally:
                 if workspace.index != known:
                     _save(place.with_suffix(".index"), workspace.index)
-        finally:
-            os.close(lock)
 
     def _free(self) -> tuple[int, int]:
         """Lock the first free slot. Return its number and the file descriptor of the lock."""
@@ -110,7 +109,5 @@ def _save(path: Path, index: Mapping[str, ScannedFile]) -> None:
     time.
     """
     stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
-    temporary = path.with_suffix(".new")
     with suppress(OSError):
-        temporary.write_bytes(msgspec.msgpack.encode(stored))
-        temporary.replace(path)
+        replace_file(path, msgspec.msgpack.encode(stored))

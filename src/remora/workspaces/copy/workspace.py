@@ -7,6 +7,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.files.patterns import IgnoreRules
+from remora.regular_file import closing_fd
 from remora.rmtree import remove_tree
 from remora.workspaces.copy.changes import FileState
 from remora.workspaces.copy.scan import OWNER_RIGHTS, ScannedFile, TreeScan, scan_tree
@@ -129,11 +130,9 @@ class Workspace:
     def _restore_rights(self, path: str) -> None:
         """Restore the owner's permissions for a folder if a job has removed them."""
         with self._files.open_parent(path) as (folder, name):
-            handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-            try:
+            flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            with closing_fd(os.open(name, flags, dir_fd=folder)) as handle:
                 os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OWNER_RIGHTS)
-            finally:
-                os.close(handle)
 
     def _prune(self, path: str) -> None:
         """Remove empty folders above a path, so that a new file can have the same name as a
