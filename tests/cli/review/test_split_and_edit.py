@@ -64,7 +64,7 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
         seen = chosen(terminal, "2")
         assert "1: mod.py: load (hunk 1)" in seen
         assert "+import json" in seen
-        assert "nothing was written: mod.py: it fails defined_names" in terminal.sees(ASK)
+        assert "nothing was written: mod.py: taken out by ruff (load, line 5)" in terminal.sees(ASK)
         assert desk.text("mod.py") == LOADER
         assert desk.states == ["pending"]
         chosen(terminal, "2 1")
@@ -205,7 +205,7 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     refused = desk.remora("accept", "last", "load", "--hunk", "2", "--json", cwd=desk.root)
     assert refused.code == 1
     assert refused.document["accepted"] == []
-    assert "it fails defined_names" in refused.document["conflicts"][0]["detail"]
+    assert "taken out by ruff (load, line 5)" in refused.document["conflicts"][0]["detail"]
     assert (desk.text("mod.py"), desk.states) == (LOADER, ["pending"])
     done = desk.remora("accept", "last", "load", "--hunk", "1", "--hunk", "2", cwd=desk.root)
     assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))

@@ -15,6 +15,7 @@ from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
 from remora.cli.review.edit_files import edit_files
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
+from remora.cli.review.verdicts import announce_to
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
@@ -218,8 +219,12 @@ class Review:
         if not chosen:
             click.echo("  no hunk was chosen, so nothing is decided: [n] rejects the change")
             return False
+        announce = announce_to(self.options)
         if not self._written(
-            job, review_parts.accept_hunks(self.view, job.agent_id, chosen, **self._where)
+            job,
+            review_parts.accept_hunks(
+                self.view, job.agent_id, chosen, announce=announce, **self._where
+            ),
         ):
             return False
         if len(chosen) < len(hunks):
@@ -236,8 +241,12 @@ class Review:
             click.echo("  not edited, so nothing is decided: [y] accepts the change as it is")
             return False
         self.edits[job.agent_id] = edited
+        announce = announce_to(self.options)
         if self._written(
-            job, review_parts.accept_edited(self.view, job.agent_id, edited, **self._where)
+            job,
+            review_parts.accept_edited(
+                self.view, job.agent_id, edited, announce=announce, **self._where
+            ),
         ):
             return True
         click.echo(_EDIT_IS_KEPT)

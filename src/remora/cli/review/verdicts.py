@@ -15,6 +15,7 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
+from remora.runs.gates.judge_parts import Announce
 from remora.runs.project import ProjectRecords
 from remora.runs.records.results import RunView, jobs_named
 from remora.runs.review.accept_and_reject import Verdicts
@@ -27,6 +28,8 @@ from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
+_LONG = 2.0
+"""Seconds of a judgement that users are told about."""
 
 
 def accept(
@@ -36,7 +39,9 @@ def accept(
     project = project_of(options)
     try:
         with accept_progress(options) as pace:
-            done = accept_chosen(project, run, nodes, chosen, git_branch, pace)
+            done = accept_chosen(
+                project, run, nodes, chosen, git_branch, pace, announce_to(options)
+            )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
         note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
@@ -44,12 +49,25 @@ def accept(
     return _print_accepted(options, project, done, git_branch)
 
 
+def announce_to(options: Options) -> Announce:
+    """Return the function that tells a user how long the judgement of a part will take."""
+
+    def announce(seconds: float) -> None:
+        if seconds >= _LONG:
+            took = f"they took {seconds:.0f} s in the run"
+            note(options, f"the project's own checks judge the part; {took}")
+
+    return announce
+
+
 def accept_hunks(
     options: Options, run: str, node: str, hunks: Sequence[int], *, trust_run: bool
 ) -> int:
     """Write some hunks of a change set to the user's files, and return the exit code."""
     project = project_of(options)
-    done = review_parts.accept_hunks(run, node, hunks, root=project, trust_run=trust_run)
+    done = review_parts.accept_hunks(
+        run, node, hunks, root=project, trust_run=trust_run, announce=announce_to(options)
+    )
     return _print_accepted(options, project, done)
 
 

@@ -15,6 +15,7 @@ from remora.runs.project import Project
 from remora.runs.records.results import read_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.report.report_builder import findings_fixed
+from remora.runs.review.ready_changes import ready_change
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
 from remora.tools.file_tree import FileTree
@@ -32,7 +33,7 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
     jobs = [job for job in view.jobs if job.review in UNDECIDED and job.change_set]
     if not jobs or not seconds:
         return
-    proposals = Proposals(project, base, jobs)
+    proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])
     with base_files.workspaces.open() as workspace:
         measurements = Measurements(workspace, proposals, seconds)
         judgement = Judgement(project, base, proposals, measurements)

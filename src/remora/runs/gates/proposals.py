@@ -1,13 +1,12 @@
 """The pending change sets of a run, in parts, and the files to which some parts lead."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from remora.runs.project import ProjectRecords
 from remora.runs.records.hunk_groups import groups_of
-from remora.runs.records.job_view import JobView
 from remora.runs.review.merges import merged
-from remora.runs.review.ready_changes import ready_change
+from remora.runs.review.ready_changes import ReadyChange
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.hunks import hunks_of
@@ -22,15 +21,15 @@ class Part(NamedTuple):
 
 
 class Proposals:
-    """The change sets of some jobs on a base, which are merged in this order, as `accept` does."""
+    """Changes on a base, which are merged in this order, as `accept` does."""
 
     def __init__(
-        self, project: ProjectRecords, base: BaseSnapshot, jobs: Sequence[JobView]
+        self, project: ProjectRecords, base: BaseSnapshot, changes: Iterable[ReadyChange]
     ) -> None:
         self._project = project
         self._base = base
-        self.jobs = {job.agent_id: job for job in jobs}
-        self._changes = {job.agent_id: ready_change(project, job) for job in jobs}
+        self._changes = {change.job.agent_id: change.as_whole_if_edited() for change in changes}
+        self.jobs = {agent_id: change.job for agent_id, change in self._changes.items()}
         self.hunks = {
             agent_id: hunks_of(change.whole) for agent_id, change in self._changes.items()
         }

@@ -1,6 +1,6 @@
 """Acceptance and rejection of change sets."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from remora.runs.review.ready_changes import (
     unreadable_streams,
     verdict_on,
 )
-from remora.runs.review.recheck import Recheck, users_tree
+from remora.runs.review.recheck import Recheck, Tree, users_tree
 from remora.runs.review.repeats import hunk_digests
 from remora.runs.review.selection import choose_pending
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, STALE
@@ -39,8 +39,15 @@ from remora.workspaces.hunks import present_hunks
 
 AcceptChange = Callable[[ReadyChange, Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
+Judge = Callable[[RunView, Sequence[ReadyChange], Tree], Mapping[str, str]]
+"""Returns why changes may not be written to a tree, by agent."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Yields the changes one by one, and may show progress."""
+
+
+def unjudged(_view: RunView, _changes: Sequence[ReadyChange], _tree: Tree) -> Mapping[str, str]:
+    """Refuse nothing, as for callers without a user."""
+    return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +94,7 @@ def accept(  # noqa: PLR0913 (the options of the command)
     narrow: ReviewFilter = ALL,
     trusted: bool = False,
     progress: TrackProgress = iter,
+    judge: Judge = unjudged,
 ) -> Verdicts:
     """Write the chosen change sets to the user's files. Each change set is written atomically.
 
@@ -109,7 +117,8 @@ def accept(  # noqa: PLR0913 (the options of the command)
                 accepted.append(change.job)
             return found
 
-        done = accept_each(project, stream, picked, write, progress)
+        refused = judge(view, picked.usable, users_tree(project))
+        done = accept_each(project, stream, picked, write, progress, refused)
         return replace(done, observed=observed_runs(project, accepted))
 
 
@@ -206,10 +215,12 @@ def accept_each(
     picked: SelectedChanges,
     accept_change: AcceptChange,
     progress: TrackProgress,
+    refused: Mapping[str, str],
 ) -> Verdicts:
     """Accept the selected change sets one at a time, until there is an error.
 
-    Raises the error if it concerns the first change set.
+    Those of the agents in `refused` are conflicts, and stay pending. Raises the error if it
+    concerns the first change set.
     """
     notes: list[str] = []
     new_findings: list[str] = []
@@ -219,6 +230,10 @@ def accept_each(
     created: dict[str, None] = {}
     error: RemoraError | None = None
     for change in progress(picked.usable):
+        if why := refused.get(change.job.agent_id):
+            conflict = FileConflict(path=change.patches[0].path, detail=why)
+            conflicts += details(change.job.node_id, [conflict])
+            continue
         missing = [each.path for each in change.patches if _creates(project, each)]
         recheck.clear()
         try:

@@ -1,7 +1,7 @@
 """Acceptance of a part of a change set, or of an edited version.
 
-Both must pass the checks that the agent's submission had to pass. If they do not, nothing is
-written or recorded, and the change set is still pending.
+Both must pass the checks that the agent's submission had to pass, and the project's gates. If they
+do not, nothing is written or recorded, and the change set is still pending.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,10 +14,18 @@ from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import open_run
-from remora.runs.review.accept_and_reject import SelectedChanges, Verdicts, accept_each, accept_one
+from remora.runs.review.accept_and_reject import (
+    Judge,
+    SelectedChanges,
+    Verdicts,
+    accept_each,
+    accept_one,
+    unjudged,
+)
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.merges import merged
 from remora.runs.review.ready_changes import ReadyChange, ready_change
+from remora.runs.review.recheck import users_tree
 from remora.runs.review.selection import choose_pending
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import hunks_text
@@ -31,6 +39,7 @@ def accept_hunks(
     numbers: Collection[int],
     *,
     trusted: bool = False,
+    judge: Judge = unjudged,
 ) -> Verdicts:
     """Write only some hunks of a change set to the user's files.
 
@@ -46,7 +55,7 @@ def accept_hunks(
             raise UsageError(f"no such hunks: {named}", hint=f"pending: {pending}")
         return change.only(numbers)._replace(is_exact=len({*numbers}) < len(change.hunks))
 
-    return _accept(project, run, node, choose, trusted=trusted)
+    return _accept(project, run, node, choose, judge, trusted=trusted)
 
 
 def accept_edited(
@@ -56,6 +65,7 @@ def accept_edited(
     files: Sequence[FilePatch],
     *,
     trusted: bool = False,
+    judge: Judge = unjudged,
 ) -> Verdicts:
     """Write an edited version of a change set to the user's files.
 
@@ -81,7 +91,7 @@ def accept_edited(
             )
         return change._replace(patches=[*files], is_exact=True, is_edited=True)
 
-    return _accept(project, run, node, choose, trusted=trusted)
+    return _accept(project, run, node, choose, judge, trusted=trusted)
 
 
 def pending_hunks(
@@ -114,6 +124,7 @@ def _accept(
     run: str | RunView,
     node: str,
     choose: Callable[[ReadyChange], ReadyChange],
+    judge: Judge,
     *,
     trusted: bool,
 ) -> Verdicts:
@@ -123,7 +134,9 @@ def _accept(
         view = read_run(project, stream.record, known)
         change = choose(ready_change(project, _one_pending(view, node)))
         picked = SelectedChanges(view=view, usable=[change], skipped=[], damaged=[])
-        return accept_each(project, stream, picked, partial(accept_one, project, stream), iter)
+        accept = partial(accept_one, project, stream)
+        refused = judge(view, [change], users_tree(project))
+        return accept_each(project, stream, picked, accept, iter, refused)
 
 
 def _pending_job(project: Project, run: str | RunView, node: str, *, trusted: bool) -> JobView:

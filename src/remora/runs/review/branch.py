@@ -20,11 +20,13 @@ from remora.runs.records.results import read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.accept_and_reject import (
+    Judge,
     TrackProgress,
     Verdicts,
     accept_each,
     refuse,
     select_changes,
+    unjudged,
     without_collisions,
 )
 from remora.runs.review.apply_changes import objections, store_contents
@@ -69,7 +71,7 @@ class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
     narrow: ReviewFilter = ALL
 
 
-def accept_onto_branch(
+def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run_id: str,
     name: str,
@@ -77,6 +79,7 @@ def accept_onto_branch(
     *,
     trusted: bool = False,
     progress: TrackProgress = iter,
+    judge: Judge = unjudged,
 ) -> Verdicts:
     """Commit each chosen change set to a branch.
 
@@ -98,7 +101,8 @@ def accept_onto_branch(
             branch = reread_branch(branch)
             return _commit_one(project, stream, change, branch, recheck)
 
-        done = accept_each(project, stream, picked, commit, progress)
+        refused = judge(view, picked.usable, _tree(project, branch))
+        done = accept_each(project, stream, picked, commit, progress, refused)
         return replace(done, created=())  # of the user's files
 
 

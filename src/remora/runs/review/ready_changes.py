@@ -41,6 +41,19 @@ class ReadyChange(NamedTuple):
         """True if this is the change set that the agent verified."""
         return not self.is_edited and len(self.hunks) == hunk_count(self.whole)
 
+    @property
+    def is_part(self) -> bool:
+        """True if hunks of it stay pending or are left out, or if it is edited."""
+        pending = len(self.job.left) or hunk_count(self.whole)
+        return self.is_edited or len(self.hunks) < pending
+
+    def as_whole_if_edited(self) -> "ReadyChange":
+        """Return an edited change as if the edited version were the change set."""
+        if not self.is_edited:
+            return self
+        hunks = (*range(1, hunk_count(self.patches) + 1),)
+        return self._replace(whole=self.patches, hunks=hunks)
+
     def only(self, hunks: Collection[int]) -> "ReadyChange":
         """Return the change with only some of its hunks."""
         kept = tuple(number for number in self.hunks if number in hunks)

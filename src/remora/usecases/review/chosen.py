@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from remora.runs.gates.judge_parts import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_and_reject
@@ -33,21 +35,29 @@ class Chosen:
         return parse_filter(as_texts(self.rules), as_texts(self.only_if), as_texts(self.owners))
 
 
-def accept_chosen(
+def accept_chosen(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run: str | RunView,
     nodes: Sequence[str],
     chosen: Chosen,
     git_branch: str | None = None,
     progress: TrackProgress = iter,
+    announce: Announce = announce_nothing,
 ) -> Verdicts:
     """Write change sets to the project's files, or commit them to a branch."""
     wanted, narrow = as_run(project, run), chosen.filter
+    judge = partial(judge_parts, project, announce)
     if git_branch is not None:
         run_id = wanted if isinstance(wanted, str) else wanted.run_id
         choice = ChangeSetChoice(nodes=nodes, every=chosen.every, narrow=narrow)
         return accept_onto_branch(
-            project, run_id, git_branch, choice, trusted=chosen.trust_run, progress=progress
+            project,
+            run_id,
+            git_branch,
+            choice,
+            trusted=chosen.trust_run,
+            progress=progress,
+            judge=judge,
         )
     done = accept_and_reject.accept(
         project,
@@ -57,6 +67,7 @@ def accept_chosen(
         narrow=narrow,
         trusted=chosen.trust_run,
         progress=progress,
+        judge=judge,
     )
     kept = store_observed(invocation_for(project), project, done.observed)
     return replace(done, notes=[*done.notes, kept]) if kept else done

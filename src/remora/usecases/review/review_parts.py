@@ -5,8 +5,10 @@ change set. The ID of an agent names exactly one. Each verdict is recorded with 
 """
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 
+from remora.runs.gates.judge_parts import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
@@ -36,15 +38,20 @@ def accept_hunks(
     *,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
+    announce: Announce = announce_nothing,
 ) -> Verdicts:
     """Write only some hunks of a change set to the project's files.
 
     `numbers` are those that `hunks` returns. The other hunks stay pending. The result is verified
-    first, with the checks that the agent's submission had to pass. If a check fails, nothing is
-    written or recorded, and `conflicts` of the result contains the reason.
+    first, with the checks that the agent's submission had to pass and by the project's gates. If
+    one fails, nothing is written or recorded, and `conflicts` of the result contains the reason.
+    `announce` is given the seconds that the gates may take.
     """
     _, project = open_with(root)
-    return accept_part.accept_hunks(project, as_run(project, run), node, numbers, trusted=trust_run)
+    judge = partial(judge_parts, project, announce)
+    return accept_part.accept_hunks(
+        project, as_run(project, run), node, numbers, trusted=trust_run, judge=judge
+    )
 
 
 def proposed_files(
@@ -70,6 +77,7 @@ def accept_edited(
     *,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
+    announce: Announce = announce_nothing,
 ) -> Verdicts:
     """Write an edited version of a change set to the project's files.
 
@@ -77,7 +85,10 @@ def accept_edited(
     verified first, as in `accept_hunks`.
     """
     _, project = open_with(root)
-    return accept_part.accept_edited(project, as_run(project, run), node, files, trusted=trust_run)
+    judge = partial(judge_parts, project, announce)
+    return accept_part.accept_edited(
+        project, as_run(project, run), node, files, trusted=trust_run, judge=judge
+    )
 
 
 def undo(
