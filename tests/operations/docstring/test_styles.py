@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from remora.code.syntax.docstring_sections import parse_docstring
-from remora.code.syntax.source import Source, read_source
+from remora.code.syntax.source import read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.given_text import plain_text, text_problem
-from remora.operations.docstring.layout import new_raises_section
-from remora.operations.docstring.parts import DocstringFormat, DocstringTexts, Parameter
+from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from tests.operations.lint.test_recipes import versions
 
@@ -290,18 +288,6 @@ CORRECTED = {
               """
               return a
         '''),
-    "what is raised is added where others are listed": (
-        DocstringTexts(raises={"KeyError": "If `a`."}), '''
-          def f(a):
-              """Do it.
-
-              Raises:
-                  TypeError: If odd.
-        +         KeyError: If `a`.
-              """
-              if check(a):
-                  raise KeyError(a)
-        '''),
 }  # fmt: skip
 
 
@@ -344,36 +330,3 @@ def test_roles_are_not_code_in_single_backticks() -> None:
     assert not isinstance(read, str)
     seen.see(read)  # type: ignore[arg-type]
     assert docstring_format([seen], style=None, width=79).tick == "``"
-
-
-NEIGHBOURS = '''
-def one():
-    """One.
-
-    Examples:
-        one()
-
-    Raises:
-        :class:`Gone`
-            If it is gone
-
-    Tip:
-        Do not.
-    """
-'''
-
-
-def test_a_list_of_exceptions_is_written_as_in_the_other_docstrings() -> None:
-    seen = StyleCounts()
-    read = read_source("a.py", NEIGHBOURS.encode())
-    assert isinstance(read, Source)
-    seen.see(read)
-    form = docstring_format([StyleCounts(), seen], style=None, width=79)
-    lines = NEIGHBOURS.split('"""')[1].rstrip().split("\n")
-    before = parse_docstring("\n".join([*lines[:5], *lines[9:]]))
-    entry = (Parameter("Late"), f"If `it` is late{form.period}")
-    first, end, made = new_raises_section(before, [entry], form, "    ")
-    after = [*before.lines[:first], *made, *before.lines[end:]]
-    assert "\n".join(after) == "\n".join(lines).replace("Gone", "Late").replace(
-        "it is gone", "`it` is late"
-    )

@@ -1,35 +1,30 @@
 """Update of an outdated docstring. Text that is still correct is kept."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from remora.code.syntax.docstring_sections import (
     Item,
-    Kind,
     ParsedDocstring,
     Section,
     Style,
     indent_of,
     parse_docstring,
 )
-from remora.operations.docstring.layout import item_lines, new_raises_section
+from remora.operations.docstring.layout import item_lines
 from remora.operations.docstring.mend import Mend
 from remora.operations.docstring.parts import Describable, DocstringFormat, Parameter
-from remora.operations.docstring.style import ExceptionForm, exception_form
 
 _Edit = tuple[int, int, list[str]]
 """First line, end line (exclusive), and the replacement."""
 
 
 def updated_lines(
-    inner: str, describable: Describable, mend: Mend, formatting: DocstringFormat, margin: str
+    inner: str, describable: Describable, mend: Mend, formatting: DocstringFormat
 ) -> list[str]:
-    """Return the lines between the quotes with all changes of `mend`.
-
-    `margin` is the indentation of the docstring.
-    """
+    """Return the lines between the quotes with all changes of `mend`."""
     read = parse_docstring(inner)
     added = list(_places(read, describable, mend.parameters))
     extended = [section for _, section, _ in added]
@@ -44,8 +39,7 @@ def updated_lines(
         else:
             typed = what
         entry = typed, mend.parameters[what.name]
-        edits.append((at, at, _like(read, section, "parameters", entry, formatting)))
-    edits += _added_raises(read, describable, mend.raises, formatting, margin)
+        edits.append((at, at, _like(read, section, entry, formatting)))
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 
@@ -150,36 +144,13 @@ def _places(
             yield what, section, item.last + 1 if above else item.first
 
 
-def _added_raises(
-    read: ParsedDocstring,
-    describable: Describable,
-    texts: Mapping[str, str],
-    formatting: DocstringFormat,
-    margin: str,
-) -> Iterator[_Edit]:
-    """Yield the edits that add exceptions to the existing section, or a new section."""
-    entries = [
-        (Parameter(each.name.rpartition(".")[2]), texts[each.name])
-        for each in describable.raises
-        if each.name in texts
-    ]
-    sections = [each for each in read.sections if each.kind == "raises"]
-    for entry in entries if sections else ():
-        at = sections[-1].last + 1
-        yield at, at, _like(read, sections[-1], "raises", entry, formatting)
-    if entries and not sections:
-        style: Style = read.style or formatting.style
-        yield new_raises_section(read, entries, replace(formatting, style=style), margin)
-
-
 def _like(
     read: ParsedDocstring,
     section: Section,
-    kind: Kind,
     entry: tuple[Parameter, str],
     formatting: DocstringFormat,
 ) -> list[str]:
-    """Return the lines of a new item in the style of the section.
+    """Return the lines of a new parameter in the style of the section.
 
     The item has the same indentation, type notation, full stop and blank lines as the existing
     items.
@@ -193,23 +164,16 @@ def _like(
         text = text.removesuffix(".")
     elif ends == {"."} and text[-1:].isalnum():
         text += "."
-    if style == "numpy" and kind == "parameters" and not re.match(r"\s*\*{0,2}\w+\s*:", sample):
+    if style == "numpy" and not re.match(r"\s*\*{0,2}\w+\s*:", sample):
         what = replace(what, annotation="")
-    form = exception_form(read, section.items[0]) if kind == "raises" else ExceptionForm()
-    own = DocstringFormat(
-        style=style,
-        width=formatting.width,
-        raise_name=form.name,
-        raise_below=form.below,
-        step=_step(read, section),
-    )
-    lines = item_lines(kind, (what, text), own, margin)
-    if style == "google" and kind == "parameters" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
+    own = DocstringFormat(style=style, width=formatting.width, step=_step(read, section))
+    lines = item_lines((what, text), own, margin)
+    if style == "google" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
         typed = Parameter(
             f"{what.name} ({what.annotation})" if what.annotation else what.name, what.kind
         )
-        lines = item_lines(kind, (typed, text), own, margin)
-    if style == "rest":  # fields may be spelled `:raise NAME:` or `:arg NAME:`
+        lines = item_lines((typed, text), own, margin)
+    if style == "rest":  # fields may be spelled `:arg NAME:`
         field = re.match(r"\s*(:\w+)", sample)
         lines[0] = re.sub(r":\w+", field[1], lines[0], count=1) if field else lines[0]
         if what.annotation and re.match(r"\s*:param [\w.\[\], |]+ \w+:", sample):

@@ -89,7 +89,7 @@ def _updated(
     mend = mend_of(found, texts, lambda text: escape_text(text, literal))
     if not mend:
         raise HostError("the code does not contradict the docstring, so nothing can be changed")
-    lines = updated_lines(literal.inner, describable, mend, formatting, spot.indent)
+    lines = updated_lines(literal.inner, describable, mend, formatting)
     return spot, updated_literal(literal, lines)
 
 

@@ -188,18 +188,8 @@ def _in_format(texts: DocstringTexts, formatting: DocstringFormat) -> DocstringT
         return _INLINE_CODE.sub(rf"{formatting.tick}\1{formatting.tick}", text)
 
     return DocstringTexts(
-        parameters={name: quoted(text) for name, text in texts.parameters.items()},
-        raises={
-            name: quoted(_as_condition(text, formatting)) for name, text in texts.raises.items()
-        },
+        parameters={name: quoted(text) for name, text in texts.parameters.items()}
     )
-
-
-def _as_condition(text: str, formatting: DocstringFormat) -> str:
-    """Return the description of an exception, begun and ended as in the project."""
-    if text.startswith("If "):
-        text = formatting.condition + text[2:]
-    return text.removesuffix(".") + formatting.period if text.endswith(".") else text
 
 
 def _first_line_width(found: DocumentedNode, formatting: DocstringFormat) -> int:

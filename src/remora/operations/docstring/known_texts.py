@@ -42,9 +42,8 @@ class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
 def update_plan(found: DocumentedNode) -> UpdatePlan:
     """Plan the update of an existing docstring.
 
-    Exceptions are added to a list of exceptions, or, if most docstrings of the project have such a
-    list, as a new list. A new list is never added in part. Nothing is added to a list with an
-    exception that is never raised, because its entry may describe the raised one.
+    Exceptions are left to a writer: those that a list leaves out, or all of them if most docstrings
+    of the project have such a list.
     """
     code = found.code
     if code is None:
@@ -61,16 +60,9 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     raised = [each for each in describable.raises if each.name.rpartition(".")[2] in extra]
     if not raised and _lacks_list(found, describable):
         raised = list(describable.raises)
-    raises = {each.name: known.raises[each.name] for each in raised if each.name in known.raises}
     left = [f"parameters.{name}" for name in missing if name not in parameters]
-    left += [f"raises.{each.name}" for each in raised if each.name not in raises]
-    listed = [e for each in code.parsed.sections if each.kind == "raises" for e in each.items]
-    is_new = not listed
-    if (is_new and len(raises) < len(raised)) or not all(item.names for item in listed):
-        raises = {}
-    if any(each.code == "unraised-exception" for each in found.contradictions):
-        raises = {}
-    texts = DocstringTexts(parameters=parameters, raises=raises)
+    left += [f"raises.{each.name}" for each in raised]
+    texts = DocstringTexts(parameters=parameters)
     return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))
 
 

@@ -1,8 +1,8 @@
-"""Layout of docstrings in Google, NumPy or reST style, and the place of a new section."""
+"""Layout of docstrings in Google, NumPy or reST style."""
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from remora.code.syntax.docstring_sections import (
     UNDERLINE,
@@ -10,7 +10,6 @@ from remora.code.syntax.docstring_sections import (
     ParsedDocstring,
     Section,
     Style,
-    indent_of,
 )
 from remora.operations.docstring.parts import DocstringFormat, Parameter
 
@@ -29,8 +28,6 @@ Entry = tuple[Parameter, str]
 _OTHER_BLOCK = re.compile(
     r"\s*(?:>>>|\.\. |[A-Z][A-Za-z ]+:\s*$|-{3,}\s*$|:\w+[^:]*:(?:\s|$))|.*::\s*$"
 )
-EXAMPLES = re.compile(r"\s*Examples?:\s*$")
-"""The title of a block of examples in Google style."""
 _NEXT_BLOCK = re.compile(r"\s*(?:\.\. |[A-Z][A-Za-z ]+:\s*$|:\w+[^:]*:(?:\s|$))")
 
 
@@ -40,50 +37,16 @@ def section_title(kind: Kind, style: Style) -> str:
     return f":{_FIELDS[kind]}:" if style == "rest" else google if style == "google" else numpy
 
 
-def section_lines(
-    kind: Kind, entries: Sequence[Entry], formatting: DocstringFormat, indent: str
-) -> Iterator[str]:
-    """Yield the lines of a section, with its title. All lines are indented."""
-    google, numpy = _TITLES[kind]
-    if formatting.style == "rest":
-        for entry in entries:
-            yield from item_lines(kind, entry, formatting, indent)
-        return
-    if formatting.style == "numpy":
-        yield from (indent + numpy, indent + "-" * len(numpy))
-        inner = indent
-    else:
-        yield f"{indent}{google}:"
-        inner = indent + formatting.step
-    for entry in entries:
-        yield from item_lines(kind, entry, formatting, inner)
-
-
-def item_lines(kind: Kind, entry: Entry, formatting: DocstringFormat, margin: str) -> list[str]:
-    """Return the lines of one section entry, indented by `margin`."""
+def item_lines(entry: Entry, formatting: DocstringFormat, margin: str) -> list[str]:
+    """Return the lines of an entry for a parameter, indented by `margin`."""
     what, text = entry
     name = what.kind.replace("*", "\\*" if formatting.style == "rest" else "*") + what.name
     if formatting.style == "numpy":
-        head = _numpy_head(kind, what, name)
-        head = formatting.raise_name.format(head) if kind == "raises" else head
+        optional = ", optional" if what.default is not None else ""
+        head = f"{name} : {what.annotation}{optional}" if what.annotation else name
         return [margin + head, *wrapped(text, formatting.width, margin + formatting.step)]
-    if formatting.style == "rest":
-        field = formatting.raises if kind == "raises" else _FIELDS[kind]
-        return wrapped(
-            f":{field} {name}: {text}".rstrip(), formatting.width, margin, formatting.step
-        )
-    if kind == "raises":
-        name = formatting.raise_name.format(name)
-        if formatting.raise_below:
-            return [margin + name, *wrapped(text, formatting.width, margin + formatting.step)]
-    return wrapped(f"{name}: {text}".rstrip(), formatting.width, margin, formatting.step)
-
-
-def _numpy_head(kind: Kind, what: Parameter, name: str) -> str:
-    if kind != "parameters":
-        return name
-    optional = ", optional" if what.default is not None and what.annotation else ""
-    return f"{name} : {what.annotation}{optional}" if what.annotation else name
+    head = f":param {name}:" if formatting.style == "rest" else f"{name}:"
+    return wrapped(f"{head} {text}".rstrip(), formatting.width, margin, formatting.step)
 
 
 def wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
@@ -121,54 +84,6 @@ def has_room_for_raises(read: ParsedDocstring) -> bool:
 def _following(read: ParsedDocstring, last: int) -> list[str]:
     """Return the lines after a line that are not blank."""
     return [line for line in read.lines[last + 1 :] if line.strip()]
-
-
-def new_raises_section(
-    read: ParsedDocstring,
-    entries: Sequence[Entry],
-    formatting: DocstringFormat,
-    margin: str,
-) -> tuple[int, int, list[str]]:
-    """Return the first line, the end line (exclusive) and the lines that replace them.
-
-    `margin` is the indentation of the docstring.
-    """
-    known = _before(read)
-    made = list(section_lines("raises", entries, formatting, margin))
-    examples = _end_of_examples(read) if formatting.raises_last else None
-    if examples is not None:
-        last, spaced = examples, True
-    elif known:
-        last = max(section.last for section in known)
-        spaced = formatting.style != "rest" or _are_spaced(read, known)
-    else:
-        last = max(n for n, line in enumerate(read.lines) if line.strip())
-        spaced = True
-    lines = ["", *made] if spaced else made
-    if last == len(read.lines) - 1:
-        lines = [*lines, margin]  # the closing quotes get their own line
-    return last + 1, last + 1, lines
-
-
-def _end_of_examples(read: ParsedDocstring) -> int | None:
-    """Return the last line of the examples, or None if there are none."""
-    found = [n for n, line in enumerate(read.lines) if EXAMPLES.match(line)]
-    if not found:
-        return None
-    first = found[0]
-    last = first
-    for number, line in enumerate(read.lines[first + 1 :], first + 1):
-        if line.strip() and indent_of(line) <= indent_of(read.lines[first]):
-            break
-        last = number if line.strip() else last
-    return last
-
-
-def _are_spaced(read: ParsedDocstring, known: Sequence[Section]) -> bool:
-    """Return True if there are blank lines between fields."""
-    first = min(known, key=lambda section: section.first).first
-    fields = [n for n, line in enumerate(read.lines) if n > first and _NEXT_BLOCK.match(line)]
-    return bool(fields) and not any(read.lines[number - 1].strip() for number in fields)
 
 
 def _before(read: ParsedDocstring) -> list[Section]:

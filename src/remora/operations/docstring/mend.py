@@ -29,8 +29,8 @@ class Mend(msgspec.Struct, frozen=True, kw_only=True):
 
     `renames` maps documented parameters to their names in the signature. `removed` contains
     documented parameters that no longer exist. `replaced` contains a line, counted from 0, and the
-    text on this line with its replacement. `parameters` and `raises` map parts that the docstring
-    leaves out to their descriptions. `types` maps parameters without annotation to the type that
+    text on this line with its replacement. `parameters` maps those that the docstring leaves
+    out to their descriptions. `types` maps parameters without annotation to the type that
     other docstrings state.
     """
 
@@ -38,11 +38,10 @@ class Mend(msgspec.Struct, frozen=True, kw_only=True):
     removed: frozenset[str] = frozenset()
     replaced: tuple[tuple[int, str, str], ...] = ()
     parameters: dict[str, str] = {}
-    raises: dict[str, str] = {}
     types: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.renames or self.removed or self.replaced or self.parameters or self.raises)
+        return bool(self.renames or self.removed or self.replaced or self.parameters)
 
 
 def mend_of(
@@ -62,26 +61,17 @@ def mend_of(
     unlisted = set(unlisted_parameters(code)) - set(renames.values())
     missing = unlisted & {*missing_parameters(code, findings)}
     parameters = {name: text for name, text in texts.parameters.items() if text and name in missing}
-    replaced = tuple(_replaced(code, findings))
-    sections = [each for each in code.parsed.sections if each.kind == "raises"]
-    listed = {name for each in sections for item in each.items for name in item.names}
-    listed |= {new for _, _, new in replaced}
     return Mend(
         renames=renames,
         removed=_removable(code, findings) - set(renames)
         if unlisted == set(parameters)
         else frozenset(),
-        replaced=replaced,
+        replaced=tuple(_replaced(code, findings)),
         parameters={name: escape(text) for name, text in parameters.items()},
         types={
             name: known.type
             for name in parameters
             if (known := found.related.parameter_text(name)) is not None and known.type
-        },
-        raises={
-            name: escape(text)
-            for name, text in texts.raises.items()
-            if text and name.rpartition(".")[2] not in listed
         },
     )
 

@@ -44,11 +44,8 @@ class Describable(msgspec.Struct, frozen=True, kw_only=True):
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """Docstring conventions of a file: style, line width, quotes, and backticks for code.
 
-    If `below` is true, multi-line text starts on the line below the opening quotes. `condition` is
-    how a description of an exception begins, `period` is how it ends, and `raises` is the name of
-    its field in reST. `raise_name` is how its name is written elsewhere, such as `:class:`{}``. If
-    `raise_below` is true, the description is below the name. If `raises_last` is true, the list of
-    exceptions comes after the examples. `step` is the indentation of an entry's description.
+    If `below` is true, multi-line text starts on the line below the opening quotes. `step`
+    is the indentation of an entry's description.
     """
 
     style: Style = "google"
@@ -56,17 +53,11 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     below: bool = False
     quotes: str = '"""'
     tick: str = "`"
-    condition: str = "If"
-    period: str = "."
-    raises: str = "raises"
-    raise_name: str = "{}"
-    raise_below: bool = False
-    raises_last: bool = False
     step: str = "    "
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Descriptions of parts, by name. Those of parts that a docstring omits are added to it."""
+    """Descriptions of parts, by name. Those of parameters that a list omits are added to it."""
 
     parameters: dict[str, str] = {}
     raises: dict[str, str] = {}
