@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -57,19 +56,10 @@ def picture_style(_records: Records, _request: Request) -> Response:
     return Response(PICTURE_STYLE, media_type="text/css")
 
 
-def _badge_part(records: Records, request: Request) -> Response:
+def _badge(template: str, records: Records, request: Request) -> Response:
     """Return the badge of an agent's or a run's stream, from all its bytes."""
-    return page("badge.html", **_verified(records, request.path_params["stream"]))
-
-
-def _badge_page(records: Records, request: Request) -> Response:
-    """Return the badge as a page, for browsers without scripts."""
-    return page("verified.html", **_verified(records, request.path_params["stream"]))
-
-
-def _verified(records: Records, name: str) -> dict[str, Any]:
-    report = verify_all(records.project().trace, name).streams[0]
-    return {"report": report, "checked": datetime.now(UTC).isoformat()}
+    report = verify_all(records.project().trace, request.path_params["stream"]).streams[0]
+    return page(template, report=report, checked=datetime.now(UTC).isoformat())
 
 
 _PAGES: dict[str, Callable[[Records, Request], Response]] = {
@@ -83,8 +73,8 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/agents/{agent}/turns/{turn:number}": turn_part,
     "/agents/{agent}/turns/{turn:number}/prompt": prompt_file,
     "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,
-    "/streams/{stream}": _badge_page,
-    "/streams/{stream}/badge": _badge_part,
+    "/streams/{stream}": partial(_badge, "verified.html"),  # for browsers without scripts
+    "/streams/{stream}/badge": partial(_badge, "badge.html"),
 }
 """Pages and parts of pages by path. Each is computed in a thread."""
 

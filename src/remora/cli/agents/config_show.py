@@ -43,7 +43,8 @@ def show(options: Options, key: str | None) -> int:
         known = [each["key"] for each in settings]
         settings = [each for each in settings if f"{each['key']}.".startswith(f"{key}.")]
         if not settings:
-            raise _unknown(key, known)
+            hint = "`remora config show` lists all settings"
+            raise NotFound(f"no setting {key!r}{did_you_mean(key, known)}", hint=hint)
     rows = [[each["key"], json.dumps(each["value"]), each["from"]] for each in settings]
     emit(options, {"settings": settings}, table(("KEY", "VALUE", "FROM"), rows))
     return 0
@@ -58,8 +59,3 @@ def _leaves(value: Mapping[str, Any], where: tuple[str, ...]) -> Iterator[tuple[
             yield from _leaves(inner, (*where, name))
         else:
             yield (*where, name), inner
-
-
-def _unknown(key: str, known: list[str]) -> NotFound:
-    hint = "`remora config show` lists all settings"
-    return NotFound(f"no setting {key!r}{did_you_mean(key, known)}", hint=hint)

@@ -1,6 +1,7 @@
 """The `doctor` command, which checks that this machine meets Remora's requirements."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
-    from remora.config.schema import Config
     from remora.operations.base import Operations
     from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import MissingLevel
@@ -62,8 +62,9 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
     """Check the configuration, and the interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
+    from remora.bootstrap.open_trace import describe_database
     from remora.bootstrap.project_interpreter import interpreter_for
-    from remora.runs.doctor import DoctorCheck, check_model, check_tests
+    from remora.runs.doctor import DoctorCheck, check_database, check_model, check_tests
 
     root = invocation.find_root()
     try:
@@ -80,37 +81,15 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
         invocation.operations.check_interpreter(python)
 
     known = DoctorCheck(name="config", ok=True, detail="all keys are valid")
-    return [
-        known,
-        check_tests(find_interpreter, config.python),
-        *_database(config),
-        *model,
-        *_key(withheld_key(invocation, config)),
-    ]
-
-
-def _database(config: "Config") -> "list[DoctorCheck]":
-    """Return a check of the database, or an empty list if streams are stored in files."""
-    from functools import partial
-
-    from remora.bootstrap.open_trace import describe_database
-    from remora.runs.doctor import check_database
-
-    if config.runner.memory.trace_store != "postgres":
-        return []
-    return [check_database(partial(describe_database, config))]
-
-
-def _key(withheld: str) -> "list[DoctorCheck]":
-    """Return a check that explains why a configured key is not sent, or an empty list."""
-    from remora.runs.doctor import DoctorCheck
-
-    if not withheld:
-        return []
-    hint = "to send it, set the address in REMORA_MODEL__BASE_URL or in your own config.yaml"
-    return [
-        DoctorCheck(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)
-    ]
+    checks = [known, check_tests(find_interpreter, config.python)]
+    if config.runner.memory.trace_store == "postgres":
+        checks.append(check_database(partial(describe_database, config)))
+    checks += model
+    if withheld := withheld_key(invocation, config):
+        hint = "to send it, set the address in REMORA_MODEL__BASE_URL or in your own config.yaml"
+        detail = f"not sent: {withheld}"
+        checks.append(DoctorCheck(name="key", ok=False, detail=detail, needed=False, hint=hint))
+    return checks
 
 
 def _agents(root: Path, operations: "Operations") -> "DoctorCheck":

@@ -63,16 +63,14 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     Scripts are not run. An external that is unknown, or that the script's agent does not grant, is
     an error, because calls to it are denied.
     """
+    import msgspec
+
     from remora.usecases.tool_lookup import check_scripts
 
     invocation = invocation_of(options)
     checked = check_scripts(invocation.find_root(), invocation.operations, paths)
     ok = all(one.ok for one in checked)
-    scripts = [
-        {"path": one.path, "ok": one.ok, "errors": one.errors, "warnings": one.warnings}
-        for one in checked
-    ]
-    emit(options, {"ok": ok, "scripts": scripts}, _verdicts(checked))
+    emit(options, {"ok": ok, "scripts": msgspec.to_builtins(checked)}, _verdicts(checked))
     return 0 if ok else 1
 
 

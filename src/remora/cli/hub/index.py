@@ -68,10 +68,7 @@ def verify(options: Options, target: "HubTarget") -> int:
     document = {
         "ok": found.ok,
         "checked": found.checked,
-        "differences": [
-            {"key": each.key, "field": each.field, "stored": each.stored, "cold": each.cold}
-            for each in found.differences
-        ],
+        "differences": [each._asdict() for each in found.differences],
     }
     emit(options, document, _differences(found))
     return 0 if found.ok else 1

@@ -10,7 +10,7 @@ import click
 from remora.cli.app.output import wrap_text
 from remora.code.links import Edge, Related, Tier
 from remora.hub.node import AnsweredNode
-from remora.text import count, escape_line
+from remora.text import count, escape_line, plural, some_of
 
 Link = Edge | Related
 _INDENT = "    "
@@ -196,8 +196,4 @@ def _fresh(node: AnsweredNode) -> str:
 
 
 def _first_lines(lines: Sequence[int], most: int) -> str:
-    if not lines:
-        return ""
-    shown = ", ".join(map(str, lines[:most]))
-    more = len(lines) - most
-    return f"line{'s' * (len(lines) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")
+    return f"{plural('line', len(lines))} {some_of([*map(str, lines)], most)}" if lines else ""

@@ -5,10 +5,10 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from os.path import lexists
 from pathlib import Path
 
-from remora.code.file_facts import FileFacts
 from remora.errors import RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
@@ -259,16 +259,14 @@ class Updater:
         try:
             async with self.storing:
                 # storing 100,000 nodes takes seconds and must not block the thread that answers
-                self._done(await asyncio.to_thread(self._supply, path, facts))
+                supply = partial(self._indexer.supply, source=self._source)
+                self._done(await asyncio.to_thread(supply, path, facts.file_hash, facts))
         except (RemoraError, OSError) as error:
             self._log_trouble(str(error))
             self.pending.put_back({path: number})
             self._wake.set()
         self.pending.read_by_child(path, sent_id)
         self._has_moved()
-
-    def _supply(self, path: str, facts: FileFacts) -> Refreshed:
-        return self._indexer.supply(path, facts.file_hash, facts, source=self._source)
 
     def _done(self, done: Refreshed) -> None:
         for error in done.errors:

@@ -192,7 +192,9 @@ class HubStore:
 
     def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
         paths = (*(update.facts.path for update in batch.updates), *batch.gone)
-        before = {path: self._stored_file(path) for path in paths if self._is_stored(path)}
+        before = {
+            path: self._stored_file(path) for path in paths if unescape_path(path) in self._rows
+        }
         changed = find_differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
@@ -225,9 +227,6 @@ class HubStore:
             raise lost from error
         nodes = {str(node.facts.key): node for node in self.view().nodes(path)}
         return StoredFile(id_, file_hash, bool(partial), detail, extras, nodes, names, lowered)
-
-    def _is_stored(self, path: str) -> bool:
-        return unescape_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
         """Write some pending Stamps within another transaction. Return the paths of the files."""

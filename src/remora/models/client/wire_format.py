@@ -116,8 +116,9 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
         "model": model,
         "max_tokens": decoding.max_tokens,
         "temperature": decoding.temperature,
-        **_seed(decoding),
     }
+    if decoding.seed is not None:
+        body["seed"] = decoding.seed
     if decoding.strategy == "json_schema":
         schema = {"name": "call", "strict": True, "schema": json.loads(decoding.grammar or "{}")}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -129,10 +130,6 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
         # other servers reject or ignore unknown keys
         body["cache_prompt"] = decoding.cache_prompt
     return body
-
-
-def _seed(decoding: Decoding) -> dict[str, int]:
-    return {} if decoding.seed is None else {"seed": decoding.seed}
 
 
 def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:
