@@ -34,11 +34,7 @@ def updated_lines(
             edits += _without_entries(read, section, mend.removed, keep=section in extended)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
     for what, section, at in added:
-        if not what.annotation and what.name in mend.types:  # with "optional", if it is
-            typed = replace(what, annotation=mend.types[what.name], default=None)
-        else:
-            typed = what
-        entry = typed, mend.parameters[what.name]
+        entry = what, mend.parameters[what.name]
         edits.append((at, at, _like(read, section, entry, formatting)))
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 

@@ -2,17 +2,24 @@
 
 import ast
 import re
+from collections.abc import Mapping
 
 import msgspec
 
+from remora.code.syntax.docstring_sections import Style
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.layout import has_room_for_raises
 from remora.operations.docstring.mend import Mend, mend_of, missing_parameters
 from remora.operations.docstring.parts import Describable, DocstringTexts
-from remora.operations.docstring.related_texts import TYPE_PATTERNS, RelatedTexts
+from remora.operations.docstring.related_texts import RelatedTexts
 
 _TYPE_FIELD = re.compile(r"\s*:type \w")
+_TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
+    "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
+    "numpy": re.compile(r"\s*\*{0,2}\w+ ?: ?(.+)"),
+    "rest": re.compile(r"\s*:\w+ (.+?) \w+:"),
+}
+"""Patterns of the first line of an entry that states a type."""
 
 
 def known_texts(describable: Describable, related: RelatedTexts) -> DocstringTexts:
@@ -75,24 +82,22 @@ def _has_type(found: DocumentedNode, describable: Describable, name: str) -> boo
         return False
     if any(each.name == name and each.annotation for each in describable.parameters):
         return True
-    known = found.related.parameter_text(name)
-    if known is not None and known.type:
-        return True
     if found.code is None:
         return False
     parsed = found.code.parsed
-    pattern = TYPE_PATTERNS[parsed.style or "google"]
+    pattern = _TYPE_PATTERNS[parsed.style or "google"]
     items = (e for each in parsed.sections if each.kind == "parameters" for e in each.items)
     return not any(pattern.match(parsed.lines[item.first]) for item in items)
 
 
 def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
-    """Return True if the docstring should list exceptions as most others do, and has room for it."""
+    """Return True if the docstring should list exceptions as most others do."""
     code = found.code
     if code is None or code.function is None or code.node.name.startswith("_"):
         return False
     nested = not isinstance(found.parent, ast.Module | ast.ClassDef)
-    if nested or not found.related.lists_exceptions or not has_room_for_raises(code.parsed):
+    has_list = any(section.kind == "raises" for section in code.parsed.sections)
+    if nested or has_list or not found.related.lists_exceptions:
         return False
     names = [each.name.rpartition(".")[2] for each in describable.raises]
     return not any(name in code.text for name in names)  # the text may already say it

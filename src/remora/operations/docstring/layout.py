@@ -1,14 +1,10 @@
 """Layout of docstrings in Google, NumPy or reST style."""
 
-import re
 import textwrap
 from collections.abc import Mapping
 
 from remora.code.syntax.docstring_sections import (
-    UNDERLINE,
     Kind,
-    ParsedDocstring,
-    Section,
     Style,
 )
 from remora.operations.docstring.parts import DocstringFormat, Parameter
@@ -25,10 +21,6 @@ _FIELDS: Mapping[Kind, str] = {
 }
 Entry = tuple[Parameter, str]
 """A part and its description."""
-_OTHER_BLOCK = re.compile(
-    r"\s*(?:>>>|\.\. |[A-Z][A-Za-z ]+:\s*$|-{3,}\s*$|:\w+[^:]*:(?:\s|$))|.*::\s*$"
-)
-_NEXT_BLOCK = re.compile(r"\s*(?:\.\. |[A-Z][A-Za-z ]+:\s*$|:\w+[^:]*:(?:\s|$))")
 
 
 def section_title(kind: Kind, style: Style) -> str:
@@ -63,28 +55,3 @@ def wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
         expand_tabs=False,
         replace_whitespace=False,
     )
-
-
-def has_room_for_raises(read: ParsedDocstring) -> bool:
-    """Return True if a section of exceptions can be added after the existing text.
-
-    A docstring with examples, notes or other blocks has no obvious place, unless it already has
-    sections that come before the new one, and only other blocks follow them.
-    """
-    if any(section.kind == "raises" for section in read.sections):
-        return False
-    known = _before(read)
-    if not known:
-        return not any(_OTHER_BLOCK.match(line) for line in read.lines)
-    following = _following(read, max(section.last for section in known))
-    is_title = len(following) > 1 and UNDERLINE.fullmatch(following[1].expandtabs()) is not None
-    return not following or is_title or _NEXT_BLOCK.match(following[0]) is not None
-
-
-def _following(read: ParsedDocstring, last: int) -> list[str]:
-    """Return the lines after a line that are not blank."""
-    return [line for line in read.lines[last + 1 :] if line.strip()]
-
-
-def _before(read: ParsedDocstring) -> list[Section]:
-    return [each for each in read.sections if each.kind != "attributes"]

@@ -1,7 +1,5 @@
 """Corrections of a docstring that follow from its code, without a writer."""
 
-import ast
-import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -30,15 +28,13 @@ class Mend(msgspec.Struct, frozen=True, kw_only=True):
     `renames` maps documented parameters to their names in the signature. `removed` contains
     documented parameters that no longer exist. `replaced` contains a line, counted from 0, and the
     text on this line with its replacement. `parameters` maps those that the docstring leaves
-    out to their descriptions. `types` maps parameters without annotation to the type that
-    other docstrings state.
+    out to their descriptions.
     """
 
     renames: dict[str, str] = {}
     removed: frozenset[str] = frozenset()
     replaced: tuple[tuple[int, str, str], ...] = ()
     parameters: dict[str, str] = {}
-    types: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self.renames or self.removed or self.replaced or self.parameters)
@@ -68,11 +64,6 @@ def mend_of(
         else frozenset(),
         replaced=tuple(_replaced(code, findings)),
         parameters={name: escape(text) for name, text in parameters.items()},
-        types={
-            name: known.type
-            for name in parameters
-            if (known := found.related.parameter_text(name)) is not None and known.type
-        },
     )
 
 
@@ -151,38 +142,8 @@ def _replaced(
     code: DocumentedCode, findings: Sequence[DriftFinding]
 ) -> Iterator[tuple[int, str, str]]:
     for each in findings:
-        line = code.parsed.lines[each.line]
         if each.code == "wrong-default":
+            line = code.parsed.lines[each.line]
             after = line.partition(each.old)[2]
-            is_sure = line.count(each.old) == 1 and _ENDS_AFTER.match(after) is not None
-        elif each.code == "wrong-type":
-            is_sure = _is_once(each.old, line) and not _is_used_otherwise(code, each)
-        else:
-            continue
-        if is_sure:
-            yield each.line, each.old, each.new
-
-
-def _is_once(word: str, line: str) -> bool:
-    return len(re.findall(rf"\b{word}\b", line)) == 1
-
-
-def _is_used_otherwise(code: DocumentedCode, finding: DriftFinding) -> bool:
-    """Return True if the body uses a parameter as its annotated type does not allow.
-
-    Iteration over a string is allowed, but unusual: the annotation may be wrong.
-    """
-    kind = getattr(builtins, finding.new)
-    for node in (each for statement in code.body for each in ast.walk(statement)):
-        if isinstance(node, ast.Attribute) and _is_name(node.value, finding.name):
-            if not hasattr(kind, node.attr):
-                return True
-        elif isinstance(node, ast.For | ast.comprehension | ast.Starred):
-            iterated = node.value if isinstance(node, ast.Starred) else node.iter
-            if _is_name(iterated, finding.name) and not issubclass(kind, list | tuple | dict | set):
-                return True
-    return False
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+            if line.count(each.old) == 1 and _ENDS_AFTER.match(after) is not None:
+                yield each.line, each.old, each.new

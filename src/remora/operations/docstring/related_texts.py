@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.docstring_sections import Kind, ParsedDocstring, Style, parse_docstring
+from remora.code.syntax.docstring_sections import Kind, ParsedDocstring, parse_docstring
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
@@ -24,25 +24,14 @@ _ENOUGH = 3
 """Lists of exceptions that show a habit."""
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 _DEFAULT = re.compile(r"\bdefault|\bif (?:None|omitted|not given)\b", re.IGNORECASE)
-TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
-    "google": re.compile(r"\s*\*{0,2}\w+ ?\((.*?)\)\s*:"),
-    "numpy": re.compile(r"\s*\*{0,2}\w+ ?: ?(.+)"),
-    "rest": re.compile(r"\s*:\w+ (.+?) \w+:"),
-}
-"""Patterns of the first line of an entry that states a type."""
 
 
 class ParameterText(msgspec.Struct, frozen=True):
-    """A description of a parameter in a docstring.
-
-    `type` is its documented type, which may be empty. `owner` is the enclosing class, if there is
-    one.
-    """
+    """A description of a parameter in a docstring. `owner` is the enclosing class, or empty."""
 
     name: str
     text: str
     owner: str
-    type: str
 
 
 class Descriptions(NamedTuple):
@@ -206,10 +195,7 @@ def _described(
     for section in parsed.sections:
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
-                line = parsed.lines[item.first]
-                found = TYPE_PATTERNS[parsed.style or "google"].match(line)
-                kind = found[1].strip() if found and len(item.names) == 1 else ""
-                yield from (ParameterText(name, item.text, owner, kind) for name in item.names)
+                yield from (ParameterText(name, item.text, owner) for name in item.names)
 
 
 def possible_sections(describable: Describable) -> Iterator[Kind]:
