@@ -20,8 +20,8 @@ _TASTE = (
     "I", "RUF022", "RUF023",  # order
     "RUF10",  # comments that suppress findings, maybe of another linter
     "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
-    "B009", "B010", "C408", "C417", "FLY", "FURB", "PIE8", "PLC0208", "PLR0402", "PLR1711", "PLR1716",
-    "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
+    "B009", "B010", "C408", "C417", "FLY", "FURB", "G010", "PIE8", "PLC0208", "PLR0402", "PLR1711",
+    "PLR1716", "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
     "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9", "UP009",
     "UP013", "UP014",  # another spelling
 )  # fmt: skip
