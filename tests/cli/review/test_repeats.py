@@ -75,6 +75,19 @@ def test_it_comes_back_with_another_version_of_its_rules(
     assert reviews() == ["pending"]
 
 
+def test_a_rejected_rule_stays_away_and_the_rest_is_pending(shop: Path, poor: Remora) -> None:
+    write(shop, {"b.py": f"import os\n\n\n{COMPARED}"})
+    analyze(shop, poor, "b.py")
+    poor("reject", "last", "b.py", "--rule", "F401", "--feedback", "it is public", cwd=shop)
+    job = analyze(shop, poor, "b.py")["b.py"]
+    assert (job["review"], job["rest"]) == ("pending", [2, 3])
+    assert "import os" not in poor("diff", "last", cwd=shop).out
+    poor("accept", "last", "--all", cwd=shop)
+    text = (shop / "b.py").read_text()
+    assert text.startswith("import os")
+    assert "is not None" in text
+
+
 def test_an_undone_rejection_does_not_count(shop: Path) -> None:
     library.analyze(root=shop, operations=["lint"])
     library.reject("last", every=True, root=shop)

@@ -16,6 +16,7 @@ from remora.runs.records.results import read_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.report.report_builder import findings_fixed
 from remora.runs.review.ready_changes import ready_change
+from remora.runs.review.repeats import reject_repeats
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
 from remora.tools.file_tree import FileTree
@@ -23,12 +24,13 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
-    """Record what the project's gates say of a run's pending change sets.
+    """Record what the project's gates say of a run's change sets that were not rejected before.
 
     What makes a gate worse is taken out. If `gates.time_s` is 0, nothing is run or recorded.
     """
     project, base = run.prepared.project, base_files.base
     seconds = project.config.gates.time_s
+    reject_repeats(project, stream)
     view = read_run(project, stream.run_id)
     jobs = [job for job in view.jobs if job.review in UNDECIDED and job.change_set]
     if not jobs or not seconds:

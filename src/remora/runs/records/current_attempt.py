@@ -69,10 +69,9 @@ class CurrentAttempts:
         `pending` for a verified change set, and an empty string for others.
         """
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
-        if verdict is not None and verdict.left:
-            return CONFLICT if verdict.detail else PENDING
-        if verdict is not None:
-            return verdict.verdict
+        if verdict is not None and (self.left(agent_id) or not verdict.left):
+            part = CONFLICT if verdict.detail else PENDING
+            return part if verdict.left else verdict.verdict
         if agent_id in self.taken_out and not self.taken_out[agent_id].kept:
             return REJECTED
         return PENDING if end is not None and end.status == SUBMITTED else ""
@@ -80,7 +79,10 @@ class CurrentAttempts:
     def left(self, agent_id: str) -> tuple[int, ...]:
         """Return the numbers of the pending hunks if verdicts or gates left only some of them."""
         verdict, taken = self.verdicts.get(agent_id), self.taken_out.get(agent_id)
-        return (verdict and verdict.left) or (taken.kept if taken else ())
+        left = verdict.left if verdict else ()
+        if taken is None:
+            return left
+        return tuple(n for n in left if n in taken.kept) if left else taken.kept
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
         if len(attempts) == 1:

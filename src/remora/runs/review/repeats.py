@@ -8,6 +8,8 @@ from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
 
+import msgspec
+
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.errors import RemoraError
@@ -16,12 +18,15 @@ from remora.memory.canonical import canonical
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.current_attempt import CurrentAttempts
+from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView, read_job
 from remora.runs.records.results import read_run
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.records.run_record import read_own_record
-from remora.runs.records.run_stream import open_run
+from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.review.ready_changes import ready_change, verdict_on
 from remora.statuses import PENDING, REJECTED, UNDECIDED, WITHDRAWN
 from remora.trace.trace_folder import stream_id
 from remora.version import __version__
@@ -52,25 +57,38 @@ def hunk_digests(project: ProjectRecords, job: JobView) -> tuple[str, ...]:
     return tuple(found)
 
 
+def reject_repeats(project: Project, stream: RunStream) -> None:
+    """Reject the groups of a run's pending hunks that were rejected before."""
+    refused = dict(ChainMap(*(counted.refused for counted in _runs(project).values())))
+    for job in read_run(project, stream.run_id, details=False).jobs if refused else ():
+        digests = hunk_digests(project, job) if job.review == PENDING else ()
+        if refused.keys().isdisjoint(digests):
+            continue
+        change = ready_change(project, job)
+        known = dict(zip(change.hunks, digests, strict=True))
+        groups = [known.keys() & {*group.hunks} for group in groups_of(change.whole, job)]
+        repeated = (each for each in groups if all(known[number] in refused for number in each))
+        change = change.only(set[int]().union(*repeated))
+        if change.hunks:
+            again = tuple(known[number] for number in change.hunks)
+            told = refused[again[0]].feedback or "the same change was rejected before"
+            review = verdict_on(project, change, REJECTED, feedback=told)
+            stream.append(msgspec.structs.replace(review, refused=again))
+
+
 def settle_repeats(project: Project, run_id: str) -> None:
     """Reject what was rejected before, and withdraw what a run proposes again from older runs.
 
-    A change set is concerned if all of its hunks are. Runs that cannot be written are left out.
+    A change set is withdrawn if all of its hunks are proposed again, and were not taken out by
+    gates. Runs that cannot be written are left out.
     """
-    read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
-    runs = {name: found[1] for name, found in read.items() if found is not None}
-    refused = dict(ChainMap(*(counted.refused for counted in runs.values())))
-    if not (refused or runs.keys() - {run_id}):
-        return
+    runs = _runs(project)
     proposed: dict[tuple[str, str], set[str]] = {}
     with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
-        for job in read_run(project, stream.record, details=False).jobs:
+        reject_repeats(project, stream)
+        for job in read_run(project, run_id, details=False).jobs if len(runs) > 1 else ():
             hunks = hunk_digests(project, job) if job.review == PENDING else ()
-            if hunks and refused.keys() >= set(hunks):
-                told = refused[hunks[0]].feedback or "the same change was rejected before"
-                stream.append(review_event(project, job, REJECTED, feedback=told, refused=hunks))
-            else:
-                proposed.setdefault((job.operation, file_of_key(job.node_id)), set()).update(hunks)
+            proposed.setdefault((job.operation, file_of_key(job.node_id)), set()).update(hunks)
     again = []
     for name in runs.keys() - {run_id}:
         for start in runs[name].starts():
@@ -79,6 +97,11 @@ def settle_repeats(project: Project, run_id: str) -> None:
                 hunks = hunk_digests(project, read_job(project.trace, start, None))
                 again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
     withdraw(project, again, f"proposed again by run {run_id}")
+
+
+def _runs(project: Project) -> dict[str, CurrentAttempts]:
+    read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
+    return {name: found[1] for name, found in read.items() if found is not None}
 
 
 def withdraw(project: Project, proposals: Iterable[tuple[str, str]], why: str) -> int:
