@@ -104,9 +104,7 @@ def test_a_damaged_run_does_not_hide_the_cause(copied: Ran) -> None:
 
 def test_rules_that_fix_nothing_say_so(remora: Remora, tmp_path: Path) -> None:
     """With its fix, the line would be too long, and the project sets no length."""
-    source = (
-        f'x = 1\ntext = "{"a" * 50} {{}} {{}}".format(\n    x.{"b" * 20},\n    x.{"c" * 20}\n)\n'
-    )
+    source = f'x = 1\nname = f"{{x}}"\ntext = "{"a" * 50} {{}} {{}}".format(\n    x.{"b" * 20},\n    x.{"c" * 20}\n)\n'
     write(tmp_path, {"a.py": source, ".git/HEAD": ""})
     remora("analyze", "-o", "lint", "--yes", cwd=tmp_path)
     done = remora("trace", "why", "a.py", cwd=tmp_path)
