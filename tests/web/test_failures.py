@@ -97,14 +97,16 @@ def test_both_versions_of_a_conflict_are_shown_and_it_is_not_accepted(
 def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Path) -> None:
     pages, planted = shown(BUDGET_DROPPED, user, tmp_path)
     text = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=packet").text
-    assert text.count('<div class="trimmed">trimmed</div>') == 6
+    trimmed = re.findall(r'<tr id="t(\d)"(?:(?!</tr>).)*<div class="trimmed">', text, re.DOTALL)
+    assert trimmed == list("23456789"), "each turn after the 12 lines were found"
     dropped = text.partition("Dropped by the budget")[2]
     assert "line 18 of the function prints order.weekend_fee" in dropped
     assert "<td>{&#34;line&#34;:7} Removed line 7</td>" in dropped
     prompt = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=prompt").text
     assert re.search(r"messages [\d.,]+ (KB|bytes) \+ tools [\d.,]+ (KB|bytes)", prompt)
     assert prompt.index("<h3>Decoding</h3>") < prompt.index("SHA-256 of the bytes")
-    assert text.count("prints order.weekend_fee") == 7, "also in each refused submission"
+    refused = text.count("line 18 still prints order.weekend_fee")
+    assert refused == 4, "in each of the three refused submissions, and in the checks of this one"
 
 
 @pytest.mark.slow
