@@ -132,7 +132,7 @@ import random
 import pytest
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", range(200))
 def test_luck(number):
     assert random.random() < 0.5
 """
