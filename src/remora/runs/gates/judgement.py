@@ -9,7 +9,7 @@ from remora.memory.events import GateResult, Gates, TakenOut
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.gates.bisect import OutOfTimeError
 from remora.runs.gates.find import find_gates
-from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base
+from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
 from remora.runs.gates.proposals import Proposals
 from remora.runs.project import Project
 from remora.runs.records.results import read_run
@@ -79,12 +79,15 @@ class Judgement:
             name = gate.gate.name
             self._held.discard(name)
             try:
-                said = gate.complaints(self._parts)
-                culprits, because = gate.culprits(self._parts, said) if said else ((), "")
+                gate.said = gate.complaints(self._parts)
+                culprits, because = gate.culprits(self._parts) if gate.said else ((), "")
             except OutOfTimeError:
                 self._gates.remove(gate)
                 self._missing.append(GateResult(name=name, missing="no time left (gates.time_s)"))
-                continue
+                if not gate.said:
+                    continue
+                culprits = [part for part in self._parts if part not in gate.sure]
+                because = f"no time left to find what else is worse: {some(gate.said)}"
             for part in culprits:
                 self._parts.remove(part)
                 reason = f"taken out by {name} ({part.label}): {because}"

@@ -53,6 +53,10 @@ class MeasuredGate:
         self._limit = limit
         self._measurements = to
         self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
+        self.said: list[str] = []
+        """What was worse with all parts, and is not explained by what was taken out."""
+        self.sure: Sequence[Part] = ()
+        """The first parts, with which what was worse was not."""
 
     def complaints(self, parts: Sequence[Part], files: tuple[str, ...] = ()) -> list[str]:
         """Return what is worse with some parts, in all files or in some.
@@ -73,21 +77,24 @@ class MeasuredGate:
                 self._known[key] = [error.message]
         return self._known[key]
 
-    def culprits(self, parts: Sequence[Part], said: list[str]) -> tuple[Sequence[Part], str]:
-        """Return the part that makes the gate worse, and how, given what is worse with all parts.
+    def culprits(self, parts: Sequence[Part]) -> tuple[Sequence[Part], str]:
+        """Return the part that makes the gate worse, and how. `said` is worse with all parts.
 
         The files of worse tests are run alone, unless they pass only with others. There are several
         parts if the time is over, and none if the gate is not worse in every run.
         """
+        said = self.said
         for files in dict.fromkeys((self._files(said), ())):
             if not files:
                 self._known.pop((tuple(parts), ()), None)
             place = find_culprit(parts, self._question(files))
             if place is not None:
                 known = self._known.get((tuple(parts[: place.stop]), files)) or said
+                self.sure = parts[: place.start]
+                self.said = [text for text in said if text not in known]
                 more = f", and {len(known) - 1:,} more" if len(known) > 1 else ""
                 return parts[place.start : place.stop], f"{known[0]}{more}"
-        note = f"{_some(said)}, but not in every run"
+        self.said, note = [], f"{some(said)}, but not in every run"
         self.result = replace(self.result, note=note)
         return (), ""
 
@@ -117,11 +124,12 @@ def measure_base(gate: Gate, to: Measurements) -> MeasuredGate | GateResult:
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first, second), failing(first)
-    note = f"{_some(failed)} failed before" if failed else ""
-    note = f"{_some(differing)} differ between two runs" if differing else note
+    note = f"{some(failed)} failed before" if failed else ""
+    note = f"{some(differing)} differ between two runs" if differing else note
     return MeasuredGate(gate, base, _SLOWER * took + _START, note, to)
 
 
-def _some(texts: Sequence[str]) -> str:
+def some(texts: Sequence[str]) -> str:
+    """Return the first of some texts, and how many more there are."""
     more = len(texts) - 1
     return texts[0] + (f" and {more:,} more" if more else "")
