@@ -10,6 +10,8 @@ import pytest
 from tests.cli.conftest import SETTINGS, Remora, command, step_agent, tree, write
 
 SECONDS = 30.0
+ASKING = 120.0
+"""For the jobs that ask the embedded model, on a machine that does other work too."""
 FUNCTION = """
 
 def read_{0}(path):
@@ -22,15 +24,16 @@ def read_{0}(path):
 
 @pytest.fixture
 def long_project(tmp_path: Path) -> Path:
-    """Forty jobs in which the model has a choice: some seconds of work."""
+    """Forty jobs in each of which a model is asked once or twice: some seconds of work."""
     source = '"""Reads."""\n' + "".join(FUNCTION.format(i) for i in range(40))
-    files = {"long.py": source, "pyproject.toml": SETTINGS, **step_agent()}
+    limits = "operations: {steps: {max_turns: 4}}\n"
+    files = {"long.py": source, "pyproject.toml": SETTINGS, "remora.yaml": limits, **step_agent()}
     return write(tmp_path / "long", files)
 
 
 def under_way(process: "subprocess.Popen[str]", root: Path) -> None:
     """Wait until a job has ended and another is being worked on."""
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + ASKING
     while time.monotonic() < end:
         assert process.poll() is None, process.communicate()
         if any("job_end" in path.read_text() for path in (root / ".agentfs/runs").glob("*.jsonl")):
@@ -69,6 +72,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_is_reported_and_recorded(
     remora: Remora, long_project: Path, sent: signal.Signals
@@ -126,6 +130,7 @@ def test_interrupted_type_checks_end_at_once_and_are_not_repeated(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project: Path) -> None:
     before = tree(long_project)
     process = remora.start("analyze", "-o", "steps", cwd=long_project)
@@ -158,13 +163,14 @@ def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(240)
 def test_two_runs_can_work_at_the_same_time(remora: Remora, long_project: Path) -> None:
     both = [
         remora.start("analyze", "-o", "steps", "--json", "--max-nodes", "3", cwd=long_project)
         for _ in range(2)
     ]
     for process in both:
-        _, err = process.communicate(timeout=50)
+        _, err = process.communicate(timeout=ASKING)
         assert process.returncode == 0, err
     assert len(remora("runs", "--json", cwd=long_project).document["runs"]) == 2
     assert remora("trace", "verify", cwd=long_project).code == 0
