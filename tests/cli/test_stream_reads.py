@@ -145,10 +145,12 @@ def test_a_retry(opens: Counted, two: Path) -> None:
     parent, other = (agent_of(two, file)[0] for file in ("src/settings.py", "src/other.py"))
     found = opens(two, "retry", path.stem, "src/settings.py:__module__")
     assert found.pop(f"read {other}") == 1
-    # before the retry, and the result, after the agent's own appends
-    assert found.pop(f"read {run}") == 2
-    # the verdict and the new attempt's start; then its end, after the models are connected
-    assert found.pop(f"lock {run}") == 2 * LOCK
+    # before the retry; after the agent's own appends, its pending and its repeated proposals, as no
+    # writer keeps them; and the result
+    assert found.pop(f"read {run}") == 4
+    # the verdict and the new attempt's start; then its end, after the models are connected; then
+    # what repeats an older run
+    assert found.pop(f"lock {run}") == 3 * LOCK
     # the change set, the fork point, what the new attempt may recall,
     # and in the result: what was known before the fork, and the parent's own change set
     assert found.pop(f"read {parent}") == 6  # one more for the model that its definition named
@@ -169,9 +171,11 @@ def test_resuming_an_agent(opens: Counted, two: Path) -> None:
     path.write_bytes(b"".join(lines[:last]))
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:3]))
     found = opens(two, "analyze", "--resume", path.stem, "--trust-run")
-    # what is left to do, and the result, after the agent's own appends
-    assert found.pop(f"read {run}") == 2
-    assert found.pop(f"lock {run}") == found.pop(f"lock {agent}") == LOCK
-    # what is left to do, again under the run's lock, what the loop continues from, and the result
-    assert found.pop(f"read {agent}") == 4
-    assert set(found.values()) == {1}
+    # what is left to do; after the agent's own appends, what was rejected before, what the gates
+    # judge, and what repeats an older run, twice; and the result
+    assert found.pop(f"read {run}") == 6
+    assert (found.pop(f"lock {run}"), found.pop(f"lock {agent}")) == (2 * LOCK, LOCK)
+    # what is left to do, again under the run's lock, what the loop continues from, what the gates
+    # judge, and the result
+    assert found.pop(f"read {agent}") == 5
+    assert set(found.values()) == {2}

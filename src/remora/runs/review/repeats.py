@@ -1,7 +1,7 @@
 """Proposals that are made again: what was rejected stays rejected, and nothing is pending twice."""
 
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
@@ -57,9 +57,11 @@ def hunk_digests(project: ProjectRecords, job: JobView) -> tuple[str, ...]:
     return tuple(found)
 
 
-def reject_repeats(project: Project, stream: RunStream) -> None:
-    """Reject the groups of a run's pending hunks that were rejected before."""
-    refused = dict(ChainMap(*(counted.refused for counted in _runs(project).values())))
+def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentAttempts]:
+    """Reject the groups of a run's pending hunks that were rejected before. Return all runs."""
+    read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
+    runs = {name: found[1] for name, found in read.items() if found is not None}
+    refused = dict(ChainMap(*(counted.refused for counted in runs.values())))
     for job in read_run(project, stream.run_id, details=False).jobs if refused else ():
         digests = hunk_digests(project, job) if job.review == PENDING else ()
         if refused.keys().isdisjoint(digests):
@@ -74,6 +76,7 @@ def reject_repeats(project: Project, stream: RunStream) -> None:
             told = refused[again[0]].feedback or "the same change was rejected before"
             review = verdict_on(project, change, REJECTED, feedback=told)
             stream.append(msgspec.structs.replace(review, refused=again))
+    return runs
 
 
 def settle_repeats(project: Project, run_id: str) -> None:
@@ -82,10 +85,10 @@ def settle_repeats(project: Project, run_id: str) -> None:
     A change set is withdrawn if all of its hunks are proposed again, and were not taken out by
     gates. Runs that cannot be written are left out.
     """
-    runs = _runs(project)
+    runs: Mapping[str, CurrentAttempts] = {}
     proposed: dict[tuple[str, str], set[str]] = {}
     with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
-        reject_repeats(project, stream)
+        runs = reject_repeats(project, stream)
         for job in read_run(project, run_id, details=False).jobs if len(runs) > 1 else ():
             hunks = hunk_digests(project, job) if job.review == PENDING else ()
             proposed.setdefault((job.operation, file_of_key(job.node_id)), set()).update(hunks)
@@ -97,11 +100,6 @@ def settle_repeats(project: Project, run_id: str) -> None:
                 hunks = hunk_digests(project, read_job(project.trace, start, None))
                 again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
     withdraw(project, again, f"proposed again by run {run_id}")
-
-
-def _runs(project: Project) -> dict[str, CurrentAttempts]:
-    read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
-    return {name: found[1] for name, found in read.items() if found is not None}
 
 
 def withdraw(project: Project, proposals: Iterable[tuple[str, str]], why: str) -> int:
