@@ -16,7 +16,7 @@ class ObservedValues(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     Types have importable names, such as `int`, `list[str]` or `shop.cart.Cart`. Only the first
     calls of a function and the first elements of containers are recorded, so a missing type proves
-    nothing. Mock objects are left out.
+    nothing. Mock objects are left out, and arguments of calls that raised an exception.
     """
 
     parameters: dict[str, tuple[str, ...]] = {}

@@ -13,6 +13,7 @@ from remora.text import did_you_mean
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
+    from remora.hub.node import ObservedValues
     from remora.operations.restorer import Restorer
     from remora.operations.submission import Check
     from remora.sandbox.interpreters import ProjectPython
@@ -65,6 +66,8 @@ Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 
 Returns the patch to apply.
 """
+Contradictions = Callable[[Mapping[str, str], Mapping[str, "ObservedValues"]], Iterable[str]]
+"""Takes texts by path, and values that were seen by node key. Returns what contradicts them."""
 Codes = Mapping[str, int]
 """How often each finding occurs, by code.
 
@@ -180,6 +183,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Raises HostError if the checks and host functions cannot work on the project's files."""
     restorer: "Restorer | None" = None
     """Hides what people wrote and compares it with what the operation writes."""
+    contradictions: Contradictions | None = None
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -362,6 +366,11 @@ class Operations:
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""
         return next((each.load().report for each in self.all if each.name == name), None)
+
+    def contradictions(self, names: Collection[str]) -> Contradictions | None:
+        """Return the first `contradictions` of some operations, if they have any."""
+        found = (each.load().contradictions for each in self.all if each.name in names)
+        return next(filter(None, found), None)
 
     @cached_property
     def restorers(self) -> "Mapping[str, Restorer]":

@@ -55,55 +55,50 @@ class Recorder:
         self._flushed = 0.0
         self._remaining = _MAX_BYTES
         self._process = os.getpid()
-        self._numbers: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
         self._codes: list[CodeType] = []
         self._files: dict[str, int] = {}
         self._alive: list[CodeType] = []
         self._calls: set[tuple[int, int, int]] = set()
         self._written: set[tuple[int, int, int]] = set()
-        self._values = Values()
-        self._wanted_calls = self._values.calls.ready
+        self.values = Values()
+        self._wanted_calls = self.values.calls.ready
         self.entered: set[int] = set()
 
     def enter(self, frame: FrameType) -> bool:
         """Record the start of a frame. Return False if its code is not part of the project."""
         code = frame.f_code
-        number = self._numbers.get(id(code))
+        number = self.numbers.get(id(code))
         if number is None:
             number = self._learn(code)
         if number < 0:
             return False
         self.entered.add(number)
         if number in self._wanted_calls:
-            self._values.called(number, frame)
+            self.values.called(number, frame)
+        else:
+            self.values.forget(frame)
         caller = frame.f_back
         if caller is not None:
-            calling = self._numbers.get(id(caller.f_code))
+            calling = self.numbers.get(id(caller.f_code))
             if calling is None:
                 calling = self._learn(caller.f_code)
             if calling >= 0:
                 self._calls.add((calling, caller.f_lasti, number))
         return True
 
-    def leave(self, code: CodeType, place: int, value: object) -> bool:
+    def leave(self, frame: FrameType, place: int, value: object) -> bool:
         """Record a returned or yielded value. Return False if no more values are needed."""
-        number = self._numbers.get(id(code), -1)
-        if number in self._values.results.ready:
-            self._values.left(number, place, value)
+        number = self.numbers.get(id(frame.f_code), -1)
+        if number in self.values.results.ready:
+            self.values.left(number, frame, place, value)
             return True
-        return self._values.results.may_return(number)
-
-    def returns(self) -> tuple[Any, set[int], Any]:
-        """Return the parts of `leave`: the numbers by code, the wanted numbers, and the recorder.
-
-        The set changes while tests run.
-        """
-        return self._numbers.get, self._values.results.ready, self._values.left
+        return self.values.results.may_return(number)
 
     def next_test(self) -> None:
         """Begin to collect the functions that a test enters."""
         self.entered = set()
-        self._values.next_test()
+        self.values.next_test()
 
     def test(self, path: str, names: list[str], entered: set[int], done: bool) -> None:
         """Record the end of a test."""
@@ -124,7 +119,7 @@ class Recorder:
                 self._write(["call", caller, line, callee])
         self._written |= self._calls
         self._calls = set()
-        for number, seen in self._values.news():
+        for number, seen in self.values.news():
             self._write(["seen", number, *seen])
         lines, self._lines = self._lines, []
         text = memoryview("".join(lines).encode())
@@ -146,15 +141,16 @@ class Recorder:
         """Return the number of a code object, or -1 if it is not part of the project."""
         self._alive.append(code)  # keeps the id from being reused
         number = -1
-        if code.co_filename.startswith(self._prefix) and not _is_foreign(code.co_filename):
+        is_foreign = any(part in code.co_filename for part in _FOREIGN)
+        if code.co_filename.startswith(self._prefix) and not is_foreign:
             file = self._file(code.co_filename)
             if file >= 0:
                 number = len(self._codes)
                 self._codes.append(code)
-                self._values.learn(number, code)
+                self.values.learn(number, code)
                 qualname = getattr(code, "co_qualname", None)
                 self._write(["code", number, file, code.co_firstlineno, code.co_name, qualname])
-        self._numbers[id(code)] = number
+        self.numbers[id(code)] = number
         return number
 
     def _file(self, path: str) -> int:
@@ -182,10 +178,6 @@ class Recorder:
         self.flush()
         if os.getpid() == self._process:
             os.close(self._out)
-
-
-def _is_foreign(path: str) -> bool:
-    return any(part in path for part in _FOREIGN)
 
 
 def _line(code: CodeType, place: int) -> int | None:
@@ -231,7 +223,8 @@ def start(recorder: Recorder) -> None:
         _monitor(monitoring, recorder)
         return
 
-    enter, (number_of, wanted, left) = recorder.enter, recorder.returns()
+    enter, number_of = recorder.enter, recorder.numbers.get
+    wanted, left = recorder.values.results.ready, recorder.values.left  # the set changes later
 
     def profile(frame: FrameType, event: str, value: Any) -> None:
         if event == "call":
@@ -239,7 +232,7 @@ def start(recorder: Recorder) -> None:
         elif event == "return":
             number = number_of(id(frame.f_code))  # here, as a call would cost more than the rest
             if number in wanted:
-                left(number, frame.f_lasti, value)
+                left(number, frame, frame.f_lasti, value)
 
     threading.setprofile(profile)
     sys.setprofile(profile)
@@ -252,8 +245,8 @@ def _monitor(monitoring: Any, recorder: Recorder) -> None:
         # code outside the project is reported once per location, then disabled
         return None if recorder.enter(getframe(1)) else disable
 
-    def left(code: CodeType, place: int, value: object) -> Any:
-        return None if recorder.leave(code, place, value) else disable
+    def left(_code: CodeType, place: int, value: object) -> Any:
+        return None if recorder.leave(getframe(1), place, value) else disable
 
     events = monitoring.events
     monitoring.use_tool_id(_TOOL, "remora")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any, Iterator  # noqa: UP035 - 3.8 cannot subscript the newer class
@@ -96,7 +97,9 @@ class Values:
         self.calls, self.results = Quota(), Quota()
         self._codes: dict[int, CodeType] = {}
         self._starts: dict[int, int] = {}
-        self._seen: dict[int, _Seen] = {}
+        self._running: dict[int, tuple[int, list[tuple[str, str]]]] = {}
+        """The function and the arguments of each call that has not returned, by its frame's id."""
+        self._seen: dict[int, _Seen] = defaultdict(_Seen)
         self._changed: set[int] = set()
 
     def learn(self, number: int, code: CodeType) -> None:
@@ -112,7 +115,10 @@ class Values:
         self.results.next_test()
 
     def called(self, number: int, frame: FrameType) -> None:
-        """Record the arguments of a call whose frame was just entered."""
+        """Record the arguments of a call whose frame was just entered.
+
+        They count once it returns, as a test may pass a wrong value to see that it is refused.
+        """
         code = frame.f_code
         if code.co_flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR):
             if number not in self._starts:
@@ -121,9 +127,15 @@ class Values:
                 return
         self.calls.use(number)
         with suppress(Exception):  # an odd value must not fail a test
-            self._add_call(number, code, frame.f_locals)
+            self._running[id(frame)] = number, list(_arguments(code, frame.f_locals))
+        if code.co_flags & (_GENERATOR | _ASYNC_GENERATOR):
+            self._returned(number, frame)
 
-    def left(self, number: int, place: int, value: object) -> None:
+    def forget(self, frame: FrameType) -> None:
+        """Forget a call that raised an exception, and whose frame's id is used again."""
+        self._running.pop(id(frame), None)
+
+    def left(self, number: int, frame: FrameType, place: int, value: object) -> None:
         """Record a value that a function returned or yielded at the instruction `place`.
 
         Does nothing if the function was left by an exception, or suspended by `await`.
@@ -133,12 +145,13 @@ class Values:
         later = code.co_flags & (_GENERATOR | _ASYNC_GENERATOR)
         if instruction in _RETURNS:
             kind = "" if later else "returns"
+            self._returned(number, frame)
         else:
             kind = "yields" if instruction == _YIELD and later else ""
         if kind:
             self.results.use(number)
             with suppress(Exception):
-                self._add(number, getattr(self._of(number), kind), value)
+                self._add(number, getattr(self._seen[number], kind), type_name(value))
 
     def news(self) -> Iterator[tuple[int, list[Any]]]:
         """Yield the functions with new types since the last call, and all of theirs."""
@@ -148,32 +161,15 @@ class Values:
             types = {name: list(found) for name, found in seen.parameters.items() if found}
             yield number, [types, list(seen.returns), list(seen.yields)]
 
-    def _of(self, number: int) -> _Seen:
-        if number not in self._seen:
-            self._seen[number] = _Seen()
-        return self._seen[number]
+    def _returned(self, number: int, frame: FrameType) -> None:
+        started, arguments = self._running.pop(id(frame), (-1, []))
+        for name, kind in arguments if started == number else ():
+            self._add(number, self._seen[number].parameters.setdefault(name, {}), kind)
 
-    def _add_call(self, number: int, code: CodeType, values: Any) -> None:
-        seen = self._of(number)
-        count = code.co_argcount + code.co_kwonlyargcount
-        names = [name for name in code.co_varnames[:count] if name in values]
-        if names and names[0] in _RECEIVERS:
-            del names[0]
-        for name in names:
-            self._add(number, seen.parameters.setdefault(name, {}), values[name])
-        for flag, get in ((_VAR_POSITIONAL, tuple), (_VAR_KEYWORD, dict.values)):
-            if code.co_flags & flag:
-                name = code.co_varnames[count]
-                count += 1
-                for value in list(get(values[name]))[:_MAX_ELEMENTS]:
-                    self._add(number, seen.parameters.setdefault(name, {}), value)
-
-    def _add(self, number: int, known: dict[str, None], value: object) -> None:
-        if len(known) < MAX_TYPES:
-            name = type_name(value)
-            if name and name not in known:
-                known[name] = None
-                self._changed.add(number)
+    def _add(self, number: int, known: dict[str, None], kind: str) -> None:
+        if kind and kind not in known and len(known) < MAX_TYPES:
+            known[kind] = None
+            self._changed.add(number)
 
 
 class _Seen:
@@ -183,6 +179,22 @@ class _Seen:
         self.parameters: dict[str, dict[str, None]] = {}
         self.returns: dict[str, None] = {}
         self.yields: dict[str, None] = {}
+
+
+def _arguments(code: CodeType, values: Any) -> Iterator[tuple[str, str]]:
+    """Yield the name and the type of each argument."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = [name for name in code.co_varnames[:count] if name in values]
+    if names and names[0] in _RECEIVERS:
+        del names[0]
+    for name in names:
+        yield name, type_name(values[name])
+    for flag, get in ((_VAR_POSITIONAL, tuple), (_VAR_KEYWORD, dict.values)):
+        if code.co_flags & flag:
+            name = code.co_varnames[count]
+            count += 1
+            for value in list(get(values[name]))[:_MAX_ELEMENTS]:
+                yield name, type_name(value)
 
 
 def _start(code: CodeType) -> int:

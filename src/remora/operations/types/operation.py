@@ -15,6 +15,7 @@ def _load() -> Parts:
         annotations_only,
         no_new_diagnostics,
     )
+    from remora.operations.types.contradictions import contradictions
     from remora.operations.types.hidden_annotations import RESTORER
     from remora.operations.types.host_types import (
         annotate,
@@ -41,6 +42,7 @@ def _load() -> Parts:
             HostFunction(function=missing_annotations),
         ),
         restorer=RESTORER,
+        contradictions=contradictions,
     )
 
 

@@ -8,10 +8,17 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.hub.file_reader import read_all
+from remora.hub.node import ObservedValues
+from remora.hub.observe.observation_reader import read_records, recorded_paths
+from remora.hub.observe.observed_run import copy_plugin
+from remora.hub.query.snapshots import MemorySnapshot
+from remora.operations.base import Contradictions
 from remora.rmtree import temporary_folder
-from remora.runs.gates.gate import Facts, Gate, run_python
+from remora.runs.gates.gate import Facts, Gate, problems, run_python
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
+from remora.tools.file_tree import FileTree
 from remora.tools.host.module_names import SOURCE_ROOTS, module_name
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -89,15 +96,48 @@ def test_file(fact: str) -> str:
     return ""
 
 
+def values_gate(
+    python: ProjectPython, files: Collection[str], contradictions: Contradictions
+) -> Gate:
+    """Return the gate of annotations, which must accept what the tests pass.
+
+    The tests are run by the first measurement, and not again, because annotations change no value.
+    """
+    seen: dict[str, ObservedValues] = {}
+
+    def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Facts:
+        with temporary_folder("remora-values-") as out:
+            if not seen:
+                copy_plugin(out)
+                _run_tests(python, folder, seconds, (), observed=out)
+                view = MemorySnapshot(read_all(folder, recorded_paths(out).intersection(files)))
+                found = read_records(out, view).observation.functions
+                seen.update((each.node, each.values) for each in found)
+        if not seen:
+            raise HostError("the tests call no function of the project")
+        every = FileTree(folder).contents("**/*.py")
+        texts = {p: text.decode(errors="replace") for p, text in every if not is_of_tests(p)}
+        return problems(contradictions(texts, seen))
+
+    return Gate("values", "values in tests", measure)
+
+
 def _run_tests(
-    python: ProjectPython, folder: Path, seconds: float, files: tuple[str, ...]
+    python: ProjectPython,
+    folder: Path,
+    seconds: float,
+    files: tuple[str, ...],
+    observed: Path | None = None,
 ) -> Facts:
-    with temporary_folder("remora-tests-") as out:
+    """Run the tests, and observe them if there is a folder for what is `observed`."""
+    with temporary_folder("remora-tests-") as own:
+        out = observed or own
+        words = _WORDS if observed is None else (*_WORDS, "-p", "remora_observe")
         (out / f"{_PLUGIN}.py").write_text(_OUTCOMES)
         roots = [folder / name for name in SOURCE_ROOTS if (folder / name).is_dir()]
         finished = run_python(
             python,
-            ("-B", "-m", "pytest", "-p", _PLUGIN, *_WORDS, *(f"./{path}" for path in files)),
+            ("-B", "-m", "pytest", "-p", _PLUGIN, *words, *(f"./{path}" for path in files)),
             folder,
             seconds,
             (out,),
@@ -105,6 +145,8 @@ def _run_tests(
                 "PYTHONPATH": ":".join(map(str, [folder, *roots, out])),
                 "PYTHONHASHSEED": "0",
                 "REMORA_OUTCOMES": str(out / _RESULT),
+                "REMORA_OBSERVE_ROOT": str(folder),
+                "REMORA_OBSERVE_OUT": str(out),
             },
         )
         if finished.timed_out:

@@ -8,6 +8,7 @@ from remora.errors import RemoraError
 from remora.memory.events import GateResult, Gates, TakenOut
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.gates.bisect import OutOfTimeError
+from remora.runs.gates.code_gates import values_gate
 from remora.runs.gates.find import find_gates
 from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
 from remora.runs.gates.proposals import Proposals
@@ -58,6 +59,11 @@ class Judgement:
         python, why = _python(project)
         gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
         measured = [measure_base(gate, to) for gate in gates]
+        is_tested = TEST_GATE in {g.gate.name for g in measured if isinstance(g, MeasuredGate)}
+        used = {job.operation for job in proposals.jobs.values()}
+        if python and is_tested and (contradictions := project.operations.contradictions(used)):
+            gate = values_gate(python, base.files.keys(), contradictions)
+            measured.insert(0, measure_base(gate, to))  # only its first measurement is slow
         self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
         self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []

@@ -21,6 +21,7 @@ _FILES: dict[str, tuple[type, ...]] = {
     "IO": (io.IOBase,),
 }
 _MODULES = (builtins, collections, collections.abc, io, pathlib, types, datetime)
+STANDARD_MODULES = frozenset(each.__name__ for each in _MODULES)
 _UNINFORMATIVE = frozenset(("object", "Callable", "Any", UNKNOWN))
 
 

@@ -1,6 +1,5 @@
 """Collection of the evidence for all missing annotations of a project."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,7 +57,7 @@ def _observed_types(index: ProjectIndex, facts: Mapping[str, Mapping[str, Any]])
     """
     found: dict[Any, tuple[str, ...]] = {}
     for file in index.files.values() if facts else ():
-        for key, number in _node_keys(file).items():
+        for key, number in node_keys(file).items():
             known = facts.get(key)
             if known is None:
                 continue
@@ -72,14 +71,7 @@ def _observed_types(index: ProjectIndex, facts: Mapping[str, Mapping[str, Any]])
     return found
 
 
-def _node_keys(file: File) -> dict[NodeKey, int]:
+def node_keys(file: File) -> dict[NodeKey, int]:
     """Map the node key of each function of a file to its number."""
-    seen: Counter[str] = Counter()
     path = escape_path(file.path)
-    keys = {}
-    for function in file.functions:
-        seen[function.name] += 1
-        repeat = seen[function.name]
-        name = function.name if repeat == 1 else f"{function.name}#{repeat}"
-        keys[node_key(path, name)] = function.number
-    return keys
+    return {node_key(path, name): number for number, name in enumerate(file.source.qualnames)}
