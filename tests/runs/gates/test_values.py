@@ -65,6 +65,7 @@ def test_an_annotation_that_a_value_contradicts_is_taken_out(active: Path, judge
         ("str", "None", True),
         ("str | None", "None", False),
         ("float", "int", False),
+        ("Literal['a', None]", "None", False),
         ("object", "int", False),
         ("Any", "int", False),
         ("Base", "shop.Child", False),
@@ -79,7 +80,7 @@ def test_an_annotation_that_a_value_contradicts_is_taken_out(active: Path, judge
 )
 def test_only_a_sure_contradiction_counts(annotation: str, given: str, is_wrong: bool) -> None:
     source = (
-        "from typing import Any, Hashable, TypeVar\n\nT = TypeVar('T')\nAlias = int | str\n\n\n"
+        "from typing import Any, Hashable, Literal, TypeVar\n\nT = TypeVar('T')\nAlias = int | str\n\n\n"
         "class Base:\n    pass\n\n\nclass Child(Base):\n    pass\n\n\n"
         f"def f(x: {annotation}):\n    return x\n"
     )

@@ -47,7 +47,8 @@ def _fits(term: str, seen: str, index: ProjectIndex) -> bool:
     if head == plain:
         return _arguments_fit(arguments_of(term), arguments_of(seen), index, head=head)
     if head == "Literal":
-        return plain in ("str", "int", "bytes", "bool") or plain in index.classes
+        known = ("str", "int", "bytes", "bool", *arguments_of(term))
+        return plain in known or plain in index.classes
     if head == "type" or plain == "type":
         return plain == head
     if plain in _TOWER.get(head, ()):

@@ -55,11 +55,12 @@ class RuffUse(NamedTuple):
     """How a project uses ruff.
 
     `version` is the oldest version that it pins, or None if it pins none. `is_named` is True if its
-    settings, requirements or commands name ruff.
+    settings, requirements or commands name ruff, and `is_chosen` if not only lock files pin it.
     """
 
     version: RuffVersion | None
     is_named: bool
+    is_chosen: bool
 
 
 def ruff_use(place: FileTree) -> RuffUse:
@@ -73,13 +74,17 @@ def ruff_use(place: FileTree) -> RuffUse:
         paths += place.files.glob(pattern, look=place.left)
     texts = [place.text_or_empty(path) for path in paths]
     is_named = any(_NAME.search(text) for text in texts)
-    return RuffUse(min(_versions(place, texts), default=None), is_named)
+    chosen = [*_versions(place, texts)]
+    locked = [
+        RuffVersion(version_of(number))
+        for name in _LOCKS
+        for number in _LOCKED.findall(place.text_or_empty(name, _LIMIT))
+    ]
+    return RuffUse(min((*chosen, *locked), default=None), is_named, bool(chosen))
 
 
 def _versions(place: FileTree, texts: Sequence[str]) -> Iterator[RuffVersion]:
     pinned = _HOOK.findall(place.text_or_empty(".pre-commit-config.yaml"))
-    for name in _LOCKS:
-        pinned += _LOCKED.findall(place.text_or_empty(name, _LIMIT))
     for name in SETTINGS:
         pinned += _REQUIRED_VERSION.findall(place.text_or_empty(name))
     for text in texts:

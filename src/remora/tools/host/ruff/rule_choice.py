@@ -23,7 +23,7 @@ _TASTE = (
     "B009", "B010", "C408", "C417", "FLY", "FURB", "G010", "PIE8", "PLC0208", "PLR0402", "PLR1711",
     "PLR1716", "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
     "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9", "UP009",
-    "UP013", "UP014",  # another spelling
+    "UP013", "UP014", "UP039",  # another spelling
 )  # fmt: skip
 """Default rules of ruff that only sort, lay out or rephrase code that is right.
 
@@ -111,14 +111,14 @@ def _ignored_by_flake8(place: FileTree) -> Iterator[str]:
 
 def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
     settings = settings_for(place, path)
-    used = ruff_use(place).version
-    defaults = _defaults(used)
+    use = ruff_use(place)
+    used, defaults = use.version, _defaults(use.version)
     if setting_values(settings, "select"):
         return RuleChoice(_ignoring(_newer_codes(settings, used)))
     if defaults is None:
         text = f"the defaults of ruff {version('ruff')}"
         why = "because the project does not select any"
-        if has_taste or used is not None:
+        if has_taste or (used is not None and (use.is_chosen or settings)):
             left_out = [_IMPORT_ORDER] if sorts_as_ruff(place) is False else []
             return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
         left_out = _codes_of_taste(place, settings)
