@@ -16,7 +16,7 @@ COMMENT = "the fix removes a comment"
 PARTLY = "the function would be converted in part"
 STYLE = "most of the file is written otherwise"
 EXAMPLES = {
-    "a comment of a branch goes with its line": (COMMENT, "RET", """
+    "a comment of a branch goes with its line": (COMMENT, "RET505", """
           def f(a):
               if a:
                   return 1

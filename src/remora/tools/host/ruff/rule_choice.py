@@ -23,7 +23,7 @@ _TASTE = (
     "B009", "B010", "C408", "C417", "FLY", "FURB", "G010", "PIE8", "PLC0208", "PLR0402", "PLR1711",
     "PLR1716", "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
     "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9", "UP009",
-    "UP013", "UP014", "UP039",  # another spelling
+    "UP013", "UP014", "UP015", "UP039",  # another spelling
 )  # fmt: skip
 """Default rules of ruff that only sort, lay out or rephrase code that is right.
 
@@ -31,10 +31,12 @@ Maintainers who do not select them reject their fixes.
 """
 _IMPORT_ORDER = "I001"
 _ORDER = (_IMPORT_ORDER, "RUF022", "RUF023")
-_ONLY_BY_CODE = ("Q00", "RUF10", "T201", "T203")
+_ONLY_BY_CODE = ("PLR0402", "Q00", "RET505", "RET506", "RET507", "RET508", "RUF10", "T201", "T203",
+                 "UP015", "UP039")  # fmt: skip
 """Rules that `--select` takes only by their own codes.
 
-They replace the quotes of a file, and remove `noqa` comments and calls.
+They remove `noqa` comments and calls, or replace a habit of authors: quotes, `else` after `return`,
+`import a.b as b`, `open(path, "r")` and `class A():`.
 
 Those of order, which may have a meaning, are such rules unless the project selects them.
 """
