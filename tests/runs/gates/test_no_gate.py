@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from remora.runs.gates.find import find_gates
+from remora.tools.file_tree import FileTree
+from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge
 
 SHOP = "def half(n):\n    return n / 2\n"
@@ -164,3 +167,15 @@ def test_of_two_gates_that_disagree_each_takes_out_what_it_refuses(
     by = sorted(reason.partition(" (")[0] for reason in judged.reasons)
     assert by == ["taken out by mypy", "taken out by pytest"]
     assert judged.accepted() == {"other.py": SHOP.replace("/ 2", "/ 4")}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ['[tool.mypy]\n"plugins" = ["evil.py"]\n', "[tool]\nmypy.python_executable = './evil.sh'\n"],
+)
+def test_mypy_does_not_judge_if_its_settings_may_run_code(tmp_path: Path, settings: str) -> None:
+    """Without an interpreter, nothing of the project may be run."""
+    write(tmp_path, {"pyproject.toml": settings, "a.py": "x = 1\n"})
+    gates, missing = find_gates(FileTree(tmp_path), ["pyproject.toml", "a.py"], None)
+    assert "mypy" not in {gate.name for gate in gates}
+    assert "mypy" in {result.name for result in missing}

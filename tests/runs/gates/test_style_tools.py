@@ -68,7 +68,19 @@ def test_new_problems_are_worse(
 
 
 @pytest.mark.slow
-def test_a_tool_that_fails_is_no_gate(tmp_path: Path, styled_python: ProjectPython) -> None:
-    write(tmp_path, {"pyproject.toml": "[tool.black]\nline-length = 'wide'\n", "a.py": GOOD})
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"setup.cfg": "[flake8]\nignore = E501  # long lines\n"}, "flake8"),
+        ({"pyproject.toml": "[tool.black]\nrequired-version = '1'\n"}, "black"),
+        ({"pyproject.toml": "[tool.black]\nline-length = 'wide'\n"}, "black"),
+    ],
+)
+def test_a_tool_that_fails_judges_nothing(
+    tmp_path: Path, styled_python: ProjectPython, settings: dict[str, str], name: str
+) -> None:
+    write(tmp_path, {**settings, "a.py": GOOD})
+    gates, _ = find_gates(FileTree(tmp_path), ["a.py"], styled_python)
+    (gate,) = (gate for gate in gates if gate.name == name)
     with pytest.raises(HostError):
-        measured(tmp_path, styled_python)
+        gate.measure(tmp_path, 60, ())

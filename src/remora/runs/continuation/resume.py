@@ -73,9 +73,9 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
                 await RemoteRun(run, stream, prepared.workers).run_jobs(jobs, started)
             attempts = read_attempts(stream.appended, attempts)
             ends = only is None and not finishing.damaged and _may_end(attempts)
-            if ends and run.judge is not None and SUBMITTED in _statuses(attempts):
-                base_files = await run_in_thread(cache.of, {})
-                await run_in_thread(run.judge, run, stream, base_files)
+            is_retried = only is not None and not finishing.damaged
+            if (ends or is_retried) and run.judge and SUBMITTED in _statuses(attempts):
+                await run_in_thread(run.judge, run, stream, await run_in_thread(cache.of, {}))
         finally:
             cache.close()
         if finishing.damaged:

@@ -183,6 +183,8 @@ def find_imports(files: Collection[str], python: ProjectPython) -> Gate:
                 failed = msgspec.json.decode(RootedFiles(out).read_bytes(_RESULT), type=list[str])
             except (HostError, msgspec.DecodeError):
                 raise HostError("the modules could not be imported") from None
+        if len(failed) == len(modules):
+            raise HostError("no module can be imported")
         return {f"{modules[name]} can no longer be imported": -1 for name in failed}
 
     return Gate("imports", "imports", measure, runs_code=True)

@@ -26,6 +26,7 @@ _ENDED = (0, 1, 123)
 """Exit codes of a run that came to its end. Black returns 123 if a file does not parse."""
 _PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
 """A line about a file. Totals and other lines name none."""
+_TRACEBACK = "Traceback (most recent call last)"
 _NOT_INSTALLED = "it is not installed in the project's environment"
 _COMMANDS = {
     "flake8": "flake8 --format=default .",
@@ -96,12 +97,14 @@ def _style_problems(
 ) -> Facts:
     """Return the problems of all files in `folder`."""
     finished = run_python(python, ("-I", "-m", *words), folder, seconds)
-    errors = finished.stderr.decode("utf-8", "replace")
+    output, errors = (
+        text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
+    )
     if f"No module named {words[0]}" in errors:
         raise HostError(_NOT_INSTALLED)
-    if finished.timed_out or finished.returncode not in _ENDED:
+    lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
+    has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)
+    if finished.timed_out or has_crashed or finished.returncode not in _ENDED:
         last = errors.strip().rpartition("\n")[2][:200]
         raise HostError("it did not finish" if finished.timed_out else last)
-    output = finished.stdout.decode("utf-8", "replace") + errors
-    lines = _PROBLEM.findall(output.replace(f"{folder}/", ""))
     return problems(line.removeprefix("./") for line in lines)

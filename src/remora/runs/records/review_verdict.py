@@ -4,7 +4,7 @@ from remora.errors import UsageError
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED
+from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, WITHDRAWN
 from remora.trace.redact.redactor import Redactor
 
 MAX_FEEDBACK = 10_000
@@ -24,10 +24,10 @@ def review_event(
 
     `feedback` must already be redacted. `branch` is the branch that the change set was committed
     to. `refused` contains the identities of hunks that must not be proposed again. If a part is
-    accepted, it stays so after a rejection or a conflict of the rest. What is pending stays so
+    accepted, it stays so after a rejection, a withdrawal or a conflict of the rest. What is pending stays so
     after a conflict, and after a part was reverted.
     """
-    is_part_kept = job.written is not None and verdict in (REJECTED, CONFLICT)
+    is_part_kept = job.written is not None and verdict in (REJECTED, WITHDRAWN, CONFLICT)
     return Review(
         verdict=ACCEPTED if is_part_kept else verdict,
         agent_id=job.agent_id,

@@ -62,7 +62,7 @@ def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentA
     read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
     runs = {name: found[1] for name, found in read.items() if found is not None}
     refused = dict(ChainMap(*(counted.refused for counted in runs.values())))
-    for job in read_run(project, stream.run_id, details=False).jobs if refused else ():
+    for job in read_run(project, stream.run_id).jobs if refused else ():  # groups need details
         digests = hunk_digests(project, job) if job.review == PENDING else ()
         if refused.keys().isdisjoint(digests):
             continue

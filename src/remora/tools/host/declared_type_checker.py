@@ -112,6 +112,8 @@ def _configured(texts: Mapping[str, str]) -> set[str]:
 
 _INI_FILES = ("mypy.ini", ".mypy.ini", "setup.cfg")
 _PLUGINS = re.compile(r"(?m)^\s*plugins\s*=\s*(?:\[[^\]]*\]|.*(?:\n[ \t]+\S.*)*)$")
+_RUNS_CODE = re.compile(r"(?i)plugins|python_?-?executable")
+"""Settings of mypy, in any way of writing them, that run code of the project."""
 _MYPY_LINE = re.compile(r"^(.+?):(\d+): error: (.*?)(?:  \[([\w-]+)\])?$")
 _MYPY_OPTIONS = (
     "--no-pretty",
@@ -211,10 +213,15 @@ def _own_mypy(
     python: ProjectPython | None,
     rest: Sequence[str],
 ) -> ProjectChecker | None:
-    """Return Remora's mypy with the project's settings, without plug-ins, or None."""
+    """Return Remora's mypy with the project's settings, without plug-ins, or None.
+
+    The project's code may not be run if `python` is None.
+    """
     if find_spec("mypy") is None:
         return None
     config = _config_of_mypy(settings)
+    if python is None and _RUNS_CODE.search(config[1]):
+        return None
     packages = ("--no-site-packages",)
     if python is not None:
         packages = (f"--python-executable={python.python}",)
