@@ -60,6 +60,18 @@ EXAMPLES = {
           def f(a: Optional[int], b: Optional[int]) -> int | None:
               return a or b
         """),
+    "an import for other versions": (
+        "another import is for other versions", "UP", """
+          try:
+              from collections import Sequence
+          except ImportError:
+              from collections.abc import Sequence
+        """),
+    "a text that lacks its values": (
+        "the text may lack its values", "F", """
+          def f(path):
+              print(f"no such file: %s")
+        """),
     "comparisons where there are more in the other order": (
         STYLE, "SIM", """
           def f(a):

@@ -260,6 +260,37 @@ def test_a_project_that_supports_python_2_gets_nothing_that_needs_python_3(
     assert edited(tmp_path, files) == source
 
 
+@pytest.mark.parametrize("requires", ["", 'python_requires=">=3.6"'])
+def test_code_counts_as_support_of_python_2_if_nothing_declares_a_version(
+    tmp_path: Path, requires: str
+) -> None:
+    source = "from __future__ import print_function\n\n\ndef f(path):\n    return io.open(path)\n"
+    files = {"a.py": f"import io\n{source}", "setup.py": f"setup({requires})\n"}
+    assert ("print_function" in edited(tmp_path, files, "UP")) is (not requires)
+
+
+CLASSES = """
+class A(Base):
+    def __init__(self):
+        super(A, self).__init__()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "selected", "is_converted"),
+    [
+        ("super(B, self).f()\n", ["UP"], False),
+        ("super(B, self).f()\n", ["UP008"], True),
+        ("super().f()\n", ["UP"], True),
+    ],
+)
+def test_an_idiom_becomes_what_most_of_the_project_writes(
+    tmp_path: Path, other: str, selected: list[str], is_converted: bool
+) -> None:
+    files = {"a.py": CLASSES, "b.py": other}
+    assert ("super()" in edited(tmp_path, files, *selected)) is is_converted
+
+
 LONG = """
 def f(name_of_the_file):
     return "https://files.example.org/a_path/with_no_space/{0}/{0}".format(

@@ -6,12 +6,14 @@ writing that it uses less than the other one.
 """
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
 from remora.code.syntax.source import parse_text
 from remora.operations.lint.fixable_findings import Place, place_of
+from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.finding import Finding
 
 _F_STRINGS, _TYPES, _ORDER = "f-strings", "types", "order of comparisons"
@@ -20,6 +22,12 @@ _CONVERSIONS = {
     "UP007": _TYPES, "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": _TYPES,
 }  # fmt: skip
 """Beginnings of rules that convert one way of writing into another, in a whole function."""
+_IDIOMS = {
+    "UP004": (rb"^[ \t]*class \w+\(object\):", rb"^[ \t]*class \w+:"),
+    "UP008": (rb"\bsuper\(\s*\w+\s*,", rb"\bsuper\(\)"),
+    "UP020": (rb"\bio\.open\(", rb"(?<![\w.])open\("),
+}
+"""Rules that convert one way of writing into another, in a whole project, with patterns of both."""
 
 
 def conversion_of(finding: Finding, body: str) -> tuple[str, int] | None:
@@ -48,6 +56,17 @@ def of_other_style(findings: Sequence[Finding], body: str) -> dict[Place, str]:
         if numbers.get(kind, 0) > new[kind]
         for finding in old[kind]
     }
+
+
+def usual_idioms(place: FileTree) -> dict[str, str]:
+    """Return the rules that convert what a project writes more than what it would become."""
+    numbers = Counter[tuple[str, int]]()
+    for _, content in place.contents("**/*.py"):
+        for code, ways in _IDIOMS.items():
+            for number, way in enumerate(ways):
+                numbers[code, number] += len(re.findall(way, content, re.MULTILINE))
+    usual = (code for code in _IDIOMS if numbers[code, 0] > numbers[code, 1])
+    return dict.fromkeys(usual, "most of the project is written otherwise")
 
 
 def _new_style(node: ast.AST) -> str:

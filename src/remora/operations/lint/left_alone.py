@@ -1,5 +1,6 @@
 """Files and fixes that are left alone, because a person or another tool needs what is there."""
 
+import ast
 import io
 import re
 import tokenize
@@ -10,9 +11,15 @@ from importlib.metadata import version
 from typing import Any
 
 from remora.code.edit.comments import is_for_tool
+from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS
 from remora.code.syntax.hidden_uses import marked_regions
-from remora.operations.lint.conversions import nodes_of, of_other_style, partly_converted
+from remora.operations.lint.conversions import (
+    nodes_of,
+    of_other_style,
+    partly_converted,
+    usual_idioms,
+)
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.used_imports import NeededImports
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
@@ -36,6 +43,9 @@ _PYTHON_3 = (
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
+_MOVED, _NO_VALUES = ("UP035", "UP026"), "F541"
+"""Rules about imports that have moved, and about f-strings without values."""
+_FORMAT = re.compile(r"%[sdr]")
 _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
 _OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
@@ -76,7 +86,10 @@ class LeftAlone:
     ) -> None:
         self._fixes = fixes
         self._selected = place.ruff.selected_rules()
-        self.rules = _rules_to_skip(place, path, findings)
+        meant = partial(self._selected.are_meant, path)
+        idioms = place.once(usual_idioms).items()
+        self.rules = {code: why for code, why in idioms if not meant(code)}
+        self.rules |= _rules_to_skip(place, path, findings)
         self._lacks_extensions = not re.search(
             r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
         )
@@ -122,6 +135,12 @@ class LeftAlone:
         if self._lacks_extensions:
             adds = any(_EXTENSIONS in each["content"] for each in _edits(finding))
             yield adds, "typing_extensions may be absent"
+        if code.startswith(_MOVED):
+            is_choice = any(line in lines for lines in _import_choices(body))
+            yield is_choice, "another import is for other versions"
+        if code == _NO_VALUES:
+            lines = split_lines(body)[line - 1 : finding["end_line"]]
+            yield any(map(_FORMAT.search, lines)), "the text may lack its values"
         if code.startswith(_OF_TYPES):
             in_region = any(line in region for region in marked_regions(body))
             yield in_region, "a build tool copies the marked region"
@@ -171,6 +190,17 @@ def _comments(body: str) -> list[tuple[int, int, str, str]]:
 
 
 @lru_cache(maxsize=1)
+def _import_choices(body: str) -> list[range]:
+    """Return the lines of all `try` statements that expect an ImportError."""
+    return [
+        range(node.lineno, (node.end_lineno or 0) + 1)
+        for node in nodes_of(body)
+        if isinstance(node, ast.Try)
+        and any("ImportError" in ast.dump(each.type) for each in node.handlers if each.type)
+    ]
+
+
+@lru_cache(maxsize=1)
 def _second_of_two(body: str) -> frozenset[int]:
     """Return the lines of the second statements of all bodies that have two."""
     bodies = (getattr(node, "body", None) for node in nodes_of(body))
@@ -205,7 +235,7 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
-    if newer and supports_python_2(place):
+    if newer and bool(place.once(supports_python_2)):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")
     return skipped | _kept_suppressions(place, findings)
 

@@ -17,7 +17,7 @@ from remora.tools.host.ruff.finding import Finding
 from remora.tools.tree import ToolTree
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
-_USE = re.compile(r"\b([A-Za-z_]\w*)[.:]([A-Za-z_]\w*)")
+_USE = re.compile(r"\b([A-Za-z_]\w*)(?=[.:]([A-Za-z_]\w*))")
 _UNUSED = re.compile(r"`([^`]+)` imported but unused")
 _EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.)[ \t](.*)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -18,13 +18,12 @@ from remora.operations.types.shared_inference import Session, project_texts, ses
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.module_names import module_name
-from remora.tools.host.ruff.config_files import oldest_minor, supports_python_2
+from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
 _BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
 _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
-_OF_PYTHON_2 = re.compile(r"\b(?:xrange|raw_input)\(|\burllib\.(?:urlopen|quote|urlencode)\(")
 _STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
 _UNLIKELY = "whose annotations are not likely enough"
 _TY_FAILS = "in files on which ty fails"
@@ -46,7 +45,7 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     python = structs.replace(python, root=place.tree) if python is not None else None
     texts = project_texts(place)
     paths = [module.path for module in modules]
-    if _is_for_python_2(place, texts):
+    if place.once(supports_python_2):
         return _in_python_2
     beside = {path: why_left_out(path, texts) for path in paths}
     own = [path for path in paths if not beside[path]] or paths
@@ -86,13 +85,6 @@ def _selected(
         return session, session.select(paths) if paths else []
     except HostError as error:
         raise ConfigError(error.message) from error
-
-
-def _is_for_python_2(place: ToolTree, texts: Mapping[str, str]) -> bool:
-    if oldest_minor(place) is not None:
-        return supports_python_2(place)
-    own = (text for path, text in texts.items() if not why_left_out(path, texts))
-    return supports_python_2(place) or any(_OF_PYTHON_2.search(text) for text in own)
 
 
 def _stubbed_modules(texts: Mapping[str, str]) -> set[str]:

@@ -80,20 +80,6 @@ def test_rules_of_taste_are_for_projects_that_add_them_or_pin_a_ruff_that_has_th
 
 
 @pytest.mark.parametrize(
-    ("settings", "are_sorted"),
-    [
-        ("[settings]\nprofile = black\nskip = a\n", True),
-        ("[settings]\nprofile = black\nforce_sort_within_sections = true\n", False),
-        ("[settings]\nline_length = 100\n", False),
-    ],
-)
-def test_imports_are_sorted_as_isort_sorts_them(
-    tmp_path: Path, settings: str, are_sorted: bool
-) -> None:
-    assert ("I001" in _codes(tmp_path, {".isort.cfg": settings})) is are_sorted
-
-
-@pytest.mark.parametrize(
     ("selected", "found"),
     [
         (["F", "C420"], {"F401", "C420"}),
@@ -128,14 +114,18 @@ def test_a_prefix_does_not_select_what_the_project_ignores(
     assert _codes(tmp_path, {name: settings}, "E711") == {"E711"}
 
 
-def test_a_prefix_selects_the_order_of_imports_only_if_the_project_sorts_them(
+def test_a_prefix_selects_the_order_of_imports_only_if_the_project_selects_it(
     tmp_path: Path,
 ) -> None:
     assert _codes(tmp_path, {}, "I") == set()
     assert _codes(tmp_path, {}, "I001") == {"I001"}
-    assert _codes(tmp_path, {".isort.cfg": "[settings]\nprofile = black\n"}, "I") == {"I001"}
-    other = {".isort.cfg": "[settings]\nforce_sort_within_sections = true\n"}
-    assert "I001" not in _codes(tmp_path, other, "default")
+    assert _codes(tmp_path, {"ruff.toml": 'lint.extend-select = ["I"]\n'}, "I") == {"I001"}
+
+
+def test_the_defaults_leave_the_order_of_imports_to_isort(tmp_path: Path) -> None:
+    assert "I001" in _codes(tmp_path, {}, "default")
+    settings = {".isort.cfg": "[settings]\nprofile = black\n"}
+    assert "I001" not in _codes(tmp_path, settings, "default") | _codes(tmp_path, settings, "I")
 
 
 @pytest.mark.parametrize("code", ["RUF022", "RUF023", "RUF100", "T201"])

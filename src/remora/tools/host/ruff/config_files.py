@@ -21,6 +21,11 @@ _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|~|>|\^)\s*2\b")
 _TESTED_2 = re.compile(r"\bpy2[67]\b|(?m:^[^\n#]*\bpython[^\n]*(?<![\w.=])2\.[67](?![\w.]))")
 _TRAVIS_2 = re.compile(r"(?m)^python:(?:\s*\n?\s*-[^\n]*)*?[ \t'\"-]+2\.[67]\b")
+_CODE_2 = re.compile(
+    rb"\b(?:xrange|raw_input)\(|\burllib\.(?:urlopen|quote|urlencode)\("
+    rb"|^from __future__ import .*(?:print_function|unicode_literals)",
+    re.MULTILINE,
+)
 _TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
 _OTHER_FACTOR = re.compile(r"\b(?!py3?\{)[a-z][\w.]*\{[^}]*\}")
 _MATRIX = re.compile(
@@ -142,7 +147,8 @@ def supports_python_2(place: FileTree) -> bool:
     """Return True if the project declares that it also runs on Python 2.
 
     If neither a requirement nor a classifier names a version, the versions count that tox or CI test,
-    or for which setup.py or setup.cfg require other packages.
+    or for which setup.py or setup.cfg require other packages. If they name none either, the code
+    counts.
     """
     required = list(filter(None, _requirements(place)))
     if required:
@@ -153,7 +159,10 @@ def supports_python_2(place: FileTree) -> bool:
     workflows = place.files.glob(".github/workflows/*.y*ml", look=place.left)
     names = ("tox.ini", ".travis.yml", "setup.py", "setup.cfg", *workflows)
     texts = map(place.text_or_empty, names)
-    return any(_TESTED_2.search(text) or _TRAVIS_2.search(text) for text in texts)
+    if any(_TESTED_2.search(text) or _TRAVIS_2.search(text) for text in texts):
+        return True
+    code = place.contents("**/*.py") if declared_minor(place) is None else ()
+    return any(_CODE_2.search(content) for _, content in code)
 
 
 def _classified(place: FileTree) -> Iterator[tuple[int, int]]:

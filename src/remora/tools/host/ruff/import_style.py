@@ -17,28 +17,6 @@ _FORCED = re.compile(
 )
 _ONE_NAME = re.compile(r"^from (\S+) import \w+(?: as \w+)?[ \t]*(?:#.*)?$", re.MULTILINE)
 _SOME_NAMES = re.compile(r"^from \S+ import (?:\(|\w+(?: as \w+)?,)", re.MULTILINE)
-_SAME_ORDER = {
-    *("profile", "skip", "skip_glob", "skip_gitignore", "extend_skip", "extend_skip_glob"),
-    *("force_single_line", "line_length", "src_paths", "filter_files", "atomic"),
-}
-"""Settings of isort with which it sorts as ruff does, if the profile is Black's."""
-_ISORT_AS_BLACK = re.compile(r"\bisort\b(?=.*--profile[=,'\" ]+black)", re.DOTALL)
-
-
-def sorts_as_ruff(place: FileTree) -> bool | None:
-    """Return True if a project uses isort with settings that give the order of ruff.
-
-    Returns None if it does not configure isort.
-    """
-    settings = [*tool_settings(place, "isort")]
-    if settings:
-        return all(map(_is_same_order, settings))
-    names = (".pre-commit-config.yaml", "tox.ini")
-    return any(_ISORT_AS_BLACK.search(place.text_or_empty(name)) for name in names) or None
-
-
-def _is_same_order(settings: Mapping[str, object]) -> bool:
-    return settings.get("profile") == "black" and settings.keys() <= _SAME_ORDER
 
 
 def tool_settings(place: FileTree, tool: str) -> Iterator[Mapping[str, object]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from remora.text import some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
-from remora.tools.host.ruff.import_style import sorts_as_ruff, tool_settings
+from remora.tools.host.ruff.import_style import tool_settings
 from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_use
 from remora.tools.host.ruff.rules import all_rules, expand, rule_codes, unknown_selectors
 
@@ -99,9 +99,9 @@ def _held_back(place: FileTree, path: str, selected: Sequence[str]) -> list[str]
     settings = settings_for(place, path)
     ignored = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
     chosen = [*setting_values(settings, "select"), *setting_values(settings, "extend-select")]
-    chosen += [_IMPORT_ORDER] if sorts_as_ruff(place) else []
     left_out = {*expand([*ignored, *_ignored_by_flake8(place), *_ONLY_BY_CODE], (), codes)}
-    return sorted(left_out.union(expand(_ORDER, chosen, codes)))
+    order = set(_ORDER).intersection(codes).difference(expand(chosen, (), _ORDER))
+    return sorted(left_out | order)
 
 
 def _ignored_by_flake8(place: FileTree) -> Iterator[str]:
@@ -121,9 +121,9 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         text = f"the defaults of ruff {version('ruff')}"
         why = "because the project does not select any"
         if has_taste or (used is not None and (use.is_chosen or settings)):
-            left_out = [_IMPORT_ORDER] if sorts_as_ruff(place) is False else []
+            left_out = [_IMPORT_ORDER] if any(tool_settings(place, "isort")) else []
             return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
-        left_out = _codes_of_taste(place, settings)
+        left_out = _codes_of_taste(settings)
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
     selectors = [*defaults, *setting_values(settings, "extend-select")]
@@ -138,12 +138,11 @@ def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
     return ("--ignore", ",".join(codes)) if codes else ()
 
 
-def _codes_of_taste(place: FileTree, settings: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the rules of taste that neither the project's settings nor its isort ask for."""
+def _codes_of_taste(settings: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the rules of taste that the project's settings do not ask for."""
     codes = sorted(each.code for each in all_rules() if each.code)
     added = expand(setting_values(settings, "extend-select"), (), codes)
-    asked = [*added, _IMPORT_ORDER] if sorts_as_ruff(place) else added
-    return expand(_TASTE, asked, codes)
+    return expand(_TASTE, added, codes)
 
 
 class SelectedRules:
