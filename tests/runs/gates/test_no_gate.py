@@ -1,5 +1,7 @@
 """What cannot judge is named, and the other gates count."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge
 
 SHOP = "def half(n):\n    return n / 2\n"
+THIRD = "\n\ndef third(n):\n    return n / 3\n"
 PLANTS = {"shop.py": [("return n / 2", "return n * 0.5")]}
 TEST = "import shop\n\n\ndef test_half():\n    assert shop.half(2) == 1\n"
 PYTEST = "[tool.pytest.ini_options]\naddopts = ''\n"
@@ -99,8 +102,27 @@ def test_a_suite_that_takes_too_long_is_named(
     judged = judge(
         {"shop.py": SHOP, "test_slow.py": f"import time\n\ntime.sleep(20)\n{TEST}"}, PLANTS
     )
-    assert judged.missing["pytest"] == "the tests take longer than 3 seconds"
+    assert judged.missing["pytest"].startswith("the tests take longer than 3 seconds; `remora hub")
     assert judged.gates.proof == "checked"
+
+
+@pytest.mark.slow
+def test_of_a_slow_suite_the_tests_that_were_seen_to_reach_the_changes_judge(
+    active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "import time\n\n\ndef test_slow():\n    time.sleep(40)\n"
+    files = {"shop.py": f"{SHOP}{THIRD}", "test_shop.py": TEST, "test_slow.py": slow}
+    write(active, files)
+    words = ("hub", "observe", "--allow-unsandboxed", "--", "pytest", "-q", "test_shop.py")
+    subprocess.run([sys.executable, "-m", "remora", *words], cwd=active, check=True)
+    monkeypatch.setenv("REMORA_GATES__TIME_S", "30")
+    plants = {"shop.py": [("return n / 2", "return n * 2"), ("return n / 3", "return n * (1 / 3)")]}
+    judged = judge(files, plants)
+    (tests,) = (result for result in judged.gates.results if result.name == "pytest")
+    assert tests.note == "only test_shop.py, because the tests take longer than 10 seconds"
+    assert judged.gates.proof == "tested"
+    assert judged.reasons == ["taken out by pytest (half, line 2): test_shop.py::test_half fails"]
+    assert judged.accepted() == {"shop.py": files["shop.py"].replace("n / 3", "n * (1 / 3)")}
 
 
 def test_without_an_environment_only_ruff_judges(user: Path, judge: Judge) -> None:

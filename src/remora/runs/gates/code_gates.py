@@ -15,7 +15,7 @@ from remora.hub.observe.observed_run import copy_plugin
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.operations.base import Contradictions
 from remora.rmtree import temporary_folder
-from remora.runs.gates.gate import Facts, Gate, problems, run_python
+from remora.runs.gates.gate import Facts, Gate, SlowGateError, problems, run_python
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
 from remora.tools.file_tree import FileTree
@@ -105,11 +105,11 @@ def values_gate(
     """
     seen: dict[str, ObservedValues] = {}
 
-    def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Facts:
+    def measure(folder: Path, seconds: float, tests: tuple[str, ...]) -> Facts:
         with temporary_folder("remora-values-") as out:
             if not seen:
                 copy_plugin(out)
-                _run_tests(python, folder, seconds, (), observed=out)
+                _run_tests(python, folder, seconds, tests, observed=out)
                 view = MemorySnapshot(read_all(folder, recorded_paths(out).intersection(files)))
                 found = read_records(out, view).observation.functions
                 seen.update((each.node, each.values) for each in found)
@@ -129,7 +129,13 @@ def _run_tests(
     files: tuple[str, ...],
     observed: Path | None = None,
 ) -> Facts:
-    """Run the tests, and observe them if there is a folder for what is `observed`."""
+    """Run the tests, and observe them if there is a folder for what is `observed`.
+
+    Of the given `files`, those that exist are run.
+    """
+    present = [f"./{path}" for path in files if (folder / path).is_file()]
+    if files and not present:
+        return {}
     with temporary_folder("remora-tests-") as own:
         out = observed or own
         words = _WORDS if observed is None else (*_WORDS, "-p", "remora_observe")
@@ -137,7 +143,7 @@ def _run_tests(
         roots = [folder / name for name in SOURCE_ROOTS if (folder / name).is_dir()]
         finished = run_python(
             python,
-            ("-B", "-m", "pytest", "-p", _PLUGIN, *words, *(f"./{path}" for path in files)),
+            ("-B", "-m", "pytest", "-p", _PLUGIN, *words, *present),
             folder,
             seconds,
             (out,),
@@ -150,7 +156,7 @@ def _run_tests(
             },
         )
         if finished.timed_out:
-            raise HostError(f"the tests take longer than {seconds:.0f} seconds")
+            raise SlowGateError(f"the tests take longer than {seconds:.0f} seconds")
         if finished.returncode == _NO_TESTS and not files:
             raise HostError("pytest finds no tests")
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
@@ -33,6 +34,10 @@ class Gate(NamedTuple):
     label: str
     measure: Callable[[Path, float, tuple[str, ...]], Facts]
     runs_code: bool = False
+
+
+class SlowGateError(HostError):
+    """A gate that did not finish in the time that it was given."""
 
 
 def run_python(

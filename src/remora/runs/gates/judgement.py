@@ -4,11 +4,13 @@ import time
 
 import msgspec
 
+from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
+from remora.ids import file_of_key
 from remora.memory.events import GateResult, Gates, TakenOut
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.gates.bisect import OutOfTimeError
-from remora.runs.gates.code_gates import values_gate
+from remora.runs.gates.code_gates import test_file, values_gate
 from remora.runs.gates.find import find_gates
 from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
 from remora.runs.gates.proposals import Proposals
@@ -58,13 +60,18 @@ class Judgement:
         self._held: set[str] = set()
         python, why = _python(project)
         gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
-        measured = [measure_base(gate, to) for gate in gates]
-        is_tested = TEST_GATE in {g.gate.name for g in measured if isinstance(g, MeasuredGate)}
-        used = {job.operation for job in proposals.jobs.values()}
-        if python and is_tested and (contradictions := project.operations.contradictions(used)):
-            gate = values_gate(python, base.files.keys(), contradictions)
-            measured.insert(0, measure_base(gate, to))  # only its first measurement is slow
+        reaching = _tests_that_reach(project, proposals)
+        measured = [measure_base(gate, to, reaching) for gate in gates]
         self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
+        tests = next((gate.tests for gate in self._gates if gate.gate.name == TEST_GATE), None)
+        used = {job.operation for job in proposals.jobs.values()}
+        contradictions = project.operations.contradictions(used)
+        if python and tests is not None and contradictions:
+            gate = values_gate(python, base.files.keys(), contradictions)
+            values = measure_base(gate, to, reaching, is_slow=bool(tests))
+            measured.append(values)
+            if isinstance(values, MeasuredGate):
+                self._gates.insert(0, values)  # only its first measurement is slow
         self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
 
@@ -116,6 +123,17 @@ class Judgement:
             reasons=tuple(clean(list(dict.fromkeys(self._reasons[agent_id])))),
             findings=tuple(clean(msgspec.to_builtins(back))),
         )
+
+
+def _tests_that_reach(project: Project, proposals: Proposals) -> tuple[str, ...]:
+    """Return the test files that were seen to enter a changed file, and those that are changed.
+
+    They are none if no test was seen to enter one.
+    """
+    changed = proposals.files(proposals.parts).keys()
+    observed = project.observed_tests()
+    seen = {test_file(test.id) for test in observed if file_of_key(test.node) in changed}
+    return tuple(sorted(seen.union(filter(is_test_file, changed)))) if seen else ()
 
 
 def _python(project: Project) -> tuple[ProjectPython | None, str]:

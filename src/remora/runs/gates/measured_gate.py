@@ -9,7 +9,7 @@ from remora.errors import HostError
 from remora.memory.events import GateResult
 from remora.runs.gates.bisect import OutOfTimeError, find_culprit
 from remora.runs.gates.code_gates import any_passes, failing, test_file
-from remora.runs.gates.gate import Facts, Gate, compared, worse
+from remora.runs.gates.gate import Facts, Gate, SlowGateError, compared, worse
 from remora.runs.gates.proposals import Part, Proposals
 from remora.statuses import TEST_GATE
 from remora.workspaces.copy.workspace import Workspace
@@ -18,6 +18,7 @@ _MOST_FILES = 40
 """Test files that are run apart from the others. More of them take as long as all."""
 _SLOWER, _START = 3.0, 30.0
 """A gate that takes this many times as long after the changes, and some seconds, has failed."""
+_OBSERVE = "`remora hub observe` finds those that reach a change, and gates.time_s allows all"
 _SHARE = 3
 """A gate is measured twice before the changes and once after them."""
 
@@ -44,10 +45,18 @@ class Measurements:
 
 
 class MeasuredGate:
-    """A gate, and what it says of the base."""
+    """A gate, and what it says of the base. If only some test files are run, they are `tests`."""
 
-    def __init__(self, gate: Gate, base: Facts, limit: float, note: str, to: Measurements) -> None:
-        self.gate = gate
+    def __init__(
+        self,
+        gate: Gate,
+        base: Facts,
+        limit: float,
+        note: str,
+        to: Measurements,
+        tests: tuple[str, ...] = (),
+    ) -> None:
+        self.gate, self.tests = gate, tests
         self.result = GateResult(name=gate.name, label=gate.label, note=note)
         self._base = base
         self._limit = limit
@@ -69,7 +78,8 @@ class MeasuredGate:
             if limit <= 0:
                 raise OutOfTimeError
             try:
-                after = self._measurements.measure(self.gate, parts, limit, files)
+                only = files or self.tests
+                after = self._measurements.measure(self.gate, parts, limit, only)
                 self._known[key] = worse(self._within(files), after)
             except HostError as error:
                 if self._measurements.left <= 0:
@@ -122,23 +132,35 @@ class MeasuredGate:
         return {k: level for k, level in base if test_file(k) in files} if files else self._base
 
 
-def measure_base(gate: Gate, to: Measurements) -> MeasuredGate | GateResult:
-    """Return the gate with what it says of the base, or why it cannot judge."""
-    begun = time.monotonic()
+def measure_base(
+    gate: Gate, to: Measurements, reaching: tuple[str, ...] = (), *, is_slow: bool = False
+) -> MeasuredGate | GateResult:
+    """Return the gate with what it says of the base, or why it cannot judge.
+
+    If all tests take too long, as is known if it `is_slow`, those in the files `reaching` count.
+    """
+    begun, slow, tests = time.monotonic(), "", reaching if is_slow else ()
     try:
-        first = to.measure(gate, [], to.left / _SHARE)
+        try:
+            first = to.measure(gate, [], to.left / _SHARE, tests)
+        except SlowGateError as error:
+            if tests or not reaching:
+                return GateResult(name=gate.name, missing=f"{error.message}; {_OBSERVE}")
+            begun, slow, tests = time.monotonic(), error.message, reaching
+            first = to.measure(gate, [], to.left / _SHARE, tests)
         took = time.monotonic() - begun
         if gate.runs_code and to.workspace.snapshot():
             return GateResult(name=gate.name, missing="it writes into the project's files")
         if gate.name == TEST_GATE and not any_passes(first):
             return GateResult(name=gate.name, missing="no test passes before the changes")
-        second = to.measure(gate, [], to.left / 2) if gate.runs_code else first
+        second = to.measure(gate, [], to.left / 2, tests) if gate.runs_code else first
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first, second), failing(first)
     note = f"{some(failed)} failed before" if failed else ""
     note = f"{some(differing)} differ between two runs" if differing else note
-    return MeasuredGate(gate, base, _SLOWER * took + _START, note, to)
+    note = "; ".join(filter(None, (slow and f"only {some(tests)}, because {slow}", note)))
+    return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
 
 
 def some(texts: Sequence[str]) -> str:

@@ -17,10 +17,9 @@ from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for_some
 from remora.config.schema import NO_MODEL
-from remora.errors import RemoraError, UsageError
+from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
-from remora.hub.process.hub_paths import hub_paths
 from remora.models.provider import used_provider
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
@@ -97,7 +96,7 @@ def prepare(
         observed = observed_values(invocation, project, agents)
         provider = used_provider(config.model, cache=invocation.folders.cache)
         driven = driven_operations(agents, config, provider, request.proved, config.model.name)
-        reached_by_tests = _nodes_reached_by_tests(invocation, project)
+        reached_by_tests = frozenset(test.node for test in project.observed_tests())
         work = [
             AgentWithOptions(
                 agent,
@@ -230,23 +229,6 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
     return [path for path in paths if not rules.ignores(path)]
-
-
-def _nodes_reached_by_tests(invocation: Invocation, project: Project) -> frozenset[str]:
-    """Return the keys of the nodes that `remora hub observe` saw tests enter.
-
-    The set is empty if the Hub has no database, or is disabled.
-    """
-    if project.config.hub.enabled is False:
-        return frozenset()
-    from remora.hub.store.reader import read_snapshot
-
-    try:
-        db = hub_paths(invocation.folders, project.root).db
-        tests = read_snapshot(db, lambda view: view.observation().tests) or ()
-        return frozenset(test.node for test in tests)
-    except RemoraError:
-        return frozenset()
 
 
 _BY_RULES = 0.2
