@@ -69,9 +69,9 @@ class CurrentAttempts:
         `pending` for a verified change set, and an empty string for others.
         """
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
-        if verdict is not None and (self.left(agent_id) or not verdict.left):
+        if verdict is not None:
             part = CONFLICT if verdict.detail else PENDING
-            return part if verdict.left else verdict.verdict
+            return part if verdict.left and self.left(agent_id) else verdict.verdict
         if agent_id in self.taken_out and not self.taken_out[agent_id].kept:
             return REJECTED
         return PENDING if end is not None and end.status == SUBMITTED else ""

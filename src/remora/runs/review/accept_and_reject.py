@@ -153,7 +153,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
                 left += others
                 if change is None:
                     continue
-                refused = hunk_digests(project, msgspec.structs.replace(job, left=change.hunks))
+                refused = (*hunk_digests(change).values(),)
                 review = verdict_on(project, change, REJECTED, feedback=reason)
                 stream.append(msgspec.structs.replace(review, refused=refused))
             rejected.append(job.node_id)

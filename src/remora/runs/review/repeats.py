@@ -17,7 +17,6 @@ from remora.ids import file_of_key
 from remora.memory.canonical import canonical
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView, read_job
@@ -26,35 +25,41 @@ from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
-from remora.runs.review.ready_changes import ready_change, verdict_on
-from remora.statuses import PENDING, REJECTED, UNDECIDED, WITHDRAWN
+from remora.runs.review.ready_changes import ReadyChange, ready_change, verdict_on
+from remora.statuses import REJECTED, UNDECIDED, WITHDRAWN
 from remora.trace.trace_folder import stream_id
 from remora.version import __version__
 from remora.workspaces.hunks import hunks_of
 
 
-def hunk_digests(project: ProjectRecords, job: JobView) -> tuple[str, ...]:
-    """Return the identities of a change set's hunks, or none if its contents are damaged.
+def hunk_digests(change: ReadyChange) -> dict[int, str]:
+    """Return the identities of the hunks of a change, by their numbers.
 
     An identity is the same as long as the changed lines, their function and the versions of what
     proposes them are. Other lines of the file do not matter.
     """
-    try:
-        patches = patches_of(project, job)
-    except RemoraError:
-        return ()
+    job = change.job
     ruff = version("ruff") if any(map(is_lint_code, job.before or {})) else ""
-    bases = {patch.path: patch.base or b"" for patch in patches}
-    found = []
-    for hunk in hunks_of(patches):
+    bases = {patch.path: patch.base or b"" for patch in change.whole}
+    found = dict[int, str]()
+    for hunk in hunks_of(change.whole):
+        if hunk.number not in change.hunks:
+            continue
         module, function = parse_module(hunk.path, bases[hunk.path]), ""
         if isinstance(module, Module):
             node = module.by_key[node_at_line(module, hunk.line)]
             function = "" if node.node_type == "module" else node.source_hash
         lines = [line for line in hunk.diff.splitlines() if line[:1] in ("+", "-")]
         known = [job.operation, __version__, ruff, hunk.path, function, lines]
-        found.append(sha256(canonical(known)).hexdigest()[:16])
-    return tuple(found)
+        found[hunk.number] = sha256(canonical(known)).hexdigest()[:16]
+    return found
+
+
+def _pending(project: ProjectRecords, job: JobView) -> ReadyChange | None:
+    """Return the pending hunks of a job, or None if there are none or their contents are damaged."""
+    with suppress(RemoraError):
+        return ready_change(project, job) if job.review in UNDECIDED else None
+    return None
 
 
 def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentAttempts]:
@@ -63,11 +68,10 @@ def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentA
     runs = {name: found[1] for name, found in read.items() if found is not None}
     refused = dict(ChainMap(*(counted.refused for counted in runs.values())))
     for job in read_run(project, stream.run_id).jobs if refused else ():  # groups need details
-        digests = hunk_digests(project, job) if job.review == PENDING else ()
-        if refused.keys().isdisjoint(digests):
+        change = _pending(project, job)
+        known = hunk_digests(change) if change else {}
+        if change is None or refused.keys().isdisjoint(known.values()):
             continue
-        change = ready_change(project, job)
-        known = dict(zip(change.hunks, digests, strict=True))
         groups = [known.keys() & {*group.hunks} for group in groups_of(change.whole, job)]
         repeated = (each for each in groups if all(known[number] in refused for number in each))
         change = change.only(set[int]().union(*repeated))
@@ -90,14 +94,18 @@ def settle_repeats(project: Project, run_id: str) -> None:
     with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
         runs = reject_repeats(project, stream)
         for job in read_run(project, run_id, details=False).jobs if len(runs) > 1 else ():
-            hunks = hunk_digests(project, job) if job.review == PENDING else ()
-            proposed.setdefault((job.operation, file_of_key(job.node_id)), set()).update(hunks)
+            if change := _pending(project, job):
+                file = job.operation, file_of_key(job.node_id)
+                proposed.setdefault(file, set()).update(hunk_digests(change).values())
     again = []
     for name in runs.keys() - {run_id}:
         for start in runs[name].starts():
             ours = proposed.get((start.operation, file_of_key(start.node_id)))
-            if ours and runs[name].review(start.agent_id) in UNDECIDED:
-                hunks = hunk_digests(project, read_job(project.trace, start, None))
+            if ours and (review := runs[name].review(start.agent_id)) in UNDECIDED:
+                job = read_job(project.trace, start, None)
+                left = runs[name].left(start.agent_id)
+                change = _pending(project, msgspec.structs.replace(job, review=review, left=left))
+                hunks = hunk_digests(change).values() if change else ()
                 again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
     withdraw(project, again, f"proposed again by run {run_id}")
 
