@@ -67,6 +67,15 @@ EXAMPLES = {
           except ImportError:
               from collections.abc import Sequence
         """),
+    "an import for an older version": (
+        "another import is for other versions", "UP", """
+          import sys
+
+          if sys.version_info < (3, 13):
+              from typing.io import TextIO
+          else:
+              from typing import TextIO
+        """),
     "a text that lacks its values": (
         "the text may lack its values", "F", """
           def f(path):

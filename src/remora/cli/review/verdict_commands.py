@@ -133,8 +133,8 @@ def accept(
 
     if hunks and (len(nodes) != 1 or git_branch or chosen):
         raise UsageError(
-            "--hunk needs exactly one NODE, and cannot be combined with other options that select "
-            "changes",
+            "--hunk needs exactly one NODE, and cannot be combined with --git-branch or other "
+            "options that select changes",
             hint="use `remora accept RUN NODE --hunk 1`",
         )
     if hunks:

@@ -191,13 +191,17 @@ def _comments(body: str) -> list[tuple[int, int, str, str]]:
 
 @lru_cache(maxsize=1)
 def _import_choices(body: str) -> list[range]:
-    """Return the lines of all `try` statements that expect an ImportError."""
+    """Return the lines of statements that import what the Python version has."""
     return [
         range(node.lineno, (node.end_lineno or 0) + 1)
         for node in nodes_of(body)
-        if isinstance(node, ast.Try)
-        and any("ImportError" in ast.dump(each.type) for each in node.handlers if each.type)
+        if (isinstance(node, ast.If) and node.orelse and "version_info" in ast.dump(node.test))
+        or (isinstance(node, ast.Try) and any(map(_is_for_import, node.handlers)))
     ]
+
+
+def _is_for_import(handler: ast.ExceptHandler) -> bool:
+    return handler.type is not None and "ImportError" in ast.dump(handler.type)
 
 
 @lru_cache(maxsize=1)

@@ -128,6 +128,22 @@ def test_the_defaults_leave_the_order_of_imports_to_isort(tmp_path: Path) -> Non
     assert "I001" not in _codes(tmp_path, settings, "default") | _codes(tmp_path, settings, "I")
 
 
+POETRY = "[tool.poetry.dependencies]\npython = '^3.8'\n\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_newer"),
+    [("", False), ("target-version = 'py311'\n", True)],
+)
+def test_what_poetry_requires_is_the_target_if_the_configuration_of_ruff_has_none(
+    tmp_path: Path, settings: str, is_newer: bool
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"{POETRY}[tool.ruff]\n{settings}")
+    (tmp_path / "a.py").write_text("import datetime as dt\n\nNOW = dt.timezone.utc\n")
+    found = {finding["code"] for finding in _ruff(tmp_path, "UP017").check_file("a.py")}
+    assert found == ({"UP017"} if is_newer else set())
+
+
 @pytest.mark.parametrize("code", ["RUF022", "RUF023", "RUF100", "T201"])
 def test_a_prefix_does_not_select_orders_comments_and_calls(tmp_path: Path, code: str) -> None:
     place = FileTree(tmp_path)
@@ -141,6 +157,8 @@ def test_a_prefix_does_not_select_orders_comments_and_calls(tmp_path: Path, code
         ("setup.cfg", "[options]\npython_requires = >=3.7\n", "; target: 3.7 from setup.cfg"),
         ("tox.ini", "[tox]\nenvlist = py38,py311\n", "; target: 3.8 from tox or workflows"),
         ("setup.cfg", "[options]\npython_requires = >=3.10\n", "--select default adds them"),
+        ("pyproject.toml", f"{POETRY}[tool.ruff]\n", "; target: 3.8 from pyproject.toml"),
+        ("pyproject.toml", f"{POETRY}[tool.ruff]\ntarget-version = 'py38'\n", "adds them"),
     ],
 )
 def test_a_target_that_is_not_the_default_of_ruff_is_named(

@@ -44,6 +44,16 @@ def is_configured(place: FileTree, path: str) -> bool:
     return bool([*_configurations(place, path)])
 
 
+def has_target(place: FileTree, path: str) -> bool:
+    """Return True if ruff itself finds the oldest Python version in the configuration of a file.
+
+    It looks for `target-version`, and for `requires-python` of the project, but not for what Poetry,
+    setup.cfg or setup.py require.
+    """
+    named = any("target-version" in settings for settings in settings_for(place, path))
+    return named or bool(_value(place.toml("pyproject.toml"), "project", "requires-python"))
+
+
 def has_config_below(place: FileTree, folder: str) -> bool:
     """Return True if a subfolder of `folder` has a ruff configuration.
 

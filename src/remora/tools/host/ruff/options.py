@@ -9,6 +9,7 @@ from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import (
     DEFAULT_MINOR,
     declared_minor,
+    has_target,
     is_configured,
     nearest_config_folder,
     oldest_minor,
@@ -89,7 +90,8 @@ class RuffOptions:
         It is empty if the project decides both in its configuration of ruff.
         """
         text, declared = self.rules("").text, self.once(declared_minor)
-        if is_configured(self.files, "") or declared is None or declared[0] == DEFAULT_MINOR:
+        is_known = is_configured(self.files, "") and has_target(self.files, "")
+        if is_known or declared is None or declared[0] == DEFAULT_MINOR:
             return text
         return f"{text}; target: 3.{declared[0]} from {declared[1]}"
 
@@ -101,9 +103,13 @@ class RuffOptions:
     def config(self, path: str) -> list[str]:
         """Return the options with which ruff uses only the configuration in the tree.
 
-        If the project has no configuration, ruff would use one above the root.
+        If the project has no configuration, ruff would use one above the root. If the configuration
+        does not tell ruff the Python version, it is the one that the project declares otherwise.
         """
-        return [] if is_configured(self.files, path) else self.isolated()
+        if not is_configured(self.files, path):
+            return self.isolated()
+        minor = None if has_target(self.files, path) else self.once(oldest_minor)
+        return [] if minor is None else target_version(minor)
 
     @_once_for_folder
     def check(self, path: str) -> list[str]:
@@ -118,7 +124,7 @@ class RuffOptions:
         one name per line, it stays so.
         """
         own = self.config(path)
-        if not own:
+        if is_configured(self.files, path):
             return own
         width = configured_width(self.files, path)
         more = ["--line-length", str(width)] if width else []
