@@ -269,6 +269,15 @@ def test_code_counts_as_support_of_python_2_if_nothing_declares_a_version(
     assert ("print_function" in edited(tmp_path, files, "UP")) is (not requires)
 
 
+@pytest.mark.parametrize("is_copy", [True, False])
+def test_a_package_inside_another_with_its_own_version_is_a_copy(
+    tmp_path: Path, is_copy: bool
+) -> None:
+    version = "__version__ = '1'\n" if is_copy else ""
+    files = {"pkg/yaml/a.py": "import os\n", "pkg/yaml/__init__.py": version, "pkg/__init__.py": ""}
+    assert edited(tmp_path, files, "F401") == ("import os\n" if is_copy else "")
+
+
 CLASSES = """
 class A(Base):
     def __init__(self):

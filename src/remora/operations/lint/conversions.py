@@ -19,7 +19,7 @@ from remora.tools.host.ruff.finding import Finding
 _F_STRINGS, _TYPES, _ORDER = "f-strings", "types", "order of comparisons"
 _CONVERSIONS = {
     "B006": "defaults", "FLY": _F_STRINGS, "PTH": "paths", "SIM300": _ORDER, "UP006": _TYPES,
-    "UP007": _TYPES, "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": _TYPES,
+    "UP007": _TYPES, "UP025": "prefixes of texts", "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": _TYPES,
 }  # fmt: skip
 """Beginnings of rules that convert one way of writing into another, in a whole function."""
 _IDIOMS = {

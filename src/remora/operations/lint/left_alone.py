@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import split_lines
+from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.lint.conversions import (
@@ -37,6 +39,7 @@ _GENERATED = re.compile(
 _UNUSED_IMPORT = "F401"
 _NO_QA = "RUF100"
 _HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
+_VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
 _NO_EFFECT = "PIE790"
 _PYTHON_3 = (
     "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
@@ -228,6 +231,14 @@ def _is_test_data(place: ToolTree, path: str) -> bool:
     return not any(map(_CODE_OF_TESTS.search, beside))
 
 
+def _has_own_version(place: ToolTree, path: str) -> bool:
+    """Return True if a package inside another one, such as `strictyaml.ruamel`, has a version."""
+    *folders, _ = path.split("/")
+    packages = ["/".join([*folders[:end], "__init__.py"]) for end in range(1, len(folders) + 1)]
+    inner = (own for outer, own in pairwise(packages) if place.files.exists(outer))
+    return any(_VERSION.search(place.text_or_empty(package)) for package in inner)
+
+
 def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> dict[str, str]:
     """Return the rules whose findings stay, with the reasons.
 
@@ -235,6 +246,8 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
     stay as they are.
     """
     codes = {finding["code"] for finding in findings}
+    if is_vendored(path) or _has_own_version(place, path):
+        return dict.fromkeys(codes, "the file is a copy from another project")
     if _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
