@@ -46,12 +46,30 @@ def is_refused(judged: Judged, done: Verdicts) -> bool:
     return (judged.root / "a.py").read_text() == SOURCE
 
 
-def test_a_part_that_makes_a_gate_worse_is_refused(judged: Judged, project: Project) -> None:
-    said: list[float] = []
+def test_a_part_that_makes_a_gate_worse_is_refused(
+    judged: Judged, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.runs.gates.judge_parts._LONG", 0.0)
+    said: list[str] = []
     run = judged.view.run_id
     done = review_parts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
     assert is_refused(judged, done)
-    assert said == [judged.gates.seconds]
+    took = f"they took {judged.gates.seconds:.0f} s in the run"
+    assert said == [f"the project's own checks judge the part; {took}"]
+
+
+def test_a_gate_that_judged_the_run_and_not_the_part_is_named(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMORA_GATES__TIME_S", "0.01")
+    project = open_project(invocation_for(judged.root, {}, BUILT_IN | OPERATION))
+    said: list[str] = []
+    run = judged.view.run_id
+    review_parts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
+    assert [text.partition(":")[0] for text in said if "not judged" in text] == [
+        "the part is not judged by imports",
+        "the part is not judged by pytest",
+    ]
 
 
 def test_an_edit_that_makes_a_gate_worse_is_refused(judged: Judged, project: Project) -> None:

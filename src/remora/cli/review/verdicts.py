@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import click
@@ -28,8 +29,6 @@ from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
-_LONG = 2.0
-"""Seconds of a judgement that users are told about."""
 
 
 def accept(
@@ -50,14 +49,8 @@ def accept(
 
 
 def announce_to(options: Options) -> Announce:
-    """Return the function that tells a user how long the judgement of a part will take."""
-
-    def announce(seconds: float) -> None:
-        if seconds >= _LONG:
-            took = f"they took {seconds:.0f} s in the run"
-            note(options, f"the project's own checks judge the part; {took}")
-
-    return announce
+    """Return the function that tells a user about the judgement of a part."""
+    return partial(note, options)
 
 
 def accept_hunks(

@@ -12,11 +12,13 @@ from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.recheck import Tree
 from remora.workspaces.copy.slot import SlotDriver
 
-Announce = Callable[[float], None]
-"""Says about how many seconds a judgement will take."""
+Announce = Callable[[str], None]
+"""Says how long a judgement will take, and what did not judge although it did in the run."""
+_LONG = 2.0
+"""Seconds of a judgement that users are told about."""
 
 
-def announce_nothing(_seconds: float) -> None:
+def announce_nothing(_text: str) -> None:
     """Say nothing."""
 
 
@@ -30,12 +32,14 @@ def judge_parts(
     """Return why changes may not be written to a tree, by agent.
 
     Nothing is judged unless one of them is only a part of what the gates judged in the run. All of
-    them are then judged together. `announce` is first given the seconds that the run's gates took.
+    them are then judged together.
     """
     seconds = project.config.gates.time_s
     if view.gates is None or not seconds or not any(change.is_part for change in changes):
         return {}
-    announce(view.gates.seconds)
+    if view.gates.seconds >= _LONG:
+        took = f"they took {view.gates.seconds:.0f} s in the run"
+        announce(f"the project's own checks judge the part; {took}")
     folder = project.cache / "bases" / f"{view.run_id}~part"
     try_remove_tree(folder)
     try:
@@ -46,7 +50,12 @@ def judge_parts(
             judgement = Judgement(project, base, proposals, measurements)
             while judgement.take_out():
                 pass
-        taken_out = judgement.recorded().taken_out
+        recorded = judgement.recorded()
+        held = {gate.name for gate in view.gates.results if not gate.missing}
+        for gate in recorded.results:
+            if gate.missing and gate.name in held:
+                announce(f"the part is not judged by {gate.name}: {gate.missing}")
+        taken_out = recorded.taken_out
         return {taken.agent_id: "; ".join(taken.reasons) for taken in taken_out}
     finally:
         try_remove_tree(folder)

@@ -45,7 +45,7 @@ def accept_hunks(
     `numbers` are those that `hunks` returns. The other hunks stay pending. The result is verified
     first, with the checks that the agent's submission had to pass and by the project's gates. If
     one fails, nothing is written or recorded, and `conflicts` of the result contains the reason.
-    `announce` is given the seconds that the gates may take.
+    `announce` is told how long the gates may take, and which cannot judge.
     """
     _, project = open_with(root)
     judge = partial(judge_parts, project, announce)
