@@ -74,9 +74,10 @@ with open(sys.argv[1], "w") as result:
 """
 
 
-def pytest_gate(python: ProjectPython) -> Gate:
-    """Return the gate of a project's tests."""
-    return Gate(TEST_GATE, TEST_GATE, partial(_run_tests, python), runs_code=True)
+def pytest_gate(python: ProjectPython, observed: "ObservedTests | None" = None) -> Gate:
+    """Return the gate of a project's tests, whose second run is observed if something needs it."""
+    again = None if observed is None else observed.run
+    return Gate(TEST_GATE, TEST_GATE, partial(_run_tests, python), runs_code=True, again=again)
 
 
 def failing(facts: Facts) -> list[str]:
@@ -96,28 +97,34 @@ def test_file(fact: str) -> str:
     return ""
 
 
-def values_gate(
-    python: ProjectPython, files: Collection[str], contradictions: Contradictions
-) -> Gate:
-    """Return the gate of annotations, which must accept what the tests pass.
+class ObservedTests:
+    """Runs tests, and keeps in `values` what functions of some files were given, by node."""
 
-    The tests are run by the first measurement, and not again, because annotations change no value.
-    """
-    seen: dict[str, ObservedValues] = {}
+    def __init__(self, python: ProjectPython, files: Collection[str]) -> None:
+        self.values: dict[str, ObservedValues] = {}
+        self._python = python
+        self._files = files
 
-    def measure(folder: Path, seconds: float, tests: tuple[str, ...]) -> Facts:
+    def run(self, folder: Path, seconds: float, tests: tuple[str, ...]) -> Facts:
+        """Run the tests of a project as its gate does."""
         with temporary_folder("remora-values-") as out:
-            if not seen:
-                copy_plugin(out)
-                _run_tests(python, folder, seconds, tests, observed=out)
-                view = MemorySnapshot(read_all(folder, recorded_paths(out).intersection(files)))
-                found = read_records(out, view).observation.functions
-                seen.update((each.node, each.values) for each in found)
-        if not seen:
-            raise HostError("the tests call no function of the project")
+            copy_plugin(out)
+            facts = _run_tests(self._python, folder, seconds, tests, observed=out)
+            view = MemorySnapshot(read_all(folder, recorded_paths(out).intersection(self._files)))
+            found = read_records(out, view).observation.functions
+            self.values = {each.node: each.values for each in found}
+        return facts
+
+
+def values_gate(observed: ObservedTests, contradictions: Contradictions) -> Gate:
+    """Return the gate of annotations, which must accept what the tests were seen to pass."""
+
+    def measure(folder: Path, _seconds: float, _tests: tuple[str, ...]) -> Facts:
+        if not observed.values:
+            raise HostError("the tests were not seen to call a function of the project")
         every = FileTree(folder).contents("**/*.py")
         texts = {p: text.decode(errors="replace") for p, text in every if not is_of_tests(p)}
-        return problems(contradictions(texts, seen))
+        return problems(contradictions(texts, observed.values))
 
     return Gate("values", "values in tests", measure)
 

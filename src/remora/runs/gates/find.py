@@ -8,7 +8,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.memory.events import GateResult
-from remora.runs.gates.code_gates import find_imports, pytest_gate
+from remora.runs.gates.code_gates import ObservedTests, find_imports, pytest_gate
 from remora.runs.gates.gate import Facts, Gate, problems, run_python
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -41,11 +41,15 @@ _FILES = {"flake8": [".flake8"], "isort": [".isort.cfg"], "ruff": ["ruff.toml", 
 
 
 def find_gates(
-    place: FileTree, files: Collection[str], python: ProjectPython | None
+    place: FileTree,
+    files: Collection[str],
+    python: ProjectPython | None,
+    observed: ObservedTests | None = None,
 ) -> tuple[list[Gate], list[GateResult]]:
     """Return a project's gates, the fastest first, and what cannot be one.
 
-    `files` are those of the project. Without `python`, no code of the project is run.
+    `files` are those of the project. Without `python`, no code of the project is run. If there are
+    `observed` tests, the gate of tests fills them.
     """
     gates = [*_style_gates(place, python)]
     missing = list[GateResult]()
@@ -66,7 +70,7 @@ def find_gates(
         text = f"several folders configure pytest: {several}"
         missing.append(GateResult(name=TEST_GATE, missing=text))
     else:
-        gates.append(pytest_gate(python))
+        gates.append(pytest_gate(python, observed))
     return gates, missing
 
 

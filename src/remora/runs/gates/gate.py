@@ -17,6 +17,7 @@ Facts = Mapping[str, int]
 
 0 is the same as not there, and less than 0 a problem: -2 is one in two places.
 """
+Measure = Callable[[Path, float, tuple[str, ...]], Facts]
 _PLACE = re.compile(r"(:\d+)+(?=:)")
 _NUMBER = re.compile(r"\b\d+\b")
 _OUTPUT_LIMIT = 64 * 1024 * 1024
@@ -27,13 +28,15 @@ class Gate(NamedTuple):
 
     `measure` is given a folder, the seconds left, and the test files to which it may limit itself,
     if any. It raises HostError if the gate is not installed, fails or does not finish. A gate that
-    `runs_code` of the project may differ from run to run.
+    `runs_code` of the project may differ from run to run. `again` may measure the base instead the
+    second time, and learn something else from it.
     """
 
     name: str
     label: str
-    measure: Callable[[Path, float, tuple[str, ...]], Facts]
+    measure: "Measure"
     runs_code: bool = False
+    again: "Measure | None" = None
 
 
 class SlowGateError(HostError):

@@ -10,7 +10,7 @@ from remora.ids import file_of_key
 from remora.memory.events import GateResult, Gates, TakenOut
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.gates.bisect import OutOfTimeError
-from remora.runs.gates.code_gates import test_file, values_gate
+from remora.runs.gates.code_gates import ObservedTests, test_file, values_gate
 from remora.runs.gates.find import find_gates
 from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
 from remora.runs.gates.proposals import Proposals
@@ -59,19 +59,20 @@ class Judgement:
         self._reasons: dict[str, list[str]] = {}
         self._held: set[str] = set()
         python, why = _python(project)
-        gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
+        used = {job.operation for job in proposals.jobs.values()}
+        contradictions = project.operations.contradictions(used)
+        files = base.files.keys()
+        observed = ObservedTests(python, files) if python and contradictions else None
+        gates, missing = find_gates(FileTree(base.folder), files, python, observed)
         reaching = _tests_that_reach(project, proposals)
         measured = [measure_base(gate, to, reaching) for gate in gates]
         self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
-        tests = next((gate.tests for gate in self._gates if gate.gate.name == TEST_GATE), None)
-        used = {job.operation for job in proposals.jobs.values()}
-        contradictions = project.operations.contradictions(used)
-        if python and tests is not None and contradictions:
-            gate = values_gate(python, base.files.keys(), contradictions)
-            values = measure_base(gate, to, reaching, is_slow=bool(tests))
+        is_tested = any(gate.gate.name == TEST_GATE for gate in self._gates)
+        if observed and contradictions and is_tested:
+            values = measure_base(values_gate(observed, contradictions), to)
             measured.append(values)
             if isinstance(values, MeasuredGate):
-                self._gates.insert(0, values)  # only its first measurement is slow
+                self._gates.insert(0, values)  # the fastest
         self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
 

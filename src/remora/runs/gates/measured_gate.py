@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -133,18 +134,18 @@ class MeasuredGate:
 
 
 def measure_base(
-    gate: Gate, to: Measurements, reaching: tuple[str, ...] = (), *, is_slow: bool = False
+    gate: Gate, to: Measurements, reaching: tuple[str, ...] = ()
 ) -> MeasuredGate | GateResult:
     """Return the gate with what it says of the base, or why it cannot judge.
 
-    If all tests take too long, as is known if it `is_slow`, those in the files `reaching` count.
+    If all tests take too long, those in the files `reaching` count.
     """
-    begun, slow, tests = time.monotonic(), "", reaching if is_slow else ()
+    begun, slow, tests = time.monotonic(), "", reaching[:0]
     try:
         try:
-            first = to.measure(gate, [], to.left / _SHARE, tests)
+            first = to.measure(gate, [], to.left / _SHARE)
         except SlowGateError as error:
-            if tests or not reaching:
+            if not reaching:
                 return GateResult(name=gate.name, missing=f"{error.message}; {_OBSERVE}")
             begun, slow, tests = time.monotonic(), error.message, reaching
             first = to.measure(gate, [], to.left / _SHARE, tests)
@@ -153,7 +154,7 @@ def measure_base(
             return GateResult(name=gate.name, missing="it writes into the project's files")
         if gate.name == TEST_GATE and not any_passes(first):
             return GateResult(name=gate.name, missing="no test passes before the changes")
-        second = to.measure(gate, [], to.left / 2, tests) if gate.runs_code else first
+        second = _measured_again(gate, to, first, tests) if gate.runs_code else first
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first, second), failing(first)
@@ -161,6 +162,16 @@ def measure_base(
     note = f"{some(differing)} differ between two runs" if differing else note
     note = "; ".join(filter(None, (slow and f"only {some(tests)}, because {slow}", note)))
     return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
+
+
+def _measured_again(gate: Gate, to: Measurements, first: Facts, tests: tuple[str, ...]) -> Facts:
+    """Measure the base a second time, as `again` does unless that does not finish or differs."""
+    if gate.again is not None:
+        with suppress(HostError):
+            other = gate._replace(measure=gate.again)
+            if to.measure(other, [], to.left / _SHARE, tests) == first:
+                return first
+    return to.measure(gate, [], to.left / 2, tests)
 
 
 def some(texts: Sequence[str]) -> str:

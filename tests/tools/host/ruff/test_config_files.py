@@ -28,6 +28,7 @@ def _write(tree: Path, files: dict[str, str]) -> ToolTree:
     [
         ({}, None),
         ({"setup.py": "setup(python_requires='>=3.8')", "tox.ini": "[tox]\nenvlist=py36"}, 8),
+        ({"setup.py": "more['python_requires'] = '>=3.6'\n"}, 6),
         ({"tox.ini": "[tox]\nenvlist = py{39,310,311}-django{32,42}, pypy3, lint\n"}, 9),
         ({"tox.ini": "[tox]\nenv_list =\n    3.11\n    3.12\n"}, 11),
         ({"tox.ini": "[tox]\nenvlist = py3{9-13}\n"}, 9),

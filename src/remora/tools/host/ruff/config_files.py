@@ -1,13 +1,11 @@
 """Ruff configuration of files in the tree. Files above the root are never used."""
 
-import ast
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.tools.file_tree import FileTree
 
@@ -32,6 +30,10 @@ _MATRIX = re.compile(
     r"\bpython(?:[-_]?versions?)?['\"]?:[ \t]*(\[[^\]]*\]|(?:\s*(?:#[^\n]*)?\n[ \t]*-[^\n]*)+)"
 )
 _MATRIX_VERSION = re.compile(r"(?<![\d.])3\.(\d{1,2})")
+_IN_SETUP_PY = re.compile(
+    r"""(?m)^[^#\n]*\bpython_requires\b['"\]\s]*[=:]\s*\(?\s*['"]([^'"\n]+)"""
+)
+"""The literal `python_requires` of setup.py: an argument, or an item of a dictionary."""
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d)(?:\.(\d+))?")
 
 
@@ -188,22 +190,8 @@ def _requirements(place: FileTree) -> Iterator[str]:
     required = _value(document, "project", "requires-python")
     yield required or _value(document, "tool", "poetry", "dependencies", "python")
     yield place.ini("setup.cfg").get("options", "python_requires", fallback="")
-    yield _required_by_setup_py(place)
-
-
-def _required_by_setup_py(place: FileTree) -> str:
-    """Return the literal `python_requires` that a call in setup.py passes, or an empty string."""
-    tree = parse_text(place.text_or_empty("setup.py"))
-    if isinstance(tree, str):
-        return ""
-    passed = (
-        keyword.value.value
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call)
-        for keyword in call.keywords
-        if keyword.arg == "python_requires" and isinstance(keyword.value, ast.Constant)
-    )
-    return next((value for value in passed if isinstance(value, str)), "")
+    in_code = _IN_SETUP_PY.search(place.text_or_empty("setup.py"))
+    yield in_code[1] if in_code else ""
 
 
 def _value(document: object, *keys: str) -> str:
