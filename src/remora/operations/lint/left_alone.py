@@ -48,6 +48,8 @@ _PYTHON_3 = (
 """Beginnings of rules whose fixes need Python 3."""
 _MOVED, _NO_VALUES = ("UP035", "UP026"), "F541"
 """Rules about imports that have moved, and about f-strings without values."""
+_FLATTENED = {"PLR5501", "SIM102"}
+"""Rules whose fixes make one block of two."""
 _FORMAT = re.compile(r"%[sdr]")
 _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
@@ -141,6 +143,8 @@ class LeftAlone:
         if code.startswith(_MOVED):
             is_choice = any(line in lines for lines in _import_choices(body))
             yield is_choice, "another import is for other versions"
+        if code in _FLATTENED:
+            yield _strands_comment(finding, body), "a comment behind it belongs to an outer block"
         if code == _NO_VALUES:
             lines = split_lines(body)[line - 1 : finding["end_line"]]
             yield any(map(_FORMAT.search, lines)), "the text may lack its values"
@@ -178,6 +182,14 @@ def _removes_comment(finding: Finding, body: str) -> bool:
         for edit in _edits(finding)
         for line, column, text, header in _comments(body)
     )
+
+
+def _strands_comment(finding: Finding, body: str) -> bool:
+    """Return True if a comment behind a fix is indented more than the block that the fix leaves."""
+    end = max((edit["end_line"] for edit in _edits(finding)), default=0)
+    behind = next(filter(str.strip, split_lines(body)[end:]), "") if end else ""
+    text = behind.lstrip()
+    return text.startswith("#") and len(behind) - len(text) >= finding["column"]
 
 
 @lru_cache(maxsize=1)
