@@ -47,7 +47,9 @@ for name in sys.argv[1:]:
     except BaseException:
         pass
 """
-_PLACE = re.compile(r":\d+(:\d+)?:")
+_PLACE = re.compile(r"(:\d+)+(?=:|$)")
+_DIFF = re.compile(r"\s*(\d+\s*)?[|+-] ")
+"""A line of the diffs with which newer versions of ruff say what is not formatted."""
 _SETTINGS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "mypy.ini", ".flake8", ".isort.cfg", "ruff.toml"),
     *(".ruff.toml", ".pre-commit-config.yaml", "pyrightconfig.json"),
@@ -124,9 +126,9 @@ def diagnostics(*command: str) -> Callable[[Path], Facts]:
         done = run([root / ".venv/bin/python", "-m", *command], root)
         lines = (done.stdout + done.stderr).splitlines()
         said = (
-            _PLACE.sub(":", line).replace(f"{root}/", "").strip()
+            _PLACE.sub("", line).replace(f"{root}/", "").strip()
             for line in lines
-            if re.search(r"\.pyi?\b", line) and ": note:" not in line
+            if re.search(r"\.pyi?\b", line) and ": note:" not in line and not _DIFF.match(line)
         )
         return Counter(said)
 

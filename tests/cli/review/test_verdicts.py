@@ -72,7 +72,7 @@ def test_a_change_set_that_covers_other_functions_is_not_reverted(shop: Shop) ->
 
 def test_a_diff_leaves_out_what_was_rejected_unless_it_is_named(shop: Shop) -> None:
     rejected = shop("reject", "last", "--all", "--feedback", "no")
-    assert "a.py` tries again with this feedback" in rejected.err
+    assert "tries again" not in rejected.err  # rules would propose the same
     done = shop("diff", "last")
     assert done.out == ""
     assert "not shown: 1 rejected" in done.err

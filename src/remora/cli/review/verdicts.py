@@ -13,7 +13,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, indented, note, print_failure
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.views.progress import accept_progress
-from remora.cli.views.run_view import redo_command
+from remora.cli.views.run_view import NO_MODEL, redo_command
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.gates.judge_parts import Announce
@@ -85,7 +85,8 @@ def reject(
     done = reject_chosen(project, run, nodes, chosen, feedback)
     note(options, *skipped_lines(options, done.skipped), *done.damaged)
     emit(options, _document(done, "rejected"), _rejected(options, done))
-    if feedback and done.rejected:
+    has_model = done.view.start.config.get("model_name") != NO_MODEL
+    if feedback and done.rejected and has_model:  # rules would propose the same again
         names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
         name = names[0] if len(names) == 1 else "NODE"
         again = next_command(options, project.root, "retry", done.run_id, name)

@@ -36,7 +36,7 @@ _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
 """Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
-_NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
+NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
 
 def run_lines(
@@ -194,7 +194,7 @@ def unwritten_lines(document: Document, operations: Operations, width: int | Non
         and job["status"] == NO_CHANGE
         and (job["why"] == NEEDS_MODEL or (job["findings"] or {}).get("after"))
     ]
-    if left and document["model"] == _NO_MODEL:
+    if left and document["model"] == NO_MODEL:
         needed = "job needs" if len(left) == 1 else "jobs need"
         text = (
             f"{len(left):,} {needed} a writer: a person, or a model "

@@ -33,7 +33,7 @@ _COMMANDS = {
     "black": "black --check .",
     "isort": "isort --check-only .",
     "ruff": "ruff check --no-fix --no-cache --output-format=concise .",
-    "ruff format": "ruff format --check --no-cache .",
+    "ruff format": "ruff format --check --no-cache --output-format=concise .",
 }
 _NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
 """Patterns of the names of these in settings, where they differ."""
