@@ -132,6 +132,36 @@ def test_prefixes_of_texts_stay_if_one_of_them_makes_two_assertions_equal(tmp_pa
     assert edited(tmp_path, {"a.py": source}, "UP") == source
 
 
+@pytest.mark.parametrize(
+    ("path", "settings", "selected", "is_fixed"),
+    [
+        ("docs/tutorial/a.py", {}, "F401", False),
+        ("src/a.py", {}, "F401", True),
+        ("src/copied/a.py", {".flake8": "[flake8]\nextend-exclude =\n    build/\n    src/copied/\n"}, "F401", False),
+        ("src/a.py", {"setup.cfg": "[flake8]\nexclude = .git, a.*\n"}, "F401", False),
+        ("src/a.py", {"requirements.txt": "ruff==0.3.1\n"}, "I001", False),
+        ("tests/test_a.py", {}, "B009", False),
+        ("src/a.py", {}, "B009", True),
+    ],
+)  # fmt: skip
+def test_a_fix_is_left_out_in_some_files(
+    tmp_path: Path, path: str, settings: dict[str, str], selected: str, is_fixed: bool
+) -> None:
+    source = {"F401": "import os\n", "I001": "import re\nimport os\n\nprint(os, re)\n"}
+    text = source.get(selected, "print(getattr(print, 'sep'))\n")
+    assert (edited(tmp_path, {path: text, **settings}, selected) != text) is is_fixed
+
+
+def test_an_exit_gets_no_cause(tmp_path: Path) -> None:
+    source = (
+        "def f(path):\n    try:\n        open(path)\n    except OSError:\n        raise {}(1)\n"
+    )
+    assert edited(tmp_path, {"a.py": source.format("SystemExit")}, "B904").endswith(
+        "SystemExit(1)\n"
+    )
+    assert "from err" in edited(tmp_path, {"a.py": source.format("ValueError")}, "B904")
+
+
 def test_quotes_are_selected_only_by_their_code(tmp_path: Path) -> None:
     source = "a = 'text'\n"
     assert edited(tmp_path, {"a.py": source}, "ALL") == source

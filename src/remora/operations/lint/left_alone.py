@@ -13,8 +13,8 @@ from typing import Any
 
 from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import split_lines
-from remora.code.folders import is_vendored
-from remora.code.pytest_model.pytest_file import TEST_FOLDERS
+from remora.code.folders import BESIDE, is_vendored
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.lint.conversions import (
     nodes_of,
@@ -26,7 +26,7 @@ from remora.operations.lint.fixable_findings import FixableFindings, Place, plac
 from remora.operations.lint.used_imports import NeededImports
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.import_style import tool_settings
+from remora.tools.host.ruff.import_style import is_excluded_by_flake8, tool_settings
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.tree import ToolTree
 
@@ -38,6 +38,7 @@ _GENERATED = re.compile(
 )
 _UNUSED_IMPORT = "F401"
 _NO_QA = "RUF100"
+_OF_VERSION = ("RUF10", "I001")
 _HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
 _NO_EFFECT = "PIE790"
@@ -50,6 +51,8 @@ _MOVED, _NO_VALUES = ("UP035", "UP026"), "F541"
 """Rules about imports that have moved, and about f-strings without values."""
 _FLATTENED = {"PLR5501", "SIM102"}
 """Rules whose fixes make one block of two."""
+_BY_NAME = {"B009", "B010"}
+"""Rules about `getattr` and `setattr` with a constant name."""
 _FORMAT = re.compile(r"%[sdr]")
 _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
@@ -152,6 +155,9 @@ class LeftAlone:
             in_region = any(line in region for region in marked_regions(body))
             yield in_region, "a build tool copies the marked region"
         if code == _UNUSED_IMPORT:
+            *folders, name = self._path.split("/")
+            is_example = name != "conf.py" and not BESIDE.isdisjoint(folders)
+            yield is_example, "an example shows the import"
             yield from self._needed.reasons(finding, body)
 
 
@@ -216,7 +222,8 @@ def _import_choices(body: str) -> list[range]:
 
 
 def _is_for_import(handler: ast.ExceptHandler) -> bool:
-    return handler.type is not None and "ImportError" in ast.dump(handler.type)
+    expected = "" if handler.type is None else ast.unparse(handler.type)
+    return "ImportError" in expected or "ModuleNotFoundError" in expected
 
 
 @lru_cache(maxsize=1)
@@ -260,9 +267,13 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
     codes = {finding["code"] for finding in findings}
     if is_vendored(path) or _has_own_version(place, path):
         return dict.fromkeys(codes, "the file is a copy from another project")
+    if is_excluded_by_flake8(place, path):
+        return dict.fromkeys(codes, "the project's flake8 leaves the file out")
     if _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
+    if is_of_tests(path):
+        skipped |= dict.fromkeys(codes & _BY_NAME, "a test may need the call")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
     if newer and bool(place.once(supports_python_2)):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")
@@ -272,11 +283,12 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
 def _kept_suppressions(place: ToolTree, findings: Sequence[Finding]) -> dict[str, str]:
     """Return the rules about comments that suppress findings, if these stay, with the reasons.
 
-    A project that pins another version of ruff may need them for it. A `noqa` comment may be for
-    flake8, if the project uses it, or for a tool that knows a rule that ruff does not know.
+    A project that pins another version of ruff may need them for it, and sorts imports as that
+    does. A `noqa` comment may be for flake8, if the project uses it, or for a tool that knows a rule
+    that ruff does not know.
     """
     codes = {finding["code"] for finding in findings}
-    found = {code for code in codes if code.startswith("RUF10")}
+    found = {code for code in codes if code.startswith(_OF_VERSION)}
     if not found:
         return {}
     use = place.once(ruff_use)

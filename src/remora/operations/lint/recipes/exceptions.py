@@ -107,10 +107,11 @@ def _is_new(raised: ast.expr | None) -> bool:
     """Return True if an exception is made where it is raised, so it cannot have another cause.
 
     Its class has a capital. `error.with_traceback(trace)` and functions may return a known exception.
+    Nothing shows the cause of a SystemExit.
     """
     made = raised.func if isinstance(raised, ast.Call) else raised
     name = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
-    return name[:1].isupper()
+    return name[:1].isupper() and name != "SystemExit"
 
 
 def _is_rebound(handler: ast.ExceptHandler) -> bool:

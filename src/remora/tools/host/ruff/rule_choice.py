@@ -22,7 +22,7 @@ _TASTE = (
     "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
     "B009", "B010", "C408", "C417", "FLY", "FURB", "G010", "PIE8", "PLC0208", "PLR0402", "PLR1711",
     "PLR1716", "PLR173", "PLR5501", "PYI041", "RUF007", "RUF010", "RUF015", "RUF017", "RUF019", "RUF046", "RUF051",
-    "RUF059", "SIM10", "SIM114", "SIM117", "SIM20", "SIM21", "SIM4", "SIM9", "UP009",
+    "RUF059", "SIM10", "SIM114", "SIM117", "SIM118", "SIM20", "SIM21", "SIM4", "SIM9", "UP009", "UP012",
     "UP013", "UP014", "UP015", "UP039",  # another spelling
 )  # fmt: skip
 """Default rules of ruff that only sort, lay out or rephrase code that is right.
