@@ -24,8 +24,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     desk = Desk(tmp_path_factory.mktemp("three"))
     desk.write(dict.fromkeys(NAMES, OLD) | {"ruff.toml": RULES})
     desk.commit()
-    desk.git("config", "user.name", "Ann")
-    desk.git("config", "user.email", "ann@example.org")
     desk.analyze()
     return Kept(desk)
 

@@ -126,6 +126,8 @@ class Desk:
         """Put everything under version control."""
         if not (self.root / ".git").exists():
             self.git("init", "-q", "-b", "main")
+            self.git("config", "user.name", "Ann")
+            self.git("config", "user.email", "ann@example.org")
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", "state")
 
