@@ -13,30 +13,31 @@ from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
 from remora.memory.payloads import (
     GENESIS,
-    PAYLOADS,
     AgentEnd,
     AgentError,
     AgentStart,
     Change,
     ContextUpdate,
     Escalation,
-    GateResult,
-    Gates,
     Head,
-    JobEnd,
-    JobStart,
     ModelRequest,
     ModelResponse,
     Payload,
     Recovered,
-    Review,
-    RunEnd,
-    RunStart,
     SubmitResult,
-    TakenOut,
     ToolCalled,
     ToolResulted,
     TurnStart,
+)
+from remora.memory.run_payloads import (
+    GateResult,
+    Gates,
+    JobEnd,
+    JobStart,
+    Review,
+    RunEnd,
+    RunStart,
+    TakenOut,
     Written,
 )
 from remora.text import escape_surrogates
@@ -75,6 +76,30 @@ __all__ = [
     "decode_event",
     "payload",
 ]
+
+PAYLOADS: dict[str, type[Payload]] = {
+    kind.type: kind
+    for kind in (
+        AgentStart,
+        TurnStart,
+        ContextUpdate,
+        ModelRequest,
+        ModelResponse,
+        ToolCalled,
+        ToolResulted,
+        SubmitResult,
+        AgentError,
+        Escalation,
+        Recovered,
+        AgentEnd,
+        RunStart,
+        JobStart,
+        JobEnd,
+        Review,
+        Gates,
+        RunEnd,
+    )
+}
 
 VERSION: Final = 1
 

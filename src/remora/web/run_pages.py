@@ -12,11 +12,11 @@ from starlette.responses import Response
 from remora.errors import RemoraError
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
-from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
+from remora.runs.report.gate_texts import gate_texts
 from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.web.agent_records import Records
 from remora.web.html_responses import page, page_in_two_parts, render

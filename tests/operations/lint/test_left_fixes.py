@@ -61,7 +61,7 @@ EXAMPLES = {
               return a or b
         """),
     "an import for other versions": (
-        "another import is for other versions", "UP", """
+        "what can be imported decides", "UP", """
           try:
               from collections import Sequence
           except ImportError:
@@ -87,7 +87,7 @@ EXAMPLES = {
               return 0
         """),
     "an import for an older version": (
-        "another import is for other versions", "UP", """
+        "what can be imported decides", "UP", """
           import sys
 
           if sys.version_info < (3, 13):
@@ -95,10 +95,18 @@ EXAMPLES = {
           else:
               from typing import TextIO
         """),
-    "a text that lacks its values": (
-        "the text may lack its values", "F", """
-          def f(path):
-              print(f"no such file: %s")
+    "an import that finds out what is installed": (
+        "what can be imported decides", "F", """
+          def test_yaml():
+              try:
+                  import yaml
+              except:
+                  print("yaml is not installed")
+        """),
+    "a value that the text does not show": (
+        "the text may lack the value", "F", """
+          def f(event, states):
+              return "an {event} event".format(event=event, states=states)
         """),
     "comparisons where there are more in the other order": (
         STYLE, "SIM", """

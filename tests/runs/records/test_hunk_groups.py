@@ -99,6 +99,45 @@ def test_a_hunk_without_a_finding_belongs_with_those_of_its_function() -> None:
     assert told(groups) == [((1,), "F401"), ((2, 3, 4), "C408, UP031")]
 
 
+def test_hunks_that_only_together_turn_an_inner_block_into_a_branch_are_one_group() -> None:
+    """The line `else:` stays, so that there are two hunks, of which the second loses a branch."""
+    old = """
+        def load(params, text):
+            if "a" in params:
+                return text
+            else:
+                if "b" in params:
+                    return decode(text, params["b"])
+                else:
+                    return decode(text, "utf-8")
+        """
+    new = """
+        def load(params, text):
+            if "a" in params:
+                return text
+            elif "b" in params:
+                return decode(text, params["b"])
+            else:
+                return decode(text, "utf-8")
+        """
+    groups = grouped(old, new, ("PLR5501", 4), ("E501", 8))
+    assert told(groups) == [((1, 2), "E501, PLR5501")]
+
+
+def test_a_block_whose_first_line_only_changes_keeps_its_hunks_apart() -> None:
+    old = """
+        def load(d):
+            if 1 in d.keys():
+                size = 1
+                text = "%s" % d
+        """
+    new = old.replace("d.keys()", "d").replace('"%s" % d', 'f"{d}"')
+    assert told(grouped(old, new, ("SIM118", 2), ("UP031", 4))) == [
+        ((1,), "SIM118"),
+        ((2,), "UP031"),
+    ]
+
+
 def test_rules_of_one_function_are_groups_of_their_own() -> None:
     old = """
         def load(path):

@@ -85,8 +85,7 @@ def _run(
 ) -> int:
     from remora.cli.run.foreground_run import jobs_exit_code, run_to_end
     from remora.cli.views.run_view import attempt_lines
-    from remora.runs.records.job_view import read_attempt
-    from remora.runs.records.results import job_document, read_run
+    from remora.runs.records.results import job_document, read_attempt, read_run
     from remora.runs.records.run_record import read_record
 
     agent_id, run_id = made.job.agent_id, made.job.run_id

@@ -21,13 +21,13 @@ from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import sources_text
-from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import older_runs_waiting
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, phrases_of, totals_by_operation
+from remora.runs.report.gate_texts import gate_texts
 from remora.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
 from remora.text import count, escape_line
 from remora.workspaces.hunks import group_text, separate_hunks

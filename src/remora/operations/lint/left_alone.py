@@ -47,13 +47,14 @@ _PYTHON_3 = (
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
-_MOVED, _NO_VALUES = ("UP035", "UP026"), "F541"
-"""Rules about imports that have moved, and about f-strings without values."""
+_CHOSEN = (_UNUSED_IMPORT, "UP035", "UP026")
+"""Rules about imports that are unused or have moved."""
+_MORE_VALUES = {"F504", "F522", "F523"}
+"""Rules about values that a text does not show, maybe by mistake."""
 _FLATTENED = {"PLR5501", "SIM102"}
 """Rules whose fixes make one block of two."""
 _BY_NAME = {"B009", "B010"}
 """Rules about `getattr` and `setattr` with a constant name."""
-_FORMAT = re.compile(r"%[sdr]")
 _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
 _OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
@@ -143,14 +144,11 @@ class LeftAlone:
         if self._lacks_extensions:
             adds = any(_EXTENSIONS in each["content"] for each in _edits(finding))
             yield adds, "typing_extensions may be absent"
-        if code.startswith(_MOVED):
+        if code in _CHOSEN:
             is_choice = any(line in lines for lines in _import_choices(body))
-            yield is_choice, "another import is for other versions"
+            yield is_choice, "what can be imported decides"
         if code in _FLATTENED:
             yield _strands_comment(finding, body), "a comment behind it belongs to an outer block"
-        if code == _NO_VALUES:
-            lines = split_lines(body)[line - 1 : finding["end_line"]]
-            yield any(map(_FORMAT.search, lines)), "the text may lack its values"
         if code.startswith(_OF_TYPES):
             in_region = any(line in region for region in marked_regions(body))
             yield in_region, "a build tool copies the marked region"
@@ -212,7 +210,7 @@ def _comments(body: str) -> list[tuple[int, int, str, str]]:
 
 @lru_cache(maxsize=1)
 def _import_choices(body: str) -> list[range]:
-    """Return the lines of statements that import what the Python version has."""
+    """Return the lines of statements that import what the version or the environment has."""
     return [
         range(node.lineno, (node.end_lineno or 0) + 1)
         for node in nodes_of(body)
@@ -222,8 +220,8 @@ def _import_choices(body: str) -> list[range]:
 
 
 def _is_for_import(handler: ast.ExceptHandler) -> bool:
-    expected = "" if handler.type is None else ast.unparse(handler.type)
-    return "ImportError" in expected or "ModuleNotFoundError" in expected
+    expected = "Exception" if handler.type is None else ast.unparse(handler.type)
+    return re.search(r"\b(?:Import|ModuleNotFound)Error|Exception\b", expected) is not None
 
 
 @lru_cache(maxsize=1)
@@ -272,6 +270,7 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
     if _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
+    skipped |= dict.fromkeys(codes & _MORE_VALUES, "the text may lack the value")
     if is_of_tests(path):
         skipped |= dict.fromkeys(codes & _BY_NAME, "a test may need the call")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]

@@ -112,7 +112,7 @@ class ObservedTests:
             facts = _run_tests(self._python, folder, seconds, tests, observed=out)
             view = MemorySnapshot(read_all(folder, recorded_paths(out).intersection(self._files)))
             found = read_records(out, view).observation.functions
-            self.values = {each.node: each.values for each in found}
+            self.values = {function.node: function.values for function in found}
         return facts
 
 

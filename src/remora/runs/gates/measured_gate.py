@@ -168,8 +168,7 @@ def _measured_again(gate: Gate, to: Measurements, first: Facts, tests: tuple[str
     """Measure the base a second time, as `again` does unless that does not finish or differs."""
     if gate.again is not None:
         with suppress(HostError):
-            other = gate._replace(measure=gate.again)
-            if to.measure(other, [], to.left / _SHARE, tests) == first:
+            if to.measure(gate._replace(measure=gate.again), [], to.left / _SHARE, tests) == first:
                 return first
     return to.measure(gate, [], to.left / 2, tests)
 

@@ -6,6 +6,7 @@ three hunks are one group, which is accepted, rejected or taken out as a whole:
 
 1. Hunks of a file belong together if they change how often a name occurs that is imported or
    defined only before or only after the change, or if they move the same import or definition.
+   So do hunks in a block, such as that of an `elif`, if one of them adds or removes its first line.
 2. Fixes of a linter are named by the rules of the findings that are gone. A fix may also change
    lines without a finding: such a hunk belongs with the hunks of its function that have one.
 3. Other changes are grouped and named by function, and changed signatures by class.
@@ -60,6 +61,7 @@ def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
     codes = fixed(job.before or {}, job.after or {})
     is_linted = any(map(is_lint_code, codes))
     _name_rules(hunks, job)
+    _join_blocks(hunks)
     for hunk in hunks:
         if not is_linted:
             hunk.keys |= {(hunk.path, owner) for owner in {*hunk.owners, *hunk.signed} - {MODULE}}
@@ -95,17 +97,19 @@ def labelled_hunks(
 
 @dataclass(eq=False)
 class _Hunk:
-    """A hunk, with `old`, its lines before. Hunks that share one of `keys` are one group.
+    """A hunk, with its lines before and after. Hunks that share one of `keys` are one group.
 
     `owners` are the functions, classes or modules of its lines, and `signed` the outermost ones of
-    its signatures.
+    its signatures. `blocks` are the lines of the blocks that it adds (True) or removes.
     """
 
     number: int
     path: str
     old: range
+    new: range
     owners: list[str]
     signed: set[str]
+    blocks: list[tuple[bool, range]]
     keys: set[tuple[str, str]]
     rules: set[str] = field(default_factory=set)
 
@@ -128,12 +132,16 @@ class _Version:
         self.lines = split_lines(content or b"")
         self.names = defaultdict[int, set[str]](set)
         self.signatures = set[int]()
+        self.blocks = dict[int, range]()
         is_python = path.endswith((".py", ".pyi"))
         self._module = parse_module(path, content or b"") if is_python else None
         source = read_source(path, content or b"") if is_python else None
         for node in ast.walk(source.tree) if isinstance(source, Source) else ():
             if isinstance(node, ast.alias):
                 self.names[node.lineno].add(node.asname or node.name.partition(".")[0])
+            elif isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
+                if hasattr(node, "body") or isinstance(node, ast.Match):
+                    self.blocks[node.lineno] = range(node.lineno, (node.end_lineno or 0) + 1)
             elif isinstance(node, DEFINITIONS):
                 self.names[node.lineno].add(node.name)
                 if not isinstance(node, ast.ClassDef):
@@ -170,14 +178,27 @@ def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
         known = [set[str]().union(*v.names.values()) for v in (before, after)]
         bound = [set[str]().union(*(v.names.get(i, ()) for i in at)) for v, at in sides]
         needed = (words & (known[0] ^ known[1])) | (bound[0] ^ bound[1])
+        blocks = [[v.blocks[i] for i in at if i in v.blocks] for v, at in sides]
+        is_other = len(blocks[0]) != len(blocks[1])
         yield _Hunk(
             number=number,
             path=path,
             old=old,
+            new=new,
             owners=owners,
             signed={owner.partition(".")[0] for owner in owners if is_signed},
+            blocks=[(new, b) for new in (False, True) for b in blocks[new]] if is_other else [],
             keys={("", str(number)), *((path, name) for name in needed)},
         )
+
+
+def _join_blocks(hunks: Sequence[_Hunk]) -> None:
+    """Give a key to the hunks in each block that is added or removed."""
+    for path, is_new, block in {(hunk.path, *block) for hunk in hunks for block in hunk.blocks}:
+        for hunk in hunks:
+            lines = hunk.new if is_new else hunk.old
+            if hunk.path == path and not {*lines}.isdisjoint(block):
+                hunk.keys.add((path, f"{is_new} {block}"))
 
 
 def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET
 
 from remora.agents.builtin_tools import LEAVE, UNDO
-from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.memory.events import (
@@ -25,9 +24,7 @@ from remora.memory.events import (
     ToolResulted,
     Written,
 )
-from remora.runs.project import ProjectRecords
-from remora.runs.records.agent_stream import end_of, job_start
-from remora.runs.records.current_attempt import CurrentAttempts
+from remora.runs.records.agent_stream import end_of
 from remora.runs.records.decision_sources import DecisionSources
 from remora.runs.records.findings import (
     ListedFinding,
@@ -39,7 +36,6 @@ from remora.runs.records.findings import (
 )
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
-from remora.runs.records.run_record import RunRecord
 from remora.statuses import ACCEPTED, DISMISSED, ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
 from remora.trace.read.reader import (
     decode_part,
@@ -156,18 +152,6 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def is_written(self) -> bool:
         """True if the change set, or a part of it, was accepted."""
         return self.review == ACCEPTED or self.written is not None
-
-
-def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobView:
-    """Read an attempt of the run in `record` from the attempt's stream.
-
-    The attempt does not have to be the current attempt of its job.
-    """
-    counting = CurrentAttempts()
-    for event in record.events:
-        counting.add(typed_payload(event))
-    view = read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
-    return msgspec.structs.replace(view, nodes=None if job.nodes is None else list(job.nodes))
 
 
 def read_job(

@@ -6,12 +6,14 @@ from typing import Any, overload
 
 import msgspec
 
+from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name
 from remora.memory.events import Event, Gates, Head, RunStart, Written
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
@@ -66,6 +68,18 @@ def own_record(
 def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
     """Read a run and verify its record. Raises whatever `read_own_record` raises."""
     return read_run(project, read_own_record(project, run_id, trusted=trusted))
+
+
+def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobView:
+    """Read an attempt of the run in `record` from the attempt's stream.
+
+    The attempt does not have to be the current attempt of its job.
+    """
+    counting = CurrentAttempts()
+    for event in record.events:
+        counting.add(typed_payload(event))
+    view = read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
+    return msgspec.structs.replace(view, nodes=None if job.nodes is None else list(job.nodes))
 
 
 def read_run(

@@ -14,11 +14,11 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
-from remora.runs.records.gate_texts import gate_texts
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
+from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 from remora.statuses import KEPT, UNDECIDED
 from remora.trace.redact.redactor import Redactor

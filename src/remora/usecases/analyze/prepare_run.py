@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -52,9 +51,6 @@ from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source, observed_values
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
-
-if TYPE_CHECKING:
-    from remora.runs.planning.plan import Plan
 
 NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
@@ -236,7 +232,7 @@ _BY_EMBEDDED_MODEL = 1.0
 """Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
 
 
-def expected_seconds(plan: "Plan", operations: Operations, provider: str) -> float | None:
+def expected_seconds(plan: Plan, operations: Operations, provider: str) -> float | None:
     """Return the expected seconds of all jobs, of which two run at a time.
 
     Returns None if they depend on the speed of a model server. `provider` is `embedded`, `openai`
