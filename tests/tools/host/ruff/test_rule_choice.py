@@ -124,7 +124,7 @@ def test_a_prefix_selects_the_order_of_imports_only_if_the_project_selects_it(
 
 def test_the_defaults_leave_the_order_of_imports_to_isort(tmp_path: Path) -> None:
     assert "I001" in _codes(tmp_path, {}, "default")
-    settings = {".isort.cfg": "[settings]\nprofile = black\n"}
+    settings = {".isort.cfg": "[settings]\n"}
     assert "I001" not in _codes(tmp_path, settings, "default") | _codes(tmp_path, settings, "I")
 
 

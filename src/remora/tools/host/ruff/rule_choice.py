@@ -121,7 +121,7 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         text = f"the defaults of ruff {version('ruff')}"
         why = "because the project does not select any"
         if has_taste or (used is not None and (use.is_chosen or settings)):
-            left_out = [_IMPORT_ORDER] if any(tool_settings(place, "isort")) else []
+            left_out = [_IMPORT_ORDER] if [*tool_settings(place, "isort")] else []
             return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
         left_out = _codes_of_taste(settings)
         text += f" without rules of taste, {why}; --select default adds them"
