@@ -26,7 +26,7 @@ def describable_parts(node: DefinitionNode) -> Describable:
     stub = is_stub(node, node.body)
     return Describable(
         parameters=tuple(_parameters(node.args)),
-        raises=() if stub else raised_exceptions(node.body, _names(node.args)),
+        raises=() if stub else raised_exceptions(node.body),
         outcome=_outcome(node, node.body),
         annotation=None if is_none_or_missing(node.returns) else source_of(node.returns),
     )
@@ -69,8 +69,3 @@ def _parameters(args: ast.arguments) -> Iterator[Parameter]:
             yield Parameter(arg.arg, "", source_of(arg.annotation), source_of(default))
     if args.kwarg is not None:
         yield Parameter(args.kwarg.arg, "**", source_of(args.kwarg.annotation))
-
-
-def _names(args: ast.arguments) -> list[str]:
-    given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    return [each.arg for each in given if each is not None]

@@ -131,8 +131,7 @@ def _missed_parts(found: DocumentedNode, part: str) -> set[str]:
     node = copy.copy(found.node)
     node.body = [ast.Expr(ast.Constant(text)), *found.node.body[1:]]
     plan = update_plan(dataclasses.replace(found, node=node))
-    known = {"parameters": plan.texts.parameters, "raises": plan.texts.raises}
-    texts = (f"{kind}.{name}" for kind, names in known.items() for name in names)
+    texts = (f"parameters.{name}" for name in plan.texts.parameters)
     return set(map(_unqualified, (*plan.left, *texts)))
 
 

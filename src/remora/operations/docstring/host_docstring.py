@@ -55,8 +55,8 @@ def docstring_plan(
     - `style`: the docstring style to use
     - `problems`: in words, what the docstring contradicts and leaves out
     - `sections`: the sections that a new docstring would have, as most others do
-    - `texts`: descriptions of `parameters` and `raises` that the code or other docstrings give. For
-      an existing docstring, only the descriptions to add.
+    - `texts`: descriptions of `parameters` that other docstrings give. For an existing docstring,
+      only the descriptions to add.
     - `mends`: True if the texts or the code alone allow a correction
     - `room`: maximum length of the first line
     """
@@ -158,13 +158,13 @@ def write_docstring(
 def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """Return what helps to write a node's docstring, as facts for a packet."""
     found = documented(place, path, node)
-    known = known_texts(describable_parts(found.node), found.related)
+    describable = describable_parts(found.node)
     texts = neighbour_docstrings(found)
     facts = {
         **{f"docstring of {name}": text for name, text in texts.items()},
         "calls": callee_docstrings(place, found),
-        "known descriptions": known.parameters,
-        "exceptions": known.raises,
+        "known descriptions": known_texts(describable, found.related).parameters,
+        "exceptions": list(describable.raises),
     }
     return {name: fact for name, fact in facts.items() if fact}
 

@@ -23,14 +23,13 @@ _TYPE_PATTERNS: Mapping[Style, re.Pattern[str]] = {
 
 
 def known_texts(describable: Describable, related: RelatedTexts) -> DocstringTexts:
-    """Return the descriptions that the code or other docstrings of the project give."""
+    """Return the descriptions that other docstrings of the project give."""
     return DocstringTexts(
         parameters={
             each.name: known.text
             for each in describable.parameters
             if (known := related.parameter_text(each.name)) is not None
         },
-        raises={each.name: _sentence(each.reason) for each in describable.raises if each.reason},
     )
 
 
@@ -64,11 +63,11 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
         if name in known.parameters and _has_type(found, describable, name)
     }
     extra = [each.name for each in found.contradictions if each.code == "missing-exception"]
-    raised = [each for each in describable.raises if each.name.rpartition(".")[2] in extra]
+    raised = [name for name in describable.raises if name.rpartition(".")[2] in extra]
     if not raised and _lacks_list(found, describable):
         raised = list(describable.raises)
     left = [f"parameters.{name}" for name in missing if name not in parameters]
-    left += [f"raises.{each.name}" for each in raised]
+    left += [f"raises.{name}" for name in raised]
     texts = DocstringTexts(parameters=parameters)
     return UpdatePlan(texts=texts, left=tuple(left), mend=mend_of(found, texts))
 
@@ -99,9 +98,5 @@ def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
     has_list = any(section.kind == "raises" for section in code.parsed.sections)
     if nested or has_list or not found.related.lists_exceptions:
         return False
-    names = [each.name.rpartition(".")[2] for each in describable.raises]
+    names = [name.rpartition(".")[2] for name in describable.raises]
     return not any(name in code.text for name in names)  # the text may already say it
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

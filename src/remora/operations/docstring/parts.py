@@ -18,25 +18,15 @@ class Parameter(msgspec.Struct, frozen=True):
     default: str | None = None
 
 
-class Raise(msgspec.Struct, frozen=True):
-    """An exception raised in a function body. `name` is spelled as in the code.
-
-    `reason` is a single line or empty.
-    """
-
-    name: str
-    reason: str
-
-
 class Describable(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that a function's docstring may describe, in source order.
 
-    `parameters` does not include `self`, `cls` or private parameters. `annotation` is the return
-    type.
+    `parameters` does not include `self`, `cls` or private parameters. `raises` contains the names of
+    exceptions, spelled as in the code. `annotation` is the return type.
     """
 
     parameters: tuple[Parameter, ...] = ()
-    raises: tuple[Raise, ...] = ()
+    raises: tuple[str, ...] = ()
     outcome: Literal["nothing", "returns", "yields"] = "nothing"
     annotation: str | None = None
 
@@ -60,4 +50,3 @@ class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Descriptions of parts, by name. Those of parameters that a list omits are added to it."""
 
     parameters: dict[str, str] = {}
-    raises: dict[str, str] = {}

@@ -113,7 +113,7 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         return
     if not all(name[:1].isupper() for name in documented):
         return
-    raised = [each.name.rpartition(".")[2] for each in raised_exceptions(code.body, ())]
+    raised = [name.rpartition(".")[2] for name in raised_exceptions(code.body)]
     listed = set().union(*map(spellings, documented))
     bases = {name: code.related.classes.caught_by(name) for name in raised}
     extra = [name for name, known in bases.items() if known and known.isdisjoint(listed)]
