@@ -53,6 +53,10 @@ def test_a_rule_decides_its_hunks_and_a_terminal_shows_them(shop: Shop) -> None:
     assert shop("analyze", "-o", "lint").code == 0
     seen = on_terminal(shop.remora, shop.root, "diff", "last")
     assert "hunk 1: F401" in seen
+    (part,) = shop("diff", "last", "--rule", "F401", "--json").document["diffs"]
+    assert [hunk["number"] for hunk in part["hunks"]] == [1]
+    assert "\n-import os\n" in part["diff"]
+    assert "-    return" not in part["diff"]
     assert shop("accept", "last", "--rule", "F401").code == 0
     assert "import os" not in (shop.root / "a.py").read_text()
     assert shop("reject", "last", "--rule", "F541").code == 0

@@ -43,6 +43,14 @@ select_option = click.option(
 unsandboxed_option = click.option(
     "--allow-unsandboxed", is_flag=True, help="Run the project's code even below isolation level 2."
 )
+rule_option = click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="Select hunks that fix only these rules, e.g. F401, UP or 'missing annotation'; "
+    "repeatable.",
+)
 trust_option = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )

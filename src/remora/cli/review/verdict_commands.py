@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN
-from remora.cli.app.options import Options, command, trust_option
+from remora.cli.app.options import Options, command, rule_option, trust_option
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -34,14 +34,7 @@ owner_option = _owner_option(
 )
 _CHOOSING = (
     click.option("--all", "every", is_flag=True, help="Select all pending change sets."),
-    click.option(
-        "--rule",
-        "rules",
-        multiple=True,
-        metavar="RULE",
-        help="Select hunks that fix only these rules, e.g. F401, UP or 'missing annotation'; "
-        "repeatable.",
-    ),
+    rule_option,
     _owner_option(
         "Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable."
     ),

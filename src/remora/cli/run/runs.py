@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.name_parameters import NODE, RUN, SHOWN_AS
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options, command, rule_option
 from remora.cli.app.output import emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
 from remora.ids import LAST, display_name
@@ -89,18 +89,21 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     "diff",
     examples=(
         "remora diff last",
+        "remora diff last --rule F401",
         "remora diff last 'src/shop/*' --color never | git apply --check",
     ),
 )
 @click.argument("run", type=RUN, default=LAST)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
+@rule_option
+def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE, show all verified change sets that were not rejected or reverted. With NODE
     (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
-    not. RUN is a run ID, a unique prefix of an ID, or `last` (default). Piped output is a patch,
-    unless colors are forced. The exit code is 1 if a record cannot be read.
+    not. With --rule, show what `accept --rule` would write. RUN is a run ID, a unique prefix of an
+    ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1
+    if a record cannot be read.
     """
     from remora.cli.views.diff_view import print_diffs, states_text
     from remora.runs.records.json_documents import diff_document
@@ -110,13 +113,20 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
-    document = diff_document(project, view, nodes)
+    if rules:
+        from remora.runs.review.filters import only_matching, parse_filter
+
+        document = diff_document(
+            project, only_matching(project, view, parse_filter(rules, ()), nodes)
+        )
+    else:
+        document = diff_document(project, view, nodes)
     if options.json:
         print_json(document)
     else:
         print_diffs(options, document["diffs"])
         dismissed = Counter(job.review for job in view.jobs if job.review in DISMISSED)
-        if dismissed and not nodes:
+        if dismissed and not nodes and not rules:
             note(
                 options,
                 f"not shown: {states_text(dismissed)}; to see one, name its function or file",

@@ -5,19 +5,21 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.ids import MODULE, NodeKey, display_name
 from remora.operations.base import is_lint_code
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed
 from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView
+from remora.runs.records.results import RunView, select_jobs
 from remora.runs.review.change_owners import ChangeOwners
-from remora.runs.review.ready_changes import ReadyChange
+from remora.runs.review.ready_changes import ReadyChange, ready_change
 from remora.runs.review.selection import is_in, named_nodes
 from remora.statuses import PENDING
 from remora.text import some_of
@@ -84,7 +86,7 @@ def parse_filter(
 
 
 def apply_filter(
-    project: Project, view: RunView, jobs: Iterable[JobView], narrow: ReviewFilter
+    project: ProjectRecords, view: RunView, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
     """Return the jobs of a run that pass the filter, and messages about the jobs that do not.
 
@@ -144,6 +146,20 @@ def choose_groups(
     return change.only(kept) if kept else None, [some] if left else []
 
 
+def only_matching(
+    project: ProjectRecords, view: RunView, narrow: ReviewFilter, nodes: Sequence[str]
+) -> RunView:
+    """Return a run with nothing but the pending hunks that `accept` would write.
+
+    Raises whatever `apply_filter` and `ready_change` raise, and NotFound if a name matches no node.
+    """
+    asked = select_jobs(view, nodes) if nodes else view.jobs
+    jobs, _ = apply_filter(project, view, (j for j in asked if j.review == PENDING), narrow)
+    parts = [choose_groups(ready_change(project, job), narrow, nodes)[0] for job in jobs]
+    kept = (msgspec.structs.replace(part.job, left=part.hunks) for part in parts if part)
+    return msgspec.structs.replace(view, jobs=tuple(kept))
+
+
 def _own(group: HunkGroup) -> list[NodeKey]:
     """Return the functions and classes that a group changes, or the modules if it changes none."""
     return [key for key in group.nodes if not key.endswith(f":{MODULE}")] or list(group.nodes)
@@ -161,7 +177,7 @@ def _covers(rule: str, code: str) -> bool:
     return code.rstrip("0123456789") == letters and code.startswith(rule)
 
 
-def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
+def _objection(project: ProjectRecords, job: JobView, narrow: ReviewFilter) -> str:
     codes = set(fixed(job.before or {}, job.after or {}))
     if narrow.rules and not any(_passes(code, narrow.rules) for code in codes):
         return f"it fixes {', '.join(sorted(codes)) or 'no findings'}"
@@ -179,7 +195,7 @@ def _is_verified(_: ProjectRecords, job: JobView) -> bool:
     return job.review == PENDING
 
 
-def _is_docstring_only(project: Project, job: JobView) -> bool:
+def _is_docstring_only(project: ProjectRecords, job: JobView) -> bool:
     try:
         patches = patches_of(project, job)
     except (DiskError, NotFound, StreamDamaged):
@@ -193,7 +209,7 @@ def _is_docstring_only(project: Project, job: JobView) -> bool:
     )
 
 
-CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
+CONDITIONS: dict[str, Callable[[ProjectRecords, JobView], bool]] = {
     "verified": _is_verified,
     "docstring-only": _is_docstring_only,
 }
