@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import DiskError, UsageError
+from remora.errors import DiskError, HostError, UsageError
 from remora.ids import MODULE, node_key, split_node_key
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
+from remora.workspaces.rooted_files import RootedFiles
 
 Known = tuple[str, str, str]
 """A problem's node, the hash of its body, and its operation, code and the hash of its message."""
@@ -56,9 +57,11 @@ def updated(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     files = ParsedFiles(tree)
     known = sorted(_known(problem, files) for problem in problems)
     try:
-        baseline.file.write_bytes(msgspec.json.Encoder().encode_lines(known))
-    except OSError as error:
-        raise DiskError(f"{baseline.file}: {error.strerror}") from error
+        content = msgspec.json.Encoder().encode_lines(known)
+        file = baseline.file.resolve()
+        RootedFiles(file.parent).put(file.name, content)
+    except HostError as error:
+        raise DiskError(f"{baseline.file} was not written: {error.message}") from error
     return baseline._replace(known=known)
 
 
