@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import remora
+from remora.errors import NotFound
 from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge, Plants
 
@@ -145,6 +146,8 @@ def test_the_rest_of_a_change_set_stays(active: Path, judge: Judge) -> None:
     (job,) = judged.view.jobs
     assert job.left == (*range(1, 8), *range(9, 13))
     assert judged.reasons == ["taken out by pytest (f7, line 30): test_many.py::test_seven fails"]
+    with pytest.raises(NotFound, match="no verdict to undo"):
+        remora.undo(judged.view.run_id, root=judged.root)
     (text,) = judged.accepted().values()
     assert text.count(" + 0.5") == 11
     assert "    return 7\n" in text

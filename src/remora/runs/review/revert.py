@@ -147,7 +147,8 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs of `nodes` whose verdict can be withdrawn."""
     selected = select_jobs(view, nodes)
-    found = [job for job in selected if job.review in DECIDED or job.left]
+    verdicts = [job for job in selected if job.has_verdict]
+    found = [job for job in verdicts if job.review in DECIDED or job.left]
     for job in found:
         if job.branch:
             raise UsageError(
