@@ -1,5 +1,6 @@
 """What cannot judge is named, and the other gates count."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remora.runs.gates.find import find_gates
+from remora.sandbox.interpreters import ProjectPython
 from remora.tools.file_tree import FileTree
 from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge
@@ -135,6 +137,29 @@ def test_without_an_environment_only_ruff_judges(user: Path, judge: Judge) -> No
     assert judged.gates.proof == "checked"
     (job,) = judged.view.jobs
     assert job.proof == "checked"
+
+
+PINNED = """import pathlib, sys
+wrong = [path for path in pathlib.Path().glob("*.py") if "/ 4" in path.read_text()]
+print(*(f"{path}:1: [X001] a quarter" for path in wrong), sep="\\n")
+sys.exit(bool(wrong))
+"""
+"""Stands for a version of ruff with another opinion than Remora's own."""
+
+
+@pytest.mark.slow
+def test_the_ruff_of_the_projects_environment_judges(
+    active: Path, judge: Judge, plain_python: ProjectPython
+) -> None:
+    (packages,) = plain_python.python.parents[1].glob("lib/python3*/site-packages")
+    write(packages, {"ruff/__init__.py": "", "ruff/__main__.py": PINNED})
+    try:
+        judged = judge(
+            {"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n"}, {"shop.py": [("/ 2", "/ 4")]}
+        )
+    finally:
+        shutil.rmtree(packages / "ruff")
+    assert judged.reasons == ["taken out by ruff (half, line 2): shop.py: [X001] a quarter"]
 
 
 def test_no_gates_are_run_if_they_may_take_no_time(

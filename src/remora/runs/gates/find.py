@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -32,9 +32,11 @@ _COMMANDS = {
     "flake8": "flake8 --format=default .",
     "black": "black --check .",
     "isort": "isort --check-only .",
-    "ruff": "ruff check --no-fix --no-cache --output-format=concise .",
-    "ruff format": "ruff format --check --no-cache --output-format=concise .",
+    "ruff": "ruff check --no-fix --no-cache --output-format=pylint .",
+    "ruff format": "ruff format --check --no-cache .",
 }
+_ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
+"""Lets `ruff format` print a line for each file. Early versions do so, and have no option for it."""
 _NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
 """Patterns of the names of these in settings, where they differ."""
 _FILES = {"flake8": [".flake8"], "isort": [".isort.cfg"], "ruff": ["ruff.toml", ".ruff.toml"]}
@@ -84,27 +86,35 @@ def _type_errors(
 def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate]:
     """Yield the linters and formatters that a project names in its settings.
 
-    Ruff is Remora's own. Without an interpreter, there are no others.
+    Without an interpreter, or if it has no ruff, ruff is Remora's own. There are no others then.
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
     texts = "\n".join(text for _, text in settings_texts(place))
     for name, command in _COMMANDS.items():
         word = _NAMES.get(name, name)
         is_named = re.search(rf"\btool\.{word}\b|(?<![\w.-]){word}(?![\w.-])", texts)
-        used = own if command.startswith("ruff") else python
+        used = [python] if python else []
+        used += [own] if command.startswith("ruff") else []
         if used and (is_named or any(map(place.files.exists, _FILES.get(name, ())))):
             yield Gate(name, name, partial(_style_problems, command.split(), used))
 
 
 def _style_problems(
-    words: list[str], python: ProjectPython, folder: Path, seconds: float, _: tuple[str, ...]
+    words: list[str],
+    pythons: Sequence[ProjectPython],
+    folder: Path,
+    seconds: float,
+    _: tuple[str, ...],
 ) -> Facts:
-    """Return the problems of all files in `folder`."""
-    finished = run_python(python, ("-I", "-m", *words), folder, seconds)
-    output, errors = (
-        text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
-    )
-    if f"No module named {words[0]}" in errors:
+    """Return the problems of all files in `folder`, by the first interpreter that has the tool."""
+    for python in pythons:
+        finished = run_python(python, ("-I", "-m", *words), folder, seconds, environment=_ONE_LINE)
+        output, errors = (
+            text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
+        )
+        if f"No module named {words[0]}" not in errors:
+            break
+    else:
         raise HostError(_NOT_INSTALLED)
     lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
     has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)
