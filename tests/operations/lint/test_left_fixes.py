@@ -51,7 +51,7 @@ EXAMPLES = {
           a = "{}".format(1), "%s" % 2
           b = f"{1}"
         """),
-    "types where there are more of typing": (STYLE, "UP", """
+    "types where there are more of typing": ("most of the project is written otherwise", "UP", """
           from __future__ import annotations
 
           from typing import Optional
@@ -59,6 +59,14 @@ EXAMPLES = {
 
           def f(a: Optional[int], b: Optional[int]) -> int | None:
               return a or b
+        """),
+    "a builtin that the file hides": (
+        "it hides a builtin", "UP020", """
+          from io import open
+
+
+          def read(path):
+              return open(path).read()
         """),
     "an import for other versions": (
         "what can be imported decides", "UP", """

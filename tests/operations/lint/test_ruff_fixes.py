@@ -414,4 +414,5 @@ def test_imports_that_a_fix_adds_have_one_name_per_line_if_the_others_do(tmp_pat
     typing = "from typing import Any\n"
     use = "\n\nx: Any\ny: Iterable[int]\nz: Mapping[str, int]\n"
     old = "from typing import Iterable\nfrom typing import Mapping\n"
-    assert edited(tmp_path, {"a.py": typing + old + use}) == new + typing + use
+    files = {"a.py": typing + old + use, "b.py": new, "c.py": new}
+    assert edited(tmp_path, files) == new + typing + use

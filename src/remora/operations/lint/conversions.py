@@ -1,8 +1,8 @@
 """Conversions of one way of writing into another, such as `format` into f-strings.
 
 A function that is written in two ways afterwards reads worse than before, so its conversion is
-whole or left out. In a file of khard, 9 of 53 texts became f-strings. Nor does a file get a way of
-writing that it uses less than the other one.
+whole or left out. In a file of khard, 9 of 53 texts became f-strings. Nor does a file or a project
+get a way of writing that it uses less than the other one.
 """
 
 import ast
@@ -23,10 +23,19 @@ _CONVERSIONS = {
 }  # fmt: skip
 """Beginnings of rules that convert one way of writing into another, in a whole function."""
 _IDIOMS = {
+    "PYI032": (rb"\bdef __(?:eq|ne)__\(self, \w+: (?:\w+\.)?Any\b", rb"\bdef __(?:eq|ne)__\(self, \w+: object\b"),
     "UP004": (rb"^[ \t]*class \w+\(object\):", rb"^[ \t]*class \w+:"),
+    "UP005": (rb"\.(?:assert(?:_|\w*Equals|\w*RegexpMatches|RaisesRegexp)|fail(?:If|Unless)\w*)\(", rb"\.assert(?:\w*Equal|True|False|\w*Regex|Raises)\("),
+    "UP006": (rb"\b(?:Dict|FrozenSet|List|Set|Tuple|Type)\[", rb"(?<![\w.])(?:dict|frozenset|list|set|tuple|type)\["),
+    "UP007": (rb"\bUnion\[", rb"[:>\[] ?[\w.]+ \| \w"),
     "UP008": (rb"\bsuper\(\s*\w+\s*,", rb"\bsuper\(\)"),
+    "UP011": (rb"@(?:functools\.)?lru_cache\(\)", rb"@(?:functools\.)?lru_cache\s"),
     "UP020": (rb"\bio\.open\(", rb"(?<![\w.])open\("),
-}
+    "UP021": (rb"\buniversal_newlines=", rb"\btext=(?:True|False)"),
+    "UP024": (rb"(?<![\w.])(?:EnvironmentError|IOError|WindowsError|(?:select|socket)\.error)\b", rb"\bOSError\b"),
+    "UP035": (rb"^from typing import .*\b(?:Callable|Generator|Iterable|Iterator|Mapping|Sequence)\b", rb"^from collections\.abc import"),
+    "UP045": (rb"\bOptional\[", rb"\| None\b"),
+}  # fmt: skip
 """Rules that convert one way of writing into another, in a whole project, with patterns of both."""
 
 
@@ -52,7 +61,7 @@ def of_other_style(findings: Sequence[Finding], body: str) -> dict[Place, str]:
     numbers[_F_STRINGS] = max(numbers.get(_F_STRINGS, 0), len([*_formatted(body)]))
     return {
         place_of(finding): "most of the file is written otherwise"
-        for kind in (_F_STRINGS, _TYPES, _ORDER)
+        for kind in (_F_STRINGS, _ORDER)
         if numbers.get(kind, 0) > new[kind]
         for finding in old[kind]
     }
@@ -74,10 +83,6 @@ def _new_style(node: ast.AST) -> str:
     match node:
         case ast.JoinedStr():
             return _F_STRINGS
-        case ast.BinOp(op=ast.BitOr(), right=ast.Constant(value=None)):
-            return _TYPES
-        case ast.Subscript(value=ast.Name(id="dict" | "frozenset" | "list" | "set" | "tuple")):
-            return _TYPES
         case ast.Compare(left=left, comparators=[ast.Constant()]) if not isinstance(
             left, ast.Constant
         ):

@@ -141,9 +141,9 @@ class LeftAlone:
             self._is_configured or self._selected.are_meant(self._path, code)
         ):  # many authors write a `pass` that has only a docstring beside it
             yield line in _second_of_two(body), "it marks an empty body"
-        if self._lacks_extensions:
-            adds = any(_EXTENSIONS in each["content"] for each in _edits(finding))
-            yield adds, "typing_extensions may be absent"
+        added = " ".join(edit["content"] for edit in _edits(finding))
+        yield "builtins" in added, "it hides a builtin"
+        yield self._lacks_extensions and _EXTENSIONS in added, "typing_extensions may be absent"
         if code in _CHOSEN:
             is_choice = any(line in lines for lines in _import_choices(body))
             yield is_choice, "what can be imported decides"
