@@ -124,6 +124,61 @@ def test_hunks_that_only_together_turn_an_inner_block_into_a_branch_are_one_grou
     assert told(groups) == [((1, 2), "E501, PLR5501")]
 
 
+PARTS = {
+    "an else is gone": (
+        """
+        def load(d):
+            if d:
+                return 1
+            else:
+                size = 2
+
+                return f"text"
+        """,
+        """
+        def load(d):
+            if d:
+                return 1
+            size = 2
+
+            return "text"
+        """,
+        ("RET505", 4),
+        ("F541", 7),
+    ),
+    "a block becomes one of another kind": (
+        """
+        def load(d):
+            try:
+                size = d()
+
+                size += 1
+            except OSError:
+                pass
+            return f"text"
+        """,
+        """
+        def load(d):
+            with suppress(OSError):
+                size = d()
+
+                size += 1
+            return "text"
+        """,
+        ("SIM105", 2),
+        ("F541", 8),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_no_group_alone_leaves_a_part_of_a_block(name: str) -> None:
+    old, new, *findings = PARTS[name]
+    assert told(grouped(old, new, *findings)) == [
+        ((1, 2), ", ".join(sorted(f[0] for f in findings)))
+    ]
+
+
 def test_a_block_whose_first_line_only_changes_keeps_its_hunks_apart() -> None:
     old = """
         def load(d):

@@ -34,6 +34,7 @@ from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
 
 _WORD = re.compile(rb"[^\W\d]\w*")
+_PART = re.compile(rb"\s*(elif|else|finally)\b")
 _FUTURE = "annotations"
 """The name of `from __future__ import annotations`, which every changed signature may need."""
 _NAMED = 3
@@ -132,20 +133,34 @@ class _Version:
         self.lines = split_lines(content or b"")
         self.names = defaultdict[int, set[str]](set)
         self.signatures = set[int]()
-        self.blocks = dict[int, range]()
+        self.blocks = dict[int, tuple[str, range]]()
         is_python = path.endswith((".py", ".pyi"))
         self._module = parse_module(path, content or b"") if is_python else None
         source = read_source(path, content or b"") if is_python else None
         for node in ast.walk(source.tree) if isinstance(source, Source) else ():
             if isinstance(node, ast.alias):
                 self.names[node.lineno].add(node.asname or node.name.partition(".")[0])
-            elif isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
-                if hasattr(node, "body") or isinstance(node, ast.Match):
-                    self.blocks[node.lineno] = range(node.lineno, (node.end_lineno or 0) + 1)
-            elif isinstance(node, DEFINITIONS):
+            elif not isinstance(node, DEFINITIONS):
+                self._find_blocks(node)
+            else:
                 self.names[node.lineno].add(node.name)
                 if not isinstance(node, ast.ClassDef):
                     self.signatures |= {node.lineno, *range(node.lineno, node.body[0].lineno)}
+
+    def _find_blocks(self, node: ast.AST) -> None:
+        """Find the first and the last lines of a statement with a body, its `else` and `finally`."""
+        if isinstance(node, ast.stmt | ast.excepthandler) and (
+            hasattr(node, "body") or isinstance(node, ast.Match)
+        ):
+            lines = range(node.lineno, (node.end_lineno or 0) + 1)
+            self.blocks[node.lineno] = type(node).__name__, lines
+            for body in (getattr(node, "orelse", ()), getattr(node, "finalbody", ())):
+                last = body[-1].end_lineno or 0 if body else 0
+                above = range(body[0].lineno, node.lineno, -1) if body else ()
+                for line in above:  # an `elif` is an `if` in the tree, and has its own line
+                    if word := _PART.match(self.lines[line - 1]):
+                        self.blocks.setdefault(line, (str(word[1]), range(line, last + 1)))
+                        break
 
     def owner(self, line: int) -> str:
         if not isinstance(self._module, Module):
@@ -179,7 +194,8 @@ def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
         bound = [set[str]().union(*(v.names.get(i, ()) for i in at)) for v, at in sides]
         needed = (words & (known[0] ^ known[1])) | (bound[0] ^ bound[1])
         blocks = [[v.blocks[i] for i in at if i in v.blocks] for v, at in sides]
-        is_other = len(blocks[0]) != len(blocks[1])
+        kinds = [Counter(kind for kind, _ in found) for found in blocks]
+        is_other = kinds[0] != kinds[1]
         yield _Hunk(
             number=number,
             path=path,
@@ -187,7 +203,7 @@ def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
             new=new,
             owners=owners,
             signed={owner.partition(".")[0] for owner in owners if is_signed},
-            blocks=[(new, b) for new in (False, True) for b in blocks[new]] if is_other else [],
+            blocks=[(n, b) for n in (False, True) for _, b in blocks[n]] if is_other else [],
             keys={("", str(number)), *((path, name) for name in needed)},
         )
 
