@@ -107,6 +107,9 @@ def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:
         done = poor("check", "--baseline", BASELINE, *more, cwd=shop)
         assert (done.code, "known.jsonl:2: " in done.err) == (2, True)
     assert (shop / BASELINE).read_text() == merged
+    (shop / "circle").symlink_to("circle")
+    circle = poor("check", "--baseline", "circle", "--update-baseline", cwd=shop)
+    assert (circle.code, "circle" in circle.err) == (3, True)
     folder = poor("check", "--baseline", "missing/known.jsonl", "--update-baseline", cwd=shop)
     assert (folder.code, "missing/known.jsonl" in folder.err) == (3, True)
 

@@ -68,6 +68,18 @@ EXAMPLES = {
           def read(path):
               return open(path).read()
         """),
+    "a name that is exported twice": (
+        "another value may be meant", "RUF", """
+          __all__ = ["a", "a"]
+          a = b = 1
+        """),
+    "an import that is tried": (
+        "what can be imported decides", "F", """
+          try:
+              import yaml
+          except Exception:
+              pass
+        """),
     "an import for other versions": (
         "what can be imported decides", "UP", """
           try:
@@ -112,7 +124,7 @@ EXAMPLES = {
                   print("yaml is not installed")
         """),
     "a value that the text does not show": (
-        "the text may lack the value", "F", """
+        "another value may be meant", "F", """
           def f(event, states):
               return "an {event} event".format(event=event, states=states)
         """),
@@ -155,7 +167,10 @@ def test_prefixes_of_texts_stay_if_one_of_them_makes_two_assertions_equal(tmp_pa
         ("src/a.py", {}, "F401", True),
         ("src/copied/a.py", {".flake8": "[flake8]\nextend-exclude =\n    build/\n    src/copied/\n"}, "F401", False),
         ("src/a.py", {"setup.cfg": "[flake8]\nexclude = .git, a.*\n"}, "F401", False),
-        ("src/a.py", {"requirements.txt": "ruff==0.3.1\n"}, "I001", False),
+        ("src/a.py", {".flake8": "[flake8]\nexclude = src\n", "ruff.toml": ""}, "F401", True),
+        ("src/a.py", {"pyproject.toml": "[tool.flake8]\nexclude = ['src/a.py']\n"}, "F401", False),
+        ("examples/a.py", {}, "PIE790", False),
+        ("src/a.py", {}, "PIE790", True),
         ("tests/test_a.py", {}, "B009", False),
         ("src/a.py", {}, "B009", True),
     ],
@@ -163,9 +178,26 @@ def test_prefixes_of_texts_stay_if_one_of_them_makes_two_assertions_equal(tmp_pa
 def test_a_fix_is_left_out_in_some_files(
     tmp_path: Path, path: str, settings: dict[str, str], selected: str, is_fixed: bool
 ) -> None:
-    source = {"F401": "import os\n", "I001": "import re\nimport os\n\nprint(os, re)\n"}
+    source = {"F401": "import os\n", "PIE790": "def f():\n    print()\n    pass\n"}
     text = source.get(selected, "print(getattr(print, 'sep'))\n")
     assert (edited(tmp_path, {path: text, **settings}, selected) != text) is is_fixed
+
+
+def test_another_ruff_may_sort_imports_otherwise(tmp_path: Path) -> None:
+    text = "import re\nimport os\n\nprint(os, re)\n"
+    files = {
+        "a.py": text,
+        "requirements.txt": "ruff==0.3.1\n",
+        "ruff.toml": "lint.select = ['I']\n",
+    }
+    assert edited(tmp_path, files) == text
+    assert edited(tmp_path, files, "I001") != text
+
+
+def test_a_fix_that_leaves_space_at_the_end_of_a_line_is_left_out(tmp_path: Path) -> None:
+    text = "print(\n    (\n        'a'\n        'b'\n    )\n)\n"
+    assert edited(tmp_path, {"a.py": text}, "UP034") == text
+    assert edited(tmp_path, {"a.py": "print(('a'))\n"}, "UP034") == "print('a')\n"
 
 
 def test_an_exit_gets_no_cause(tmp_path: Path) -> None:

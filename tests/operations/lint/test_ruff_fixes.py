@@ -288,9 +288,9 @@ class A(Base):
 @pytest.mark.parametrize(
     ("other", "selected", "is_converted"),
     [
-        ("super(B, self).f()\n", ["UP"], False),
-        ("super(B, self).f()\n", ["UP008"], True),
-        ("super().f()\n", ["UP"], True),
+        ("super(B, self).f()\n" * 2, ["UP"], False),
+        ("super(B, self).f()\n" * 2, ["UP008"], True),
+        ("super().f()\n" * 2, ["UP"], True),
     ],
 )
 def test_an_idiom_becomes_what_most_of_the_project_writes(
@@ -298,6 +298,30 @@ def test_an_idiom_becomes_what_most_of_the_project_writes(
 ) -> None:
     files = {"a.py": CLASSES, "b.py": other}
     assert ("super()" in edited(tmp_path, files, *selected)) is is_converted
+
+
+IDIOMS = {
+    "PYI032": ("from typing import Any\nclass A:\n    def __eq__(self, b: Any) -> bool: ...\n", "def __eq__(self, b: object)"),
+    "UP004": ("class A(object):\n    x = 1\n", "class A:\n"),
+    "UP006": ("from typing import List\nx: List[int] = []\n", "x: list[int] = []"),
+    "UP007": ("from typing import Union\nx: Union[int, None] = 1\n", "x: int | None = 1"),
+    "UP008": ("class A(B):\n    def f(self):\n        return super(A, self).f()\n", "super().f()"),
+    "UP011": ("from functools import lru_cache\n@lru_cache()\ndef f(): ...\n", "@lru_cache\n"),
+    "UP020": ("import io\nx = io.open('a')\n", "x = open('a')"),
+    "UP021": ("from subprocess import run\nrun('a', universal_newlines=True)\n", "run('a', text=True)"),
+    "UP024": ("try:\n    print()\nexcept IOError:\n    print(1)\n", "except OSError:"),
+    "UP045": ("from typing import Optional\nx: Optional[int] = 1\n", "x: int | None = 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", IDIOMS)
+def test_the_idioms_of_a_project(tmp_path: Path, code: str) -> None:
+    """One that is used once is converted, and one of several only if the project uses the new one more."""
+    old, new = IDIOMS[code]
+    prefix = code.rstrip("0123456789")
+    assert new in edited(tmp_path, {"a.py": old}, prefix)
+    assert new not in edited(tmp_path, {"a.py": old, "b.py": old}, prefix)
+    assert new in edited(tmp_path, {"a.py": old, "b.py": new * 3, "c.py": new}, prefix)
 
 
 LONG = """

@@ -11,7 +11,12 @@ import click
 from remora.cli.app.name_parameters import NODE, RUN, SHOWN_AS
 from remora.cli.app.options import Options, command, rule_option
 from remora.cli.app.output import emit, note, print_json, table
-from remora.cli.app.project_context import next_command, recorded_project, runs_outside_database
+from remora.cli.app.project_context import (
+    next_command,
+    project_of,
+    recorded_project,
+    runs_outside_database,
+)
 from remora.ids import LAST, display_name
 from remora.statuses import STATUSES
 from remora.text import count
@@ -113,28 +118,28 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
 
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
+    unusable: list[str] = []
     if rules:
-        from remora.runs.review.filters import only_matching, parse_filter
+        from remora.usecases.review.chosen import Chosen, chosen_changes
 
-        document = diff_document(
-            project, only_matching(project, view, parse_filter(rules, ()), nodes)
-        )
-    else:
-        document = diff_document(project, view, nodes)
+        picked = chosen_changes(project_of(options), view.run_id, nodes, Chosen(rules=rules))
+        unusable, view, nodes = picked.damaged, picked.as_view, ()
+        note(options, *picked.skipped)
+    document = diff_document(project, view, nodes)
     if options.json:
         print_json(document)
     else:
         print_diffs(options, document["diffs"])
         dismissed = Counter(job.review for job in view.jobs if job.review in DISMISSED)
-        if dismissed and not nodes and not rules:
+        if dismissed and not nodes:
             note(
                 options,
                 f"not shown: {states_text(dismissed)}; to see one, name its function or file",
             )
     asked = select_jobs(view, nodes) if nodes else view.jobs
-    damaged = [job for job in asked if job.damaged]
-    note(options, *(f"{display_name(job.node_id)}: {job.error}" for job in damaged))
-    return 1 if damaged else 0
+    unusable += [f"{display_name(job.node_id)}: {job.error}" for job in asked if job.damaged]
+    note(options, *unusable)
+    return 1 if unusable else 0
 
 
 def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Conversions of one way of writing into another, such as `format` into f-strings.
 
 A function that is written in two ways afterwards reads worse than before, so its conversion is
-whole or left out. In a file of khard, 9 of 53 texts became f-strings. Nor does a file or a project
-get a way of writing that it uses less than the other one.
+whole or left out. In a file of khard, 9 of 53 texts became f-strings. Nor does a file, or for types
+and idioms the project, get a way of writing that it uses less than the other one.
 """
 
 import ast
@@ -22,21 +22,31 @@ _CONVERSIONS = {
     "UP007": _TYPES, "UP025": "prefixes of texts", "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": _TYPES,
 }  # fmt: skip
 """Beginnings of rules that convert one way of writing into another, in a whole function."""
+_OPTIONAL = (rb"\b(?:Optional|Union)\[", rb"\| None\b")
 _IDIOMS = {
-    "PYI032": (rb"\bdef __(?:eq|ne)__\(self, \w+: (?:\w+\.)?Any\b", rb"\bdef __(?:eq|ne)__\(self, \w+: object\b"),
+    "PYI032": (
+        rb"def __(?:eq|ne)__\(self, \w+: (?:\w+\.)?Any\b",
+        rb"def __(?:eq|ne)__\(self, \w+: object\b",
+    ),
     "UP004": (rb"^[ \t]*class \w+\(object\):", rb"^[ \t]*class \w+:"),
-    "UP005": (rb"\.(?:assert(?:_|\w*Equals|\w*RegexpMatches|RaisesRegexp)|fail(?:If|Unless)\w*)\(", rb"\.assert(?:\w*Equal|True|False|\w*Regex|Raises)\("),
-    "UP006": (rb"\b(?:Dict|FrozenSet|List|Set|Tuple|Type)\[", rb"(?<![\w.])(?:dict|frozenset|list|set|tuple|type)\["),
-    "UP007": (rb"\bUnion\[", rb"[:>\[] ?[\w.]+ \| \w"),
+    "UP006": (
+        rb"(?<![\w.])(?:typing\.|t\.)?(?:Dict|FrozenSet|List|Set|Tuple|Type)\[",
+        rb"(?<![\w.])(?:dict|frozenset|list|set|tuple|type)\[",
+    ),
+    "UP007": _OPTIONAL,
     "UP008": (rb"\bsuper\(\s*\w+\s*,", rb"\bsuper\(\)"),
     "UP011": (rb"@(?:functools\.)?lru_cache\(\)", rb"@(?:functools\.)?lru_cache\s"),
     "UP020": (rb"\bio\.open\(", rb"(?<![\w.])open\("),
     "UP021": (rb"\buniversal_newlines=", rb"\btext=(?:True|False)"),
-    "UP024": (rb"(?<![\w.])(?:EnvironmentError|IOError|WindowsError|(?:select|socket)\.error)\b", rb"\bOSError\b"),
-    "UP035": (rb"^from typing import .*\b(?:Callable|Generator|Iterable|Iterator|Mapping|Sequence)\b", rb"^from collections\.abc import"),
-    "UP045": (rb"\bOptional\[", rb"\| None\b"),
-}  # fmt: skip
+    "UP024": (
+        rb"(?<![\w.])(?:EnvironmentError|IOError|WindowsError|(?:mmap|os|select|socket)\.error)\b",
+        rb"\bOSError\b",
+    ),
+    "UP045": _OPTIONAL,
+}
 """Rules that convert one way of writing into another, in a whole project, with patterns of both."""
+_ALONE = 1
+"""What a project writes so often is no idiom: a conversion is whole."""
 
 
 def conversion_of(finding: Finding, body: str) -> tuple[str, int] | None:
@@ -74,7 +84,7 @@ def usual_idioms(place: FileTree) -> dict[str, str]:
         for code, ways in _IDIOMS.items():
             for number, way in enumerate(ways):
                 numbers[code, number] += len(re.findall(way, content, re.MULTILINE))
-    usual = (code for code in _IDIOMS if numbers[code, 0] > numbers[code, 1])
+    usual = (code for code in _IDIOMS if numbers[code, 0] > max(numbers[code, 1], _ALONE))
     return dict.fromkeys(usual, "most of the project is written otherwise")
 
 

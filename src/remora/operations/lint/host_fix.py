@@ -31,7 +31,7 @@ from remora.workspaces.apply.line_diff import diff_hunks
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
-_LONG_LINE, _EQUAL = "long line", "equal assertion"
+_LONG_LINE, _EQUAL, _SPACE = "long line", "equal assertion", "space at the end"
 
 
 def fix_findings(
@@ -107,20 +107,22 @@ class _Fixer:
     def _keep(self, content: bytes, found: list[Finding]) -> None:
         """Keep the findings of a version. Equal assertions of a function count as findings, too.
 
-        So do long lines if ruff is not configured. They are not fixed, but a fix that adds one is
-        left out. With `--select default`, ruff's fixes that lead to long lines are still applied.
+        So do lines that are too long or end in white space if ruff is not configured. They are not
+        fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead to long lines are still applied.
         """
         body, width = decode(self._path, content).body, self._format.width
         found = [*found, *_own_findings(_EQUAL, equal_assertions(body))]
         if not self._is_configured:
-            numbered = enumerate(split_lines(body), 1)
-            lines = [number for number, line in numbered if len(line) > width]
-            found += _own_findings(_LONG_LINE, lines)
+            numbered = [*enumerate(split_lines(body), 1)]
+            found += _own_findings(_LONG_LINE, [n for n, line in numbered if len(line) > width])
+            found += _own_findings(_SPACE, [n for n, line in numbered if line != line.rstrip()])
         self._checked[content] = found
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
-        found = [finding for finding in findings if finding["code"] not in (_LONG_LINE, _EQUAL)]
+        found = [
+            finding for finding in findings if finding["code"] not in (_LONG_LINE, _EQUAL, _SPACE)
+        ]
         return findings_on_nodes(self._path, content, found, self._nodes)
 
     def has_fewer(self, content: bytes) -> bool:

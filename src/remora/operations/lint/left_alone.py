@@ -37,6 +37,8 @@ _GENERATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _UNUSED_IMPORT = "F401"
+_UNUSED = (_UNUSED_IMPORT, "F841", "PIE790")
+"""Rules about what has no effect."""
 _NO_QA = "RUF100"
 _OF_VERSION = ("RUF10", "I001")
 _HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
@@ -49,8 +51,8 @@ _PYTHON_3 = (
 """Beginnings of rules whose fixes need Python 3."""
 _CHOSEN = (_UNUSED_IMPORT, "UP035", "UP026")
 """Rules about imports that are unused or have moved."""
-_MORE_VALUES = {"F504", "F522", "F523"}
-"""Rules about values that a text does not show, maybe by mistake."""
+_MAYBE_ANOTHER = {"F504", "F522", "F523", "RUF068"}
+"""Rules about what is given for nothing or twice, maybe by mistake for something else."""
 _FLATTENED = {"PLR5501", "SIM102"}
 """Rules whose fixes make one block of two."""
 _BY_NAME = {"B009", "B010"}
@@ -142,7 +144,7 @@ class LeftAlone:
         ):  # many authors write a `pass` that has only a docstring beside it
             yield line in _second_of_two(body), "it marks an empty body"
         added = " ".join(edit["content"] for edit in _edits(finding))
-        yield "builtins" in added, "it hides a builtin"
+        yield "import builtins" in added and "import builtins" not in body, "it hides a builtin"
         yield self._lacks_extensions and _EXTENSIONS in added, "typing_extensions may be absent"
         if code in _CHOSEN:
             is_choice = any(line in lines for lines in _import_choices(body))
@@ -152,10 +154,10 @@ class LeftAlone:
         if code.startswith(_OF_TYPES):
             in_region = any(line in region for region in marked_regions(body))
             yield in_region, "a build tool copies the marked region"
-        if code == _UNUSED_IMPORT:
+        if code in _UNUSED:
             *folders, name = self._path.split("/")
-            is_example = name != "conf.py" and not BESIDE.isdisjoint(folders)
-            yield is_example, "an example shows the import"
+            yield name != "conf.py" and not BESIDE.isdisjoint(folders), "an example shows it"
+        if code == _UNUSED_IMPORT:
             yield from self._needed.reasons(finding, body)
 
 
@@ -215,13 +217,17 @@ def _import_choices(body: str) -> list[range]:
         range(node.lineno, (node.end_lineno or 0) + 1)
         for node in nodes_of(body)
         if (isinstance(node, ast.If) and node.orelse and "version_info" in ast.dump(node.test))
-        or (isinstance(node, ast.Try) and any(map(_is_for_import, node.handlers)))
+        or (isinstance(node, ast.Try) and any(_expects_absence(node, h) for h in node.handlers))
     ]
 
 
-def _is_for_import(handler: ast.ExceptHandler) -> bool:
+def _expects_absence(tried: ast.Try, handler: ast.ExceptHandler) -> bool:
+    """Return True if a handler is for a failed import. One for all exceptions may be for others."""
     expected = "Exception" if handler.type is None else ast.unparse(handler.type)
-    return re.search(r"\b(?:Import|ModuleNotFound)Error|Exception\b", expected) is not None
+    if re.search(r"\b(?:ImportError|ModuleNotFoundError)\b", expected):
+        return True
+    only_imports = all(isinstance(each, ast.Import | ast.ImportFrom) for each in tried.body)
+    return only_imports and re.search(r"\b(?:Base)?Exception\b", expected) is not None
 
 
 @lru_cache(maxsize=1)
@@ -265,12 +271,12 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
     codes = {finding["code"] for finding in findings}
     if is_vendored(path) or _has_own_version(place, path):
         return dict.fromkeys(codes, "the file is a copy from another project")
-    if is_excluded_by_flake8(place, path):
+    if is_excluded_by_flake8(place, path) and not is_configured(place, path):
         return dict.fromkeys(codes, "the project's flake8 leaves the file out")
     if _is_test_data(place, path):
         return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
-    skipped |= dict.fromkeys(codes & _MORE_VALUES, "the text may lack the value")
+    skipped |= dict.fromkeys(codes & _MAYBE_ANOTHER, "another value may be meant")
     if is_of_tests(path):
         skipped |= dict.fromkeys(codes & _BY_NAME, "a test may need the call")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
@@ -287,7 +293,7 @@ def _kept_suppressions(place: ToolTree, findings: Sequence[Finding]) -> dict[str
     that ruff does not know.
     """
     codes = {finding["code"] for finding in findings}
-    found = {code for code in codes if code.startswith(_OF_VERSION)}
+    found = {code for code in codes if code.startswith(_OF_VERSION)} - {*place.ruff.selected}
     if not found:
         return {}
     use = place.once(ruff_use)

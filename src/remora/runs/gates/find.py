@@ -36,7 +36,9 @@ _COMMANDS = {
     "ruff format": "ruff format --check --no-cache .",
 }
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
-"""Lets `ruff format` print a line for each file. Early versions do so, and have no option for it."""
+"""Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
+_TOO_OLD = "unexpected argument"
+"""Ruff before 0.1.1 does not know the options."""
 _NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
 """Patterns of the names of these in settings, where they differ."""
 _FILES = {"flake8": [".flake8"], "isort": [".isort.cfg"], "ruff": ["ruff.toml", ".ruff.toml"]}
@@ -86,7 +88,7 @@ def _type_errors(
 def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate]:
     """Yield the linters and formatters that a project names in its settings.
 
-    Without an interpreter, or if it has no ruff, ruff is Remora's own. There are no others then.
+    Without an interpreter there is only ruff. It is Remora's own if the environment has none.
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
     texts = "\n".join(text for _, text in settings_texts(place))
@@ -112,7 +114,7 @@ def _style_problems(
         output, errors = (
             text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
         )
-        if f"No module named {words[0]}" not in errors:
+        if f"No module named {words[0]}" not in errors and _TOO_OLD not in errors:
             break
     else:
         raise HostError(_NOT_INSTALLED)

@@ -181,11 +181,22 @@ class SelectedChanges:
     skipped: list[str]
     damaged: list[str]
 
+    @property
+    def as_view(self) -> RunView:
+        """The run with nothing but the chosen hunks."""
+        jobs = (msgspec.structs.replace(one.job, left=one.hunks) for one in self.usable)
+        return msgspec.structs.replace(self.view, jobs=tuple(jobs))
+
 
 def select_changes(
-    project: Project, view: RunView, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
+    project: ProjectRecords,
+    view: RunView,
+    nodes: Sequence[str],
+    *,
+    every: bool,
+    narrow: ReviewFilter,
 ) -> SelectedChanges:
-    """Return the chosen change sets of a run whose stream is locked.
+    """Return the chosen change sets of a run.
 
     Raises whatever `accept` raises.
     """

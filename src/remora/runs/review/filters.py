@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
@@ -17,9 +15,9 @@ from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.findings import fixed
 from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, select_jobs
+from remora.runs.records.results import RunView
 from remora.runs.review.change_owners import ChangeOwners
-from remora.runs.review.ready_changes import ReadyChange, ready_change
+from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.selection import is_in, named_nodes
 from remora.statuses import PENDING
 from remora.text import some_of
@@ -144,20 +142,6 @@ def choose_groups(
     kept = {number for group in chosen for number in group.hunks}
     some = f"{display_name(job.node_id)}: still pending: {some_of(left, _SHOWN_GROUPS)}"
     return change.only(kept) if kept else None, [some] if left else []
-
-
-def only_matching(
-    project: ProjectRecords, view: RunView, narrow: ReviewFilter, nodes: Sequence[str]
-) -> RunView:
-    """Return a run with nothing but the pending hunks that `accept` would write.
-
-    Raises whatever `apply_filter` and `ready_change` raise, and NotFound if a name matches no node.
-    """
-    asked = select_jobs(view, nodes) if nodes else view.jobs
-    jobs, _ = apply_filter(project, view, (j for j in asked if j.review == PENDING), narrow)
-    parts = [choose_groups(ready_change(project, job), narrow, nodes)[0] for job in jobs]
-    kept = (msgspec.structs.replace(part.job, left=part.hunks) for part in parts if part)
-    return msgspec.structs.replace(view, jobs=tuple(kept))
 
 
 def _own(group: HunkGroup) -> list[NodeKey]:

@@ -149,7 +149,7 @@ def _written(
 
 
 def split_damaged(
-    project: Project,
+    project: ProjectRecords,
     jobs: Iterable[JobView],
     read: Callable[[ProjectRecords, JobView], ReadyChange] = ready_change,
 ) -> tuple[list[ReadyChange], list[StreamDamaged]]:

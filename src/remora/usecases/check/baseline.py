@@ -5,7 +5,9 @@ line number, so edits elsewhere do not matter. The problems of a function that w
 are recognized by its body.
 """
 
+import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -14,11 +16,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.errors import DiskError, HostError, UsageError
+from remora.errors import DiskError, UsageError
 from remora.ids import MODULE, node_key, split_node_key
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
-from remora.workspaces.rooted_files import RootedFiles
 
 Known = tuple[str, str, str]
 """A problem's node, the hash of its body, and its operation, code and the hash of its message."""
@@ -57,12 +58,26 @@ def updated(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     files = ParsedFiles(tree)
     known = sorted(_known(problem, files) for problem in problems)
     try:
-        content = msgspec.json.Encoder().encode_lines(known)
-        file = baseline.file.resolve()
-        RootedFiles(file.parent).put(file.name, content)
-    except HostError as error:
-        raise DiskError(f"{baseline.file} was not written: {error.message}") from error
+        _replace(baseline.file, msgspec.json.Encoder().encode_lines(known))
+    except (OSError, RuntimeError) as error:  # RuntimeError for links in a circle
+        raise DiskError(f"{baseline.file}: {getattr(error, 'strerror', error)}") from error
     return baseline._replace(known=known)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Write a file in one step, if it is not a pipe or device."""
+    target = file.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    temporary = target.with_name(f".{target.name}-{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def new_problems(

@@ -6,7 +6,8 @@ from functools import partial
 
 from remora.runs.gates.judge_parts import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
-from remora.runs.records.results import RunView
+from remora.runs.records.results import RunView, read_run
+from remora.runs.records.run_record import read_own_record
 from remora.runs.review import accept_and_reject
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
@@ -33,6 +34,16 @@ class Chosen:
     def filter(self) -> ReviewFilter:
         """The filter. Raises UsageError if it is invalid."""
         return parse_filter(as_texts(self.rules), as_texts(self.only_if), as_texts(self.owners))
+
+
+def chosen_changes(
+    project: Project, run_id: str, nodes: Sequence[str], chosen: Chosen
+) -> accept_and_reject.SelectedChanges:
+    """Return what `accept` would write of a run, whoever started it. Raises whatever that raises."""
+    view = read_run(project, read_own_record(project, run_id, trusted=True))
+    return accept_and_reject.select_changes(
+        project, view, nodes, every=chosen.every, narrow=chosen.filter
+    )
 
 
 def accept_chosen(  # noqa: PLR0913 (the options of the command)

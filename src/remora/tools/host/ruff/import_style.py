@@ -43,7 +43,9 @@ def is_excluded_by_flake8(place: FileTree, path: str) -> bool:
         pattern.removeprefix("./").rstrip("/")
         for settings in tool_settings(place, "flake8")
         for key in ("exclude", "extend-exclude", "extend_exclude")
-        for pattern in re.split(r"[\s,]+", re.sub("#.*", "", str(settings.get(key, ""))))
+        for value in [settings.get(key, "")]
+        for text in (value if isinstance(value, list) else [str(value)])
+        for pattern in re.split(r"[\s,]+", re.sub("#.*", "", text))
     ]
     return any(fnmatch(name, pattern) for pattern in patterns if pattern for name in names)
 
