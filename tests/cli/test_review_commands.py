@@ -117,7 +117,7 @@ class TestRevert:
         assert (accepted.code, accepted.err) == (0, "")
         done = desk("revert", "last", "--json")
         assert (done.code, len(done.document["reverted"])) == (0, 4)
-        assert set(done.document) == {"run_id", "reverted", "conflicts", "head"}
+        assert set(done.document) == {"run_id", "reverted", "reopened", "conflicts", "head"}
         assert tree(desk.root) == before
         assert "reverted" in desk("show", "last").out
         assert "not shown: 4 reverted" in desk("diff", "last").err

@@ -96,6 +96,26 @@ def test_an_undone_rejection_does_not_count(shop: Path) -> None:
     assert [job.review for job in jobs] == ["pending"]
 
 
+@pytest.mark.parametrize("run", [0, -1])
+def test_a_rejection_is_withdrawn_from_all_runs(shop: Path, poor: Remora, run: int) -> None:
+    """In the run where a person decided, or in a later one."""
+    for verdict in ("reject", "diff", "diff"):
+        analyze(shop, poor, "a.py")
+        poor(verdict, "last", "a.py", cwd=shop)
+    runs = [each["run_id"] for each in poor("runs", "--json", cwd=shop).document["runs"]]
+    why = poor("trace", "why", "a.py", cwd=shop).out
+    assert "passed all checks; then it was rejected: the same change was rejected before" in why
+    done = poor("revert", runs[run], "a.py", cwd=shop)
+    assert done.out.startswith("pending again 1 change set:\n  a.py\n")
+    assert states(analyze(shop, poor, "a.py")) == {"a.py": "pending"}
+    assert [each["pending"] for each in poor("runs", "--json", cwd=shop).document["runs"]] == [
+        0,
+        0,
+        0,
+        1,
+    ]
+
+
 def test_the_newest_of_equal_proposals_is_pending(shop: Path, poor: Remora) -> None:
     analyze(shop, poor)
     first = poor("show", "--json", cwd=shop).document["run_id"]

@@ -160,6 +160,13 @@ def test_prefixes_of_texts_stay_if_one_of_them_makes_two_assertions_equal(tmp_pa
     assert edited(tmp_path, {"a.py": source}, "UP") == source
 
 
+def test_branches_with_equal_conditions_stay(tmp_path: Path) -> None:
+    """One of them may have been meant for something else."""
+    source = "def f(a):\n    if a == 1:\n        print(a)\n    elif a == {}:\n        print(a)\n"
+    assert edited(tmp_path, {"a.py": source.format(1)}, "SIM114") == source.format(1)
+    assert "or a == 2" in edited(tmp_path, {"a.py": source.format(2)}, "SIM114")
+
+
 @pytest.mark.parametrize(
     ("path", "settings", "selected", "is_fixed"),
     [

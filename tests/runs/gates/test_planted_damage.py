@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 import remora
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.operations import BUILT_IN
 from remora.errors import NotFound
+from remora.runs.diagnosis.why_line import why
+from remora.usecases.api_arguments import invocation_for
 from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge, Plants
 
@@ -164,3 +168,5 @@ def test_what_is_taken_out_does_not_count_as_fixed(active: Path) -> None:
     (job,) = remora.analyze(root=active, operations=["lint"]).view.jobs
     assert job.reasons == ("taken out by pytest (F401, line 7): test_a.py::test_g fails",)
     assert (job.before, job.after) == ({"F401": 2}, {"F401": 1})
+    trace = open_project(invocation_for(active, {}, BUILT_IN)).trace
+    assert why(trace, job.agent_id).cause.sentence.endswith(f"all checks; {job.reasons[0]}")

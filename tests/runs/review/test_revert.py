@@ -61,8 +61,9 @@ class TestChosen:
     def test_what_is_not_accepted_or_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
         reject(shop.project, shop.newest, ["b.py:load"])
         assert revert(shop.project, shop.newest, []).reverted == []
+        assert revert(shop.project, shop.newest, ["b.py:load"]).reopened == ["node:b.py:load"]
         accept(shop.project, shop.newest, ["a.py:load"])
-        with pytest.raises(NotFound, match=r"no accepted change set \(rejected\)") as caught:
+        with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
             revert(shop.project, shop.newest, ["b.py:load"])
         assert caught.value.hint == "accepted: a.py:load"
         (shop.project.state / "heads" / f"{shop.newest}.json").unlink()

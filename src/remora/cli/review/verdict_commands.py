@@ -154,11 +154,12 @@ def reject(
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @trust_option
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Undo accepted changes.
+    """Undo accepted changes, or the rejection of NODE.
 
     Each change set is undone completely or not at all. Without NODE, everything that was accepted
     from the run is undone. Your later edits are kept. If they overlap with a change set, that
-    change set is not undone, and the exit code is 1.
+    change set is not undone, and the exit code is 1. If NODE was rejected, its change set is pending
+    again, and later runs propose it again.
     """
     from remora.cli.review import verdicts
 

@@ -29,6 +29,8 @@ from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 _HASH = 12
 """Displayed characters of a hash; `-v` shows all."""
+_FEW = 3
+"""Change sets that were left out whose reasons are all shown."""
 
 
 def accept(
@@ -99,7 +101,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     project = project_of(options)
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     note(options, *done.damaged, *done.notes)
-    emit(options, _document(done, "reverted", "conflicts"), _reverted(options, done))
+    emit(options, _document(done, "reverted", "reopened", "conflicts"), _reverted(options, done))
     return _exit_code(done)
 
 
@@ -133,8 +135,8 @@ def _exit_code(done: Verdicts) -> int:
 
 
 def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
-    """Return messages about the change sets that the options left out: one, or all with -v."""
-    if len(skipped) < 2 or options.verbose:
+    """Return messages about the change sets that the options left out: a few, or all with -v."""
+    if len(skipped) <= _FEW or options.verbose:
         return skipped
     return (
         f"skipped {count(len(skipped), 'change set')} that the options leave out (-v says why)",
@@ -191,7 +193,8 @@ def _conflict(
 
 
 def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
-    if not done.reverted and not done.conflicts:
+    yield from _named("pending again", "yellow", done.reopened)
+    if not done.reverted and not done.conflicts and not done.reopened:
         yield on_branches(done.view) or "no change set of this run has been accepted"
     yield from _named(REVERTED, "yellow", done.reverted)
     if done.conflicts:

@@ -46,7 +46,7 @@ _IDIOMS = {
 }
 """Rules that convert one way of writing into another, in a whole project, with patterns of both."""
 _ALONE = 1
-"""What a project writes so often is no idiom: a conversion is whole."""
+"""Uses of an idiom that a conversion may convert, since it is whole then."""
 
 
 def conversion_of(finding: Finding, body: str) -> tuple[str, int] | None:
@@ -100,11 +100,14 @@ def _new_style(node: ast.AST) -> str:
     return ""
 
 
-def equal_assertions(body: str) -> list[int]:
-    """Return the lines of assertions that an earlier one of their function equals."""
+def repetitions(body: str) -> list[int]:
+    """Return the lines of assertions that an earlier one of their function equals, and of `a or a`."""
     lines = list[int]()
     for function in nodes_of(body):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(function, ast.BoolOp):
+            texts = [ast.dump(value) for value in function.values]
+            lines += [function.lineno] if len({*texts}) < len(texts) else []
+        elif isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             known = set[str]()
             for node in ast.walk(function):
                 match node:

@@ -12,7 +12,7 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
-from remora.operations.lint.conversions import conversion_of, equal_assertions
+from remora.operations.lint.conversions import conversion_of, repetitions
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
@@ -31,7 +31,7 @@ from remora.workspaces.apply.line_diff import diff_hunks
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
-_LONG_LINE, _EQUAL, _SPACE = "long line", "equal assertion", "space at the end"
+_LONG_LINE, _REPEATED, _SPACE = "long line", "repetition", "space at the end"
 
 
 def fix_findings(
@@ -105,13 +105,13 @@ class _Fixer:
         return self._checked[content]
 
     def _keep(self, content: bytes, found: list[Finding]) -> None:
-        """Keep the findings of a version. Equal assertions of a function count as findings, too.
+        """Keep the findings of a version. Repetitions of assertions and conditions count as findings, too.
 
         So do lines that are too long or end in white space if ruff is not configured. They are not
         fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead to long lines are still applied.
         """
         body, width = decode(self._path, content).body, self._format.width
-        found = [*found, *_own_findings(_EQUAL, equal_assertions(body))]
+        found = [*found, *_own_findings(_REPEATED, repetitions(body))]
         if not self._is_configured:
             numbered = [*enumerate(split_lines(body), 1)]
             found += _own_findings(_LONG_LINE, [n for n, line in numbered if len(line) > width])
@@ -121,7 +121,9 @@ class _Fixer:
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
         found = [
-            finding for finding in findings if finding["code"] not in (_LONG_LINE, _EQUAL, _SPACE)
+            finding
+            for finding in findings
+            if finding["code"] not in (_LONG_LINE, _REPEATED, _SPACE)
         ]
         return findings_on_nodes(self._path, content, found, self._nodes)
 

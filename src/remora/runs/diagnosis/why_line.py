@@ -2,11 +2,12 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.memory.events import Event, Review
+from remora.memory.events import Event, Gates, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, read_history
 from remora.runs.diagnosis.call_causes import CALL_RULES
 from remora.runs.diagnosis.failure import (
@@ -21,7 +22,7 @@ from remora.runs.diagnosis.failure import (
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
 from remora.runs.diagnosis.model_causes import bad_answer, recorded_error
 from remora.runs.diagnosis.packet_places import Place
-from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, SUBMITTED, WITH_RESULT
+from remora.statuses import CONFLICT, DISMISSED, INTERRUPTED, RUNNING, SUBMITTED, WITH_RESULT
 from remora.text import count
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
@@ -50,8 +51,15 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     dropped: tuple[Place, ...]
 
 
+class Judged(NamedTuple):
+    """What happened to a change set after its agent had ended: a verdict, and why gates took it out."""
+
+    review: Review | None = None
+    taken_out: tuple[str, ...] = ()
+
+
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
-    """Return why an agent failed, from its stream and the verdict in its run's stream.
+    """Return why an agent failed, from its stream and the judgements in its run's stream.
 
     Raises NotFound if there is no such agent, UsageError if it is a run, and StreamDamaged if its
     stream is empty or damaged.
@@ -64,8 +72,8 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
             f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
         )
     submitted = history.end is not None and history.end.status == SUBMITTED
-    review = _review_of(folder, history.first) if submitted else None
-    return diagnosis_of(history, review, is_written=is_written)
+    judged = _judged(folder, history.first) if submitted else Judged()
+    return diagnosis_of(history, judged, is_written=is_written)
 
 
 def _stream_of(folder: TraceFolder, agent_id: str) -> Path:
@@ -81,34 +89,32 @@ def _stream_of(folder: TraceFolder, agent_id: str) -> Path:
         raise
 
 
-def _review_of(folder: TraceFolder, event: Event) -> Review | None:
-    """Return the last verdict on the agent of an event that its run's stream has.
+def _judged(folder: TraceFolder, event: Event) -> Judged:
+    """Return the last judgements on the agent of an event that its run's stream has.
 
     If the run's stream is damaged, only the events before the damage are read.
     """
-    found = None
+    found = Judged()
     with suppress(NotFound, StreamDamaged):
         for one in read_events(folder.existing_run(event.run_id)):
-            found = _verdict(one, event.agent_id) or found
+            data = typed_payload(one) if one.type in (Review.type, Gates.type) else None
+            if isinstance(data, Review) and data.agent_id == event.agent_id:
+                found = found._replace(review=data)
+            for taken in data.taken_out if isinstance(data, Gates) else ():
+                if taken.agent_id == event.agent_id:
+                    found = found._replace(taken_out=taken.reasons)
     return found
 
 
-def _verdict(event: Event, agent_id: str) -> Review | None:
-    data = typed_payload(event) if event.type == Review.type else None
-    return data if isinstance(data, Review) and data.agent_id == agent_id else None
-
-
-def diagnosis_of(
-    history: AgentHistory, review: Review | None, *, is_written: bool = False
-) -> Diagnosis:
-    """Return why an agent failed, from its folded events.
+def diagnosis_of(history: AgentHistory, judged: Judged, *, is_written: bool = False) -> Diagnosis:
+    """Return why an agent failed, from its folded events and what happened to its change set.
 
     Raises StreamDamaged if their data is nested too deeply.
     """
     first = history.first
     assert first is not None  # callers have checked
     try:
-        return _diagnosis_of(history, first, review, is_written=is_written)
+        return _diagnosis_of(history, first, judged, is_written=is_written)
     except RecursionError as error:
         raise StreamDamaged(
             f"{first.agent_id}: the data of an event is nested too deeply",
@@ -117,11 +123,11 @@ def diagnosis_of(
 
 
 def _diagnosis_of(
-    history: AgentHistory, first: Event, review: Review | None, *, is_written: bool
+    history: AgentHistory, first: Event, judged: Judged, *, is_written: bool
 ) -> Diagnosis:
     end = history.end
     failure = failure_of(history)
-    cause = _cause(history, failure, review, is_written=is_written)
+    cause = _cause(history, failure, judged, is_written=is_written)
     status = end.status if end is not None else RUNNING if is_written else INTERRUPTED
     last = history.turns[-1].number if history.turns else 0
     blamed = next((one for one in history.turns if one.number == cause.turn), None)
@@ -143,15 +149,15 @@ def _diagnosis_of(
 
 
 def _cause(
-    history: AgentHistory, failure: Failure | None, review: Review | None, *, is_written: bool
+    history: AgentHistory, failure: Failure | None, judged: Judged, *, is_written: bool
 ) -> Cause:
     end = history.end
     if end is None:
         return _unfinished(history, is_written=is_written)
-    if review is not None and review.verdict == CONFLICT:
-        return _conflict(history, review)
+    if judged.review is not None and judged.review.verdict == CONFLICT:
+        return _conflict(history, judged.review)
     if end.status in WITH_RESULT and not end.error:
-        return _without_failure(history)
+        return _without_failure(history, judged)
     found = None
     if failure is not None:
         found = next(filter(None, (rule(history, failure) for rule in RULES)), None)
@@ -209,7 +215,7 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
     )
 
 
-def _without_failure(history: AgentHistory) -> Cause:
+def _without_failure(history: AgentHistory, judged: Judged) -> Cause:
     end = history.end
     assert end is not None  # it did not fail
     number = history.turns[-1].number if history.turns else 0
@@ -218,8 +224,9 @@ def _without_failure(history: AgentHistory) -> Cause:
         return Cause(
             kind="submitted",
             turn=None,
-            sentence="Nothing failed: the agent submitted a change that passed all checks",
-            evidence=left,
+            sentence="Nothing failed: the agent submitted a change that passed all checks"
+            + _then(judged),
+            evidence=(*left, *(Evidence(number, None, text) for text in judged.taken_out)),
         )
     if history.turns:
         last = next((one for one in reversed(history.turns) if one.result is not None), None)
@@ -236,6 +243,16 @@ def _without_failure(history: AgentHistory) -> Cause:
         sentence=f"Nothing failed: the agent changed nothing{why_not}",
         evidence=left,
     )
+
+
+def _then(judged: Judged) -> str:
+    """Return why a submitted change is not pending as a whole, or nothing if it is."""
+    review = judged.review
+    if review is not None and review.verdict in DISMISSED:
+        return f"; then it was {review.verdict}" + (
+            f": {quoted(review.feedback)}" if review.feedback else ""
+        )
+    return f"; {quoted(judged.taken_out[0])}" if judged.taken_out else ""
 
 
 def _unknown(history: AgentHistory) -> Cause:

@@ -9,6 +9,7 @@ from remora.statuses import (
     REOPENED,
     RETRIED,
     SUBMITTED,
+    WITHDRAWN,
 )
 
 
@@ -40,19 +41,24 @@ class CurrentAttempts:
             self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
         elif isinstance(data, JobEnd):
             self.ends[data.agent_id] = data
-        elif isinstance(data, Review) and data.verdict == REOPENED:
-            self.verdicts.pop(data.agent_id, None)
-            refused = self.refused.items()
-            self.refused = {key: one for key, one in refused if one.agent_id != data.agent_id}
         elif isinstance(data, Review):
-            self.verdicts[data.agent_id] = data
-            self.refused |= dict.fromkeys(data.refused, data)
+            self._add_verdict(data)
         elif isinstance(data, Gates):
             self.gates = data
             self.proofs |= dict.fromkeys(data.judged, data.proof)
             self.taken_out |= {each.agent_id: each for each in data.taken_out}
         elif isinstance(data, RunEnd):
             self.ended = True
+
+    def _add_verdict(self, review: Review) -> None:
+        if review.verdict in (REOPENED, WITHDRAWN):
+            refused = self.refused.items()
+            self.refused = {key: one for key, one in refused if one.agent_id != review.agent_id}
+        if review.verdict == REOPENED:
+            self.verdicts.pop(review.agent_id, None)
+        else:
+            self.verdicts[review.agent_id] = review
+            self.refused |= dict.fromkeys(review.refused, review)
 
     def starts(self) -> list[JobStart]:
         """Return the start event of each job's current attempt.

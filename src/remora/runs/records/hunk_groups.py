@@ -34,6 +34,7 @@ from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
 
 _WORD = re.compile(rb"[^\W\d]\w*")
+_NUMBER = re.compile(r"\(\d+ > \d+\)")
 _PART = re.compile(rb"\s*(elif|else|finally)\b")
 _FUTURE = "annotations"
 """The name of `from __future__ import annotations`, which every changed signature may need."""
@@ -220,18 +221,23 @@ def _join_blocks(hunks: Sequence[_Hunk]) -> None:
 def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
     """Give each finding that is gone to the hunk that is nearest to its line."""
     own = [hunk for hunk in hunks if hunk.path == file_of_key(job.node_id)]
-    left = Counter((finding.code, finding.message) for finding in job.last_findings)
+    left = Counter(map(_known, job.last_findings))
     placed: list[tuple[int, int, ListedFinding]] = []
     for finding in job.first_findings:
         far = [(hunk.distance(finding.line), n) for n, hunk in enumerate(own) if finding.line]
         placed += [(*min(far), finding)] if far else []
     # of findings with the same text, those far from any hunk are the ones that are left
     for _, nearest, finding in sorted(placed, key=lambda place: -place[0]):
-        known = finding.code, finding.message
+        known = _known(finding)
         if left[known]:
             left[known] -= 1
         else:
             own[nearest].rules.add(finding.code)
+
+
+def _known(finding: ListedFinding) -> tuple[str, str]:
+    """Return what a finding is known by: a text such as `too many branches (13 > 12)` may change."""
+    return finding.code, _NUMBER.sub("", finding.message)
 
 
 def _joined(hunks: Sequence[_Hunk]) -> list[list[_Hunk]]:

@@ -1,7 +1,7 @@
 """Proposals that are made again: what was rejected stays rejected, and nothing is pending twice."""
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
@@ -110,8 +110,33 @@ def settle_repeats(project: Project, run_id: str) -> None:
     withdraw(project, again, f"proposed again by run {run_id}")
 
 
-def withdraw(project: Project, proposals: Iterable[tuple[str, str]], why: str) -> int:
-    """Withdraw undecided change sets, given by run and agent, and return their number.
+def refused_by(project: Project, run_id: str, jobs: Iterable[JobView]) -> set[str]:
+    """Return the identities of the hunks of some jobs that were rejected."""
+    found, agents = (
+        read_run_line(project.trace.existing_run(run_id)),
+        {job.agent_id for job in jobs},
+    )
+    refused = found[1].refused if found is not None else {}
+    return {digest for digest, review in refused.items() if review.agent_id in agents}
+
+
+def forget_refused(project: Project, run_id: str, digests: Collection[str]) -> None:
+    """Withdraw what all other runs rejected of these hunks, since `run_id` decides on them again."""
+    again = set[tuple[str, str]]()
+    for path in project.trace.run_streams() if digests else ():
+        found = read_run_line(path) if stream_id(path) != run_id else None
+        refused = found[1].refused.items() if found is not None else ()
+        again |= {(stream_id(path), one.agent_id) for digest, one in refused if digest in digests}
+    withdraw(project, again, f"decided again in run {run_id}", {REJECTED})
+
+
+def withdraw(
+    project: Project,
+    proposals: Iterable[tuple[str, str]],
+    why: str,
+    states: Collection[str] = UNDECIDED,
+) -> int:
+    """Withdraw change sets in these states, given by run and agent, and return their number.
 
     Runs that cannot be written are left out.
     """
@@ -120,7 +145,7 @@ def withdraw(project: Project, proposals: Iterable[tuple[str, str]], why: str) -
         agents = {agent_id for _, agent_id in group}
         with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
             for job in read_run(project, stream.record, details=False).jobs:
-                if job.agent_id in agents and job.review in UNDECIDED:
+                if job.agent_id in agents and job.review in states:
                     stream.append(review_event(project, job, WITHDRAWN, feedback=why))
                     number += 1
     return number

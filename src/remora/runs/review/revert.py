@@ -20,8 +20,9 @@ from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, split_damaged, written_change
 from remora.runs.review.recheck import broken_by_merge
+from remora.runs.review.repeats import forget_refused, refused_by
 from remora.runs.review.selection import named_nodes
-from remora.statuses import ACCEPTED, DECIDED, REOPENED, REVERTED
+from remora.statuses import ACCEPTED, DECIDED, REJECTED, REOPENED, REVERTED
 from remora.text import count, some_of
 
 _NAMED = 5
@@ -33,7 +34,7 @@ def revert(
 ) -> Verdicts:
     """Revert the accepted change sets of `nodes`, or of the whole run if `nodes` is empty.
 
-    Change sets are reverted one at a time. Edits made after a change set was accepted are kept. If
+    If nothing of `nodes` was accepted, withdraw the rejections of them. Change sets are reverted one at a time. Edits made after a change set was accepted are kept. If
     this is not possible, the change set is still accepted, and the result has a conflict. Raises
     whatever `accept` raises, NotFound if a node has no accepted change set, and UsageError if its
     change set was committed to a branch or covers other nodes, too. As in `accept`, a later error
@@ -43,7 +44,11 @@ def revert(
     complete_journals(project)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record)
-        return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
+        named = [job for name in nodes for job in jobs_named(view, name)]
+        rejected = [job for job in named if job.review == REJECTED and job.has_verdict]
+        if not rejected or any(job.is_written for job in named):
+            return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
+    return undo(project, run_id, nodes, trusted=trusted)
 
 
 def undo(
@@ -51,7 +56,8 @@ def undo(
 ) -> Verdicts:
     """Withdraw the last verdict on each change set of `nodes`, the latest change set first.
 
-    What an accepted change set wrote is removed from the user's files, as in `revert`. Raises
+    What an accepted change set wrote is removed from the user's files, as in `revert`. What other
+    runs rejected because of the verdict is withdrawn. Raises
     whatever `accept` raises, NotFound if a node has no verdict, and UsageError if its change set was
     committed to a branch. As in `accept`, a later error is `error` of the result.
     """
@@ -59,7 +65,11 @@ def undo(
     complete_journals(project)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
-        return _take_back(project, stream, view, _decided(view, nodes), REOPENED)
+        jobs = _decided(view, nodes)
+        refused = refused_by(project, view.run_id, jobs)
+        done = _take_back(project, stream, view, jobs, REOPENED)
+    forget_refused(project, view.run_id, refused)
+    return done
 
 
 def _take_back(
