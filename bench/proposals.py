@@ -4,8 +4,8 @@
     python bench/proposals.py ~/src/khal --out proposals --by rule --option=--select=E,F,UP
 
 Each folder is a project with its environment in `.venv`, so that its gates judge. A diff for each
-rule has the hunks that `remora accept --rule` takes from all files. The first line of a diff says
-what it is about.
+rule has the hunks of all files whose group has its label. The first line of a diff says what it is
+about.
 """
 
 import argparse
