@@ -171,6 +171,7 @@ def test_branches_with_equal_conditions_stay(tmp_path: Path) -> None:
     ("path", "settings", "selected", "is_fixed"),
     [
         ("docs/tutorial/a.py", {}, "F401", False),
+        ("versioneer.py", {}, "F401", False),
         ("src/a.py", {}, "F401", True),
         ("src/copied/a.py", {".flake8": "[flake8]\nextend-exclude =\n    build/\n    src/copied/\n"}, "F401", False),
         ("src/a.py", {"setup.cfg": "[flake8]\nexclude = .git, a.*\n"}, "F401", False),
