@@ -43,7 +43,7 @@ A run is given as its ID, a unique prefix, or `last`; an agent as its ID or a un
 
 REMORA_ROOT, REMORASETTINGS and REMORA_MODEL apply if `--root`, `--config` and `--model` are not given.
 Colors: `--color` has the highest priority, then NO_COLOR, then FORCE_COLOR or CLICOLOR_FORCE. Without
-any of them, terminals get colors and pipes do not. `remora completion bash|zsh|fish` prints a script
+any of them, terminals get colors and pipes do not. `remora completion --install` installs a script
 that completes commands, options, and the names of runs, agents, operations and nodes.
 
 | exit code | meaning |

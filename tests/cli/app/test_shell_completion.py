@@ -180,3 +180,19 @@ def test_an_unknown_command_shows_nothing(poor: Remora, project: Path, shell: st
     asking = Remora(poor.home, {**line, "_REMORA_COMPLETE": f"{shell}_complete"})
     done = asking(cwd=project)
     assert (done.out, done.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("shell", "path"),
+    [
+        ("bash", ".local/share/bash-completion/completions/remora"),
+        ("zsh", ".zfunc/_remora"),
+        ("fish", "config/fish/completions/remora.fish"),
+    ],
+)
+def test_the_script_of_the_users_shell_is_installed(tmp_path: Path, shell: str, path: str) -> None:
+    user = Remora(tmp_path, {"SHELL": f"/usr/bin/{shell}"})
+    done = user("completion", "--install", cwd=tmp_path)
+    assert (done.code, str(tmp_path / path) in done.out) == (0, True)
+    assert (tmp_path / path).read_text() == user("completion", shell, cwd=tmp_path).out
+    assert Remora(tmp_path, {"SHELL": "/bin/sh"})("completion", cwd=tmp_path).code == 2

@@ -1,12 +1,20 @@
 """The `completion` command, and the shell completions themselves."""
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem, FishComplete, ShellComplete, ZshComplete
 from click.shell_completion import split_arg_string as split_words
 
 from remora.cli.app.options import Options, command
+from remora.cli.app.output import emit
+from remora.errors import DiskError, UsageError
+from remora.regular_file import replace_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _BASH = """\
 %(complete_func)s() {
@@ -92,21 +100,51 @@ def print_completions(root: click.Group, asked: str) -> int:
 
 @command(
     "completion",
-    examples=(
-        "remora completion bash > ~/.local/share/bash-completion/completions/remora",
-        "remora completion zsh > ~/.zfunc/_remora",
-        "remora completion fish > ~/.config/fish/completions/remora.fish",
-    ),
+    examples=("remora completion --install", "remora completion zsh > ~/.zfunc/_remora"),
 )
-@click.argument("shell", type=click.Choice(tuple(_SHELLS)))
-def completion(options: Options, shell: str) -> int:
-    """Print a shell completion script.
+@click.argument("shell", type=click.Choice(tuple(_SHELLS)), required=False)
+@click.option("--install", is_flag=True, help="Write the script where the shell looks for it.")
+def completion(options: Options, shell: str | None, *, install: bool) -> int:
+    """Print a shell completion script, or install it.
 
     The script completes commands, options, and the names of runs, agents, operations and nodes.
-    Names with characters that a shell treats specially are left out. For zsh, write it to a folder
-    that is added to fpath before compinit runs.
+    Names with characters that a shell treats specially are left out. Without SHELL, it is for the
+    shell in $SHELL. For zsh, its folder must be in fpath before compinit runs.
     """
-    del options
+    import os
+    from pathlib import Path
+
+    shell = shell or Path(os.environ.get("SHELL", "")).name
+    if shell not in _SHELLS:
+        raise UsageError("no shell given", hint=f"name one: {', '.join(_SHELLS)}")
     found = _SHELLS[shell](click.Group("remora"), {}, "remora", VARIABLE)
-    click.echo(found.source_template % found.source_vars())
+    script = found.source_template % found.source_vars()
+    if not install:
+        click.echo(script)
+        return 0
+    path = _place_for(shell, os.environ)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, f"{script}\n".encode())
+    except OSError as error:
+        raise DiskError(f"{path}: {error.strerror}") from error
+    lines = [f"wrote {path}; it is used by shells that you open from now on"]
+    if shell == "zsh":
+        lines.append(f"if {path.parent} is not in fpath, add before compinit in your .zshrc:")
+        lines.append(f"  fpath=({path.parent} $fpath)")
+    emit(options, {"shell": shell, "path": str(path)}, lines)
     return 0
+
+
+def _place_for(shell: str, environ: Mapping[str, str]) -> "Path":
+    """Return the user's file from which a shell loads the completions of `remora`."""
+    from pathlib import Path
+
+    home = Path(environ.get("HOME") or Path.home())
+    if shell == "bash":
+        data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return data / "bash-completion" / "completions" / "remora"
+    if shell == "fish":
+        config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+        return config / "fish" / "completions" / "remora.fish"
+    return Path(environ.get("ZDOTDIR") or home) / ".zfunc" / "_remora"
