@@ -96,6 +96,13 @@ def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Re
     assert (done.code, done.out) == (0, "no problems in 4 nodes\n")
 
 
+def test_what_ruff_reports_is_not_called_no_problem(shop: Path, poor: Remora) -> None:
+    write(shop, {"b.py": "def load(path):\n    return path + unknown\n"})
+    done = poor("check", "b.py", cwd=shop)
+    assert done.code == 0
+    assert done.out == "nothing that Remora can fix; ruff reports 1 finding (-v lists them)\n"
+
+
 @pytest.mark.usefixtures("everything")
 def test_of_the_files_that_a_hook_passes_only_python_files_count(shop: Path, poor: Remora) -> None:
     done = poor("check", "README.md", "a.py", cwd=shop)

@@ -122,7 +122,11 @@ def _total(result: CheckResult, command: str) -> Iterator[str]:
     """Yield the number of problems, and the command that fixes them."""
     new = "" if result.known is None else "new "
     if not result.problems:
-        yield f"no {new}problems in {count(result.nodes, 'node')}"
+        left = sum(result.plan.findings_left.values())
+        if left and not new:
+            yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them)"
+        else:
+            yield f"no {new}problems in {count(result.nodes, 'node')}"
         return
     files = count(len({each.path for each in result.problems}), "file")
     total = f"{count(len(result.problems), f'{new}problem')} in {files}"
