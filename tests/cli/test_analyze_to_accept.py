@@ -95,12 +95,13 @@ def test_accept_all_writes_what_was_verified(poor: Remora, project: Path) -> Non
 
 def test_people_are_told_where_a_verdict_is_recorded(poor: Remora, project: Path) -> None:
     poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
-    done = poor("reject", "last", "--all", "--feedback", "not now", cwd=project)
+    done = poor("reject", "last", "--all", "--feedback", "not now", "-v", cwd=project)
     assert done.code == 0
     (stream,) = (project / ".agentfs" / "runs").glob("*.jsonl")
     last = json.loads(stream.read_text().splitlines()[-1])
-    recorded = f"entry {last['seq'] + 1}, hash {last['hash'][:12]}"
+    recorded = f"entry {last['seq'] + 1}, hash {last['hash']}"
     assert done.out.splitlines()[-1].endswith(f": {recorded}")
+    assert done.out.splitlines()[-2].endswith(f"run `remora revert {stream.stem} FILE`")
     assert last["data"]["feedback"] == "not now"
     assert poor("show", "last", "--json", cwd=project).document["jobs"][0]["review"] == "rejected"
 

@@ -27,8 +27,6 @@ from remora.usecases import api
 from remora.usecases.review import review_parts
 from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
-_HASH = 12
-"""Displayed characters of a hash; `-v` shows all."""
 _FEW = 3
 """Change sets that were left out whose reasons are all shown."""
 
@@ -86,7 +84,7 @@ def reject(
     project = project_of(options)
     done = reject_chosen(project, run, nodes, chosen, feedback)
     note(options, *skipped_lines(options, done.skipped), *done.damaged)
-    emit(options, _document(done, "rejected"), _rejected(options, done))
+    emit(options, _document(done, "rejected"), _rejected(options, project, done))
     has_model = done.view.start.config.get("model_name") != NO_MODEL
     if feedback and done.rejected and has_model:  # rules would propose the same again
         names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
@@ -160,8 +158,11 @@ def _accepted(
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
     yield from conflict_lines(options, project, done)
+    if done.accepted and not branch:
+        back = next_command(options, project.root, "revert", done.run_id)
+        yield f"to take them back, run `{back}`"
     if done.accepted or done.conflicts:
-        yield from _head(options, done)
+        yield from _recorded(options, done)
 
 
 def conflict_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
@@ -206,7 +207,7 @@ def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
     if done.conflicts:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:
-        yield from _head(options, done)
+        yield from _recorded(options, done)
 
 
 def on_branches(view: RunView) -> str:
@@ -217,12 +218,14 @@ def on_branches(view: RunView) -> str:
     return escape_line(f"committed to {', '.join(branches)}: undo it with `git revert` there")
 
 
-def _rejected(options: Options, done: Verdicts) -> Iterator[str]:
+def _rejected(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
     if not done.rejected:
         yield _no_change_set(done)
     yield from _named(REJECTED, "yellow", done.rejected)
     if done.rejected:
-        yield from _head(options, done)
+        back = next_command(options, project.root, "revert", done.run_id, "FILE")
+        yield f"to withdraw a rejection, run `{back}`"
+        yield from _recorded(options, done)
 
 
 def _named(verdict: str, color: str, nodes: Sequence[str]) -> Iterator[str]:
@@ -233,9 +236,8 @@ def _named(verdict: str, color: str, nodes: Sequence[str]) -> Iterator[str]:
         yield escape_line(f"  {display_name(node)}{several}")
 
 
-def _head(options: Options, done: Verdicts) -> Iterator[str]:
-    """Yield the place and the hash of the verdict in the run's record."""
-    known = done.head.hash if options.verbose else done.head.hash[:_HASH]
-    yield click.style(
-        f"recorded in run {done.run_id}: entry {done.head.count}, hash {known}", dim=True
-    )
+def _recorded(options: Options, done: Verdicts) -> Iterator[str]:
+    """Yield the place and the hash of the verdict in the run's record, with -v."""
+    if options.verbose:
+        place = f"recorded in run {done.run_id}: entry {done.head.count}, hash {done.head.hash}"
+        yield click.style(place, dim=True)
