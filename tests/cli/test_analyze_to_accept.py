@@ -53,7 +53,7 @@ def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
 def test_runs_counts_what_waits(ran: Ran) -> None:
     (run,) = ran("runs", "--json").document["runs"]
     assert set(run) == {
-        "run_id", "started", "status", "jobs", "failed",
+        "run_id", "started", "status", "jobs", "operations", "model", "failed",
         "pending", "accepted", "rejected", "reverted", "conflicts", "watched",
     }  # fmt: skip
     assert (run["status"], run["jobs"], run["pending"], run["accepted"]) == ("ended", 2, 2, 0)
@@ -124,7 +124,7 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project
     again = poor("accept", "last", "--all", cwd=project)
     assert "next: remora analyze -o steps --node src/settings.py" in again.out
     (_, listed) = poor("runs", cwd=project).out.splitlines()
-    assert listed.split()[-3:] == ["0", "0", "1"]
+    assert listed.split()[-4:] == ["steps", "none", "0", "1"]
 
 
 def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) -> None:

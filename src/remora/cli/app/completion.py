@@ -11,7 +11,6 @@ from click.shell_completion import split_arg_string as split_words
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import DiskError, UsageError
-from remora.regular_file import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,6 +121,8 @@ def completion(options: Options, shell: str | None, *, install: bool) -> int:
     if not install:
         click.echo(script)
         return 0
+    from remora.regular_file import replace_file
+
     path = _place_for(shell, os.environ)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

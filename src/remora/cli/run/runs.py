@@ -19,7 +19,10 @@ from remora.cli.app.project_context import (
 )
 from remora.ids import LAST, display_name
 from remora.statuses import STATUSES
-from remora.text import count
+from remora.text import clip, count
+
+_MODEL = 16
+"""Characters of a model's name."""
 
 if TYPE_CHECKING:
     from remora.runs.project import ProjectRecords
@@ -28,11 +31,11 @@ if TYPE_CHECKING:
 
 @command("runs", examples=("remora runs", "remora runs --json"))
 def runs(options: Options) -> int:
-    """List the runs of this project, newest last.
+    """List the runs of this project, newest first.
 
-    PENDING is the number of verified change sets without a verdict. CONFLICT is the number of
-    change sets that could not be merged with your files. A run is damaged if one of its streams
-    cannot be read to the end.
+    FAILED is the number of jobs that failed. PENDING is the number of verified change sets without
+    a verdict, or that could not be merged with your files. A run is damaged if one of its streams
+    cannot be read to the end. With --json, the newest is the last.
     """
     import msgspec
 
@@ -153,10 +156,10 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
         return
     now = datetime.now(UTC)
     rows = [
-        (r.run_id, _age(r, now), _status(r), r.jobs, r.pending, r.accepted, r.conflicts)
-        for r in found
+        (r.run_id, _age(r, now), _status(r), _operations(r), clip(r.model, _MODEL), *_numbers(r))
+        for r in reversed(found)
     ]
-    yield from table(("RUN", "AGE", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT"), rows)
+    yield from table(("RUN", "AGE", "STATUS", "OPERATIONS", "MODEL", "FAILED", "PENDING"), rows)
     if any(run.status == DAMAGED for run in found):
         yield f"`{next_command(options, project.root, 'trace', 'verify')}` shows what is damaged"
     older = [run for run in found[:-1] if run.pending]
@@ -164,6 +167,17 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
         show = next_command(options, project.root, "show", older[-1].run_id)
         number = count(len(older), "older run")
         yield f"pending changes in {number}; for the newest, run `{show}`"
+
+
+def _numbers(run: "RunLine") -> tuple[int, int]:
+    return run.failed, run.pending + run.conflicts
+
+
+def _operations(run: "RunLine") -> str:
+    """Return the operations of a run, such as `lint`, `lint, types` or `docstring +3`."""
+    if len(run.operations) <= 2:
+        return ", ".join(run.operations)
+    return f"{run.operations[0]} +{len(run.operations) - 1}"
 
 
 def _status(run: "RunLine") -> str:

@@ -41,10 +41,12 @@ class _Job(msgspec.Struct, frozen=True, gc=False):
 
 class _Plan(msgspec.Struct, frozen=True):
     jobs: list[_Job] = []
+    operations: Any = ()
 
 
 class _Config(msgspec.Struct, frozen=True):
     watched: Any = False
+    model_name: Any = ""
 
 
 class _Start(msgspec.Struct, frozen=True):
@@ -109,6 +111,8 @@ def _damaged(line: RunLine) -> RunLine:
         started=line.started,
         status=DAMAGED,
         jobs=line.jobs,
+        operations=line.operations,
+        model=line.model,
         watched=line.watched,
     )
 
@@ -132,6 +136,8 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             started=first.timestamp,
             status=DAMAGED,
             jobs=len(start.plan.jobs),
+            operations=tuple(str(name) for name in start.plan.operations or ()),
+            model=str(start.config.model_name),
             watched=start.config.watched is True,
         )
         for event in events:

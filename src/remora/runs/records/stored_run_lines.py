@@ -15,13 +15,14 @@ from remora.trace.content.private_files import open_file, open_folder, open_read
 _FILE = "run_lines.json"
 _LARGE = 1 << 20
 """Bytes of a run's stream. Reading a smaller one takes less than 20 ms."""
-_FORMAT = 3
+_FORMAT = 4
 """Number of the file's format. Increase it whenever an entry has other keys or counts otherwise."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of `runs --json`, with the numbers of change sets in each state of review.
 
+    `operations` are those that were planned, and `model` is the name of the model or `none`.
     `jobs` is the number of planned jobs, and `failed` the number of those that failed or ended with
     an error. If a run cannot be read completely, its status is
     `damaged` and its change sets are not counted. `watched` is true for the runs of `remora watch`.
@@ -31,6 +32,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     started: str
     status: str
     jobs: int
+    operations: tuple[str, ...] = ()
+    model: str = ""
     failed: int = 0
     pending: int = 0
     accepted: int = 0
