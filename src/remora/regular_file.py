@@ -60,14 +60,14 @@ def closing_fd(descriptor: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file with mode 0600 in place of the one at `path`, of which no reader sees a part.
+def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Write a file in place of the one at `path`, of which no reader sees a part.
 
-    Raises OSError, and then changes nothing.
+    The user's umask limits `mode`. Raises OSError, and then changes nothing.
     """
     temporary = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
     try:
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(file, "wb") as stream:
             stream.write(content)
         temporary.replace(path)

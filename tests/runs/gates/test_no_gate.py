@@ -3,10 +3,11 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import ruff
 
 from remora.runs.gates.find import find_gates
 from remora.sandbox.interpreters import ProjectPython
@@ -147,19 +148,52 @@ sys.exit(bool(wrong))
 """Stands for a version of ruff with another opinion than Remora's own."""
 
 
+@pytest.fixture
+def packages(active: Path, plain_python: ProjectPython) -> Iterator[Path]:
+    """Packages of the user's environment, in which a test puts a ruff."""
+    del active
+    (found,) = plain_python.python.parents[1].glob("lib/python3*/site-packages")
+    yield found
+    shutil.rmtree(found / "ruff")
+    plain_python.python.with_name("ruff").unlink(missing_ok=True)
+
+
+QUARTER = {"shop.py": [("/ 2", "/ 4")]}
+
+
 @pytest.mark.slow
-def test_the_ruff_of_the_projects_environment_judges(
-    active: Path, judge: Judge, plain_python: ProjectPython
-) -> None:
-    (packages,) = plain_python.python.parents[1].glob("lib/python3*/site-packages")
+def test_the_ruff_of_the_projects_environment_judges(packages: Path, judge: Judge) -> None:
     write(packages, {"ruff/__init__.py": "", "ruff/__main__.py": PINNED})
-    try:
-        judged = judge(
-            {"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n"}, {"shop.py": [("/ 2", "/ 4")]}
-        )
-    finally:
-        shutil.rmtree(packages / "ruff")
+    judged = judge({"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n"}, QUARTER)
     assert judged.reasons == ["taken out by ruff (half, line 2): shop.py: [X001] a quarter"]
+
+
+@pytest.mark.slow
+def test_one_that_does_not_know_the_options_leaves_it_to_remoras_own(
+    packages: Path, judge: Judge
+) -> None:
+    write(packages, {"ruff/__init__.py": "", "ruff/__main__.py": "import sys\nsys.exit(2)\n"})
+    judged = judge({"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n"}, QUARTER)
+    assert "ruff" not in judged.missing
+    assert judged.reasons == []
+
+
+@pytest.mark.slow
+def test_a_real_ruff_of_the_environment_checks_and_formats(
+    packages: Path, judge: Judge, plain_python: ProjectPython
+) -> None:
+    shutil.copytree(Path(ruff.__file__).parent, packages / "ruff")
+    shutil.copy2(ruff.find_ruff_bin(), plain_python.python.with_name("ruff"))
+    places = {
+        "a.py": [("x", "import os\n\nx")],
+        "b.py": [("= 1", "=  1")],
+        "c.py": [("= 1", "= 2")],
+    }
+    files = {**dict.fromkeys(places, "x = 1\n"), "pyproject.toml": "[tool.ruff.format]\n"}
+    judged = judge(files, places)
+    taken = [reason.partition(" (")[0] for reason in judged.reasons]
+    assert sorted(taken) == ["taken out by ruff", "taken out by ruff format"]
+    assert judged.accepted() == {"c.py": "x = 2\n"}
 
 
 def test_no_gates_are_run_if_they_may_take_no_time(

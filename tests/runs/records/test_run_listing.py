@@ -111,3 +111,15 @@ def test_what_may_be_removed_is_read_from_the_streams(
     stored.write_text(stored.read_text().replace(f'"pending":{before.pending}', '"pending":0'))
     assert [line.pending for line in list_run_lines(trace)] == [0]
     assert list_run_lines_from_streams(trace) == [before]
+
+
+@pytest.mark.parametrize("odd", [5, "lint", {"lint": 1}, None])
+def test_a_record_with_odd_operations_or_an_odd_model_is_listed(ran: Desk, odd: object) -> None:
+    path = ran.project.trace.run_stream(ran.newest)
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    event = json.loads(first)
+    assert event["data"]["plan"]["operations"]
+    event["data"]["plan"]["operations"] = event["data"]["config"]["model_name"] = odd
+    path.write_bytes(b"".join([json.dumps(event).encode() + b"\n", *rest]))
+    (run,) = list_run_lines(ran.project.trace)
+    assert (run.operations, run.model) == ((), str(odd))

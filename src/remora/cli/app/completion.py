@@ -126,7 +126,7 @@ def completion(options: Options, shell: str | None, *, install: bool) -> int:
     path = _place_for(shell, os.environ)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, f"{script}\n".encode())
+        replace_file(path.resolve(), f"{script}\n".encode())
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror}") from error
     lines = [f"wrote {path}; it is used by shells that you open from now on"]

@@ -120,14 +120,15 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     from remora.statuses import DISMISSED
 
     project = recorded_project(options)
-    view = read_run(project, run_named(project.trace, run))
-    unusable: list[str] = []
+    run_id, unusable = run_named(project.trace, run), list[str]()
     if rules:
         from remora.usecases.review.chosen import Chosen, chosen_changes
 
-        picked = chosen_changes(project_of(options), view.run_id, nodes, Chosen(rules=rules))
+        picked = chosen_changes(project_of(options), run_id, nodes, Chosen(rules=rules))
         unusable, view, nodes = picked.damaged, picked.as_view, ()
         note(options, *picked.skipped)
+    else:
+        view = read_run(project, run_id)
     document = diff_document(project, view, nodes)
     if options.json:
         print_json(document)

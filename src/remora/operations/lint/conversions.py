@@ -103,17 +103,17 @@ def _new_style(node: ast.AST) -> str:
 def repetitions(body: str) -> list[int]:
     """Return the lines of assertions that an earlier one of their function equals, and of `a or a`."""
     lines = list[int]()
-    for function in nodes_of(body):
-        if isinstance(function, ast.BoolOp):
-            texts = [ast.dump(value) for value in function.values]
-            lines += [function.lineno] if len({*texts}) < len(texts) else []
-        elif isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+    for node in nodes_of(body):
+        if isinstance(node, ast.BoolOp):
+            texts = [ast.dump(value) for value in node.values]
+            lines += [node.lineno] if len({*texts}) < len(texts) else []
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             known = set[str]()
-            for node in ast.walk(function):
-                match node:
+            for inner in ast.walk(node):
+                match inner:
                     case ast.Assert() | ast.Call(func=ast.Attribute(attr="assertEqual")):
-                        text = ast.dump(node)
-                        lines += [node.lineno] if text in known else []
+                        text = ast.dump(inner)
+                        lines += [inner.lineno] if text in known else []
                         known.add(text)
     return lines
 

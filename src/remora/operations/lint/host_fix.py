@@ -32,6 +32,8 @@ from remora.workspaces.apply.line_diff import diff_hunks
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
 _LONG_LINE, _REPEATED, _SPACE = "long line", "repetition", "space at the end"
+_OWN = (_LONG_LINE, _REPEATED, _SPACE)
+"""Codes of findings that ruff does not report, and that no fix may add."""
 
 
 def fix_findings(
@@ -105,10 +107,11 @@ class _Fixer:
         return self._checked[content]
 
     def _keep(self, content: bytes, found: list[Finding]) -> None:
-        """Keep the findings of a version. Repetitions of assertions and conditions count as findings, too.
+        """Keep the findings of a version. Repeated assertions and conditions count, too.
 
         So do lines that are too long or end in white space if ruff is not configured. They are not
-        fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead to long lines are still applied.
+        fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead
+        to long lines are still applied.
         """
         body, width = decode(self._path, content).body, self._format.width
         found = [*found, *_own_findings(_REPEATED, repetitions(body))]
@@ -120,11 +123,7 @@ class _Fixer:
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
-        found = [
-            finding
-            for finding in findings
-            if finding["code"] not in (_LONG_LINE, _REPEATED, _SPACE)
-        ]
+        found = [finding for finding in findings if finding["code"] not in _OWN]
         return findings_on_nodes(self._path, content, found, self._nodes)
 
     def has_fewer(self, content: bytes) -> bool:

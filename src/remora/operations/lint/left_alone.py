@@ -217,17 +217,19 @@ def _import_choices(body: str) -> list[range]:
         range(node.lineno, (node.end_lineno or 0) + 1)
         for node in nodes_of(body)
         if (isinstance(node, ast.If) and node.orelse and "version_info" in ast.dump(node.test))
-        or (isinstance(node, ast.Try) and any(_expects_absence(node, h) for h in node.handlers))
+        or (isinstance(node, ast.Try) and _expects_absence(node))
     ]
 
 
-def _expects_absence(tried: ast.Try, handler: ast.ExceptHandler) -> bool:
+def _expects_absence(tried: ast.Try) -> bool:
     """Return True if a handler is for a failed import. One for all exceptions may be for others."""
-    expected = "Exception" if handler.type is None else ast.unparse(handler.type)
-    if re.search(r"\b(?:ImportError|ModuleNotFoundError)\b", expected):
-        return True
-    only_imports = all(isinstance(each, ast.Import | ast.ImportFrom) for each in tried.body)
-    return only_imports and re.search(r"\b(?:Base)?Exception\b", expected) is not None
+    types = (handler.type for handler in tried.handlers)
+    expected = " ".join("Exception" if type_ is None else ast.unparse(type_) for type_ in types)
+    imports = (ast.Import, ast.ImportFrom)
+    pattern = r"\b(?:ImportError|ModuleNotFoundError)\b"
+    if all(isinstance(statement, imports) for statement in tried.body):
+        pattern += r"|\b(?:Base)?Exception\b"
+    return re.search(pattern, expected) is not None
 
 
 @lru_cache(maxsize=1)

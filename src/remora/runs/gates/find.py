@@ -37,8 +37,6 @@ _COMMANDS = {
 }
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
 """Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
-_TOO_OLD = "unexpected argument"
-"""Ruff before 0.1.1 does not know the options."""
 _NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
 """Patterns of the names of these in settings, where they differ."""
 _FILES = {"flake8": [".flake8"], "isort": [".isort.cfg"], "ruff": ["ruff.toml", ".ruff.toml"]}
@@ -108,15 +106,17 @@ def _style_problems(
     seconds: float,
     _: tuple[str, ...],
 ) -> Facts:
-    """Return the problems of all files in `folder`, by the first interpreter that has the tool."""
-    for python in pythons:
-        finished = run_python(python, ("-I", "-m", *words), folder, seconds, environment=_ONE_LINE)
-        output, errors = (
-            text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
-        )
-        if f"No module named {words[0]}" not in errors and _TOO_OLD not in errors:
-            break
-    else:
+    """Return the problems of all files in `folder`, by the first interpreter that can run the tool."""
+    python, *others = pythons
+    finished = run_python(python, ("-I", "-m", *words), folder, seconds, environment=_ONE_LINE)
+    output, errors = (
+        text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
+    )
+    is_installed = f"No module named {words[0]}" not in errors
+    has_ended = finished.timed_out or (is_installed and finished.returncode in _ENDED)
+    if others and not has_ended:  # ruff before 0.1.1 does not know the options
+        return _style_problems(words, others, folder, seconds, _)
+    if not is_installed:
         raise HostError(_NOT_INSTALLED)
     lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
     has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)

@@ -34,7 +34,7 @@ from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
 
 _WORD = re.compile(rb"[^\W\d]\w*")
-_NUMBER = re.compile(r"\(\d+ > \d+\)")
+_NUMBERS = re.compile(r"\(\d+ > \d+\)")
 _PART = re.compile(rb"\s*(elif|else|finally)\b")
 _FUTURE = "annotations"
 """The name of `from __future__ import annotations`, which every changed signature may need."""
@@ -150,18 +150,17 @@ class _Version:
 
     def _find_blocks(self, node: ast.AST) -> None:
         """Find the first and the last lines of a statement with a body, its `else` and `finally`."""
-        if isinstance(node, ast.stmt | ast.excepthandler) and (
-            hasattr(node, "body") or isinstance(node, ast.Match)
-        ):
+        if not isinstance(node, ast.stmt | ast.excepthandler):
+            return
+        if hasattr(node, "body") or isinstance(node, ast.Match):
             lines = range(node.lineno, (node.end_lineno or 0) + 1)
             self.blocks[node.lineno] = type(node).__name__, lines
-            for body in (getattr(node, "orelse", ()), getattr(node, "finalbody", ())):
-                last = body[-1].end_lineno or 0 if body else 0
-                above = range(body[0].lineno, node.lineno, -1) if body else ()
-                for line in above:  # an `elif` is an `if` in the tree, and has its own line
-                    if word := _PART.match(self.lines[line - 1]):
-                        self.blocks.setdefault(line, (str(word[1]), range(line, last + 1)))
-                        break
+        for part in ("orelse", "finalbody"):
+            body = getattr(node, part, None) or [node]
+            above = range(body[0].lineno, node.lineno, -1)
+            first = next((line for line in above if _PART.match(self.lines[line - 1])), 0)
+            if first:  # an `elif` is an `if` of the tree, which sets its line again
+                self.blocks[first] = part, range(first, (body[-1].end_lineno or 0) + 1)
 
     def owner(self, line: int) -> str:
         if not isinstance(self._module, Module):
@@ -195,7 +194,7 @@ def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
         bound = [set[str]().union(*(v.names.get(i, ()) for i in at)) for v, at in sides]
         needed = (words & (known[0] ^ known[1])) | (bound[0] ^ bound[1])
         blocks = [[v.blocks[i] for i in at if i in v.blocks] for v, at in sides]
-        kinds = [Counter(kind for kind, _ in found) for found in blocks]
+        kinds = [Counter(kind for kind, _ in side) for side in blocks]
         is_other = kinds[0] != kinds[1]
         yield _Hunk(
             number=number,
@@ -237,7 +236,7 @@ def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
 
 def _known(finding: ListedFinding) -> tuple[str, str]:
     """Return what a finding is known by: a text such as `too many branches (13 > 12)` may change."""
-    return finding.code, _NUMBER.sub("", finding.message)
+    return finding.code, _NUMBERS.sub("", finding.message)
 
 
 def _joined(hunks: Sequence[_Hunk]) -> list[list[_Hunk]]:

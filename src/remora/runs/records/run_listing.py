@@ -121,6 +121,11 @@ def _order(line: RunLine) -> tuple[str, str]:
     return line.started, line.run_id
 
 
+def _texts(recorded: Any) -> tuple[str, ...]:
+    """Return a recorded list as texts. An untrusted record may contain anything."""
+    return tuple(map(str, recorded)) if isinstance(recorded, list) else ()
+
+
 def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
     """Return the entry of a run and its current attempts, or None if it has no `run_start`."""
     line, is_written = None, is_being_written(path)
@@ -136,7 +141,7 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             started=first.timestamp,
             status=DAMAGED,
             jobs=len(start.plan.jobs),
-            operations=tuple(str(name) for name in start.plan.operations or ()),
+            operations=_texts(start.plan.operations),
             model=str(start.config.model_name),
             watched=start.config.watched is True,
         )

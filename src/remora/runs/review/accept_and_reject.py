@@ -184,7 +184,7 @@ class SelectedChanges:
     @property
     def as_view(self) -> RunView:
         """The run with nothing but the chosen hunks."""
-        jobs = (msgspec.structs.replace(one.job, left=one.hunks) for one in self.usable)
+        jobs = (msgspec.structs.replace(change.job, left=change.hunks) for change in self.usable)
         return msgspec.structs.replace(self.view, jobs=tuple(jobs))
 
 

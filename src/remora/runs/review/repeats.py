@@ -112,11 +112,9 @@ def settle_repeats(project: Project, run_id: str) -> None:
 
 def refused_by(project: Project, run_id: str, jobs: Iterable[JobView]) -> set[str]:
     """Return the identities of the hunks of some jobs that were rejected."""
-    found, agents = (
-        read_run_line(project.trace.existing_run(run_id)),
-        {job.agent_id for job in jobs},
-    )
+    found = read_run_line(project.trace.existing_run(run_id))
     refused = found[1].refused if found is not None else {}
+    agents = {job.agent_id for job in jobs}
     return {digest for digest, review in refused.items() if review.agent_id in agents}
 
 
@@ -126,7 +124,8 @@ def forget_refused(project: Project, run_id: str, digests: Collection[str]) -> N
     for path in project.trace.run_streams() if digests else ():
         found = read_run_line(path) if stream_id(path) != run_id else None
         refused = found[1].refused.items() if found is not None else ()
-        again |= {(stream_id(path), one.agent_id) for digest, one in refused if digest in digests}
+        agents = {review.agent_id for digest, review in refused if digest in digests}
+        again |= {(stream_id(path), agent_id) for agent_id in agents}
     withdraw(project, again, f"decided again in run {run_id}", {REJECTED})
 
 

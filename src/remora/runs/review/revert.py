@@ -34,8 +34,9 @@ def revert(
 ) -> Verdicts:
     """Revert the accepted change sets of `nodes`, or of the whole run if `nodes` is empty.
 
-    If nothing of `nodes` was accepted, withdraw the rejections of them. Change sets are reverted one at a time. Edits made after a change set was accepted are kept. If
-    this is not possible, the change set is still accepted, and the result has a conflict. Raises
+    If nothing of `nodes` was accepted, withdraw their rejections. Change sets are reverted one at a
+    time. Edits made after a change set was accepted are kept. If this is not possible, the change
+    set is still accepted, and the result has a conflict. Raises
     whatever `accept` raises, NotFound if a node has no accepted change set, and UsageError if its
     change set was committed to a branch or covers other nodes, too. As in `accept`, a later error
     is `error` of the result.
@@ -57,8 +58,7 @@ def undo(
     """Withdraw the last verdict on each change set of `nodes`, the latest change set first.
 
     What an accepted change set wrote is removed from the user's files, as in `revert`. What other
-    runs rejected because of the verdict is withdrawn. Raises
-    whatever `accept` raises, NotFound if a node has no verdict, and UsageError if its change set was
+    runs rejected because of the verdict is withdrawn. Raises whatever `accept` raises, NotFound if a node has no verdict, and UsageError if its change set was
     committed to a branch. As in `accept`, a later error is `error` of the result.
     """
     record, known = own_record(project, run, trusted=trusted)

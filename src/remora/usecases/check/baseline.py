@@ -5,9 +5,7 @@ line number, so edits elsewhere do not matter. The problems of a function that w
 are recognized by its body.
 """
 
-import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -18,6 +16,7 @@ import msgspec
 
 from remora.errors import DiskError, UsageError
 from remora.ids import MODULE, node_key, split_node_key
+from remora.regular_file import replace_file
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
 
@@ -58,26 +57,14 @@ def updated(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     files = ParsedFiles(tree)
     known = sorted(_known(problem, files) for problem in problems)
     try:
-        _replace(baseline.file, msgspec.json.Encoder().encode_lines(known))
+        target, content = baseline.file.resolve(), msgspec.json.Encoder().encode_lines(known)
+        if target.is_file() or not target.exists():
+            replace_file(target, content, mode=0o666)
+        else:  # a pipe or a device
+            target.write_bytes(content)
     except (OSError, RuntimeError) as error:  # RuntimeError for links in a circle
         raise DiskError(f"{baseline.file}: {getattr(error, 'strerror', error)}") from error
     return baseline._replace(known=known)
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Write a file in one step, if it is not a pipe or device."""
-    target = file.resolve()
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    temporary = target.with_name(f".{target.name}-{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def new_problems(

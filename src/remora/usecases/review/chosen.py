@@ -39,7 +39,10 @@ class Chosen:
 def chosen_changes(
     project: Project, run_id: str, nodes: Sequence[str], chosen: Chosen
 ) -> accept_and_reject.SelectedChanges:
-    """Return what `accept` would write of a run, whoever started it. Raises whatever that raises."""
+    """Return what `accept` would write of a run, even if another installation started the run.
+
+    Raises the errors of `accept` about a run, a node or a rule.
+    """
     view = read_run(project, read_own_record(project, run_id, trusted=True))
     return accept_and_reject.select_changes(
         project, view, nodes, every=chosen.every, narrow=chosen.filter

@@ -43,11 +43,13 @@ def is_excluded_by_flake8(place: FileTree, path: str) -> bool:
         pattern.removeprefix("./").rstrip("/")
         for settings in tool_settings(place, "flake8")
         for key in ("exclude", "extend-exclude", "extend_exclude")
-        for value in [settings.get(key, "")]
-        for text in (value if isinstance(value, list) else [str(value)])
-        for pattern in re.split(r"[\s,]+", re.sub("#.*", "", text))
+        for pattern in re.split(r"[\s,]+", re.sub("#.*", "", _as_text(settings.get(key, ""))))
     ]
     return any(fnmatch(name, pattern) for pattern in patterns if pattern for name in names)
+
+
+def _as_text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def imports_one_per_line(place: FileTree) -> bool:

@@ -35,8 +35,9 @@ _ONLY_BY_CODE = ("B904", "PLR0402", "Q00", "RET501", "RET502", "RET503", "RET505
                  "RUF010", "RUF021", "RUF10", "SIM905", "T201", "T203", "UP015", "UP039")  # fmt: skip
 """Rules that `--select` takes only by their own codes.
 
-They remove `noqa` comments and calls, or replace a habit of authors: quotes, forms of `return`, `import a.b as b`, `open(path, "r")`, `class A():`, `{str(e)}`, `"a b".split()`, and `and`
-beside `or` without parentheses. Which cause an exception has (B904) differs from place to place.
+They remove `noqa` comments and calls, or replace a habit of authors: quotes, forms of `return`,
+`import a.b as b`, `open(path, "r")`, `class A():`, `{str(e)}`, `"a b".split()`, and `and` beside
+`or` without parentheses. Which cause an exception has (B904) differs from place to place.
 
 Those of order, which may have a meaning, are such rules unless the project selects them.
 """
