@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import ruff
+import ruff  # type: ignore[import-untyped]
 
 from remora.runs.gates.find import find_gates
 from remora.sandbox.interpreters import ProjectPython
