@@ -47,7 +47,7 @@ def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
     assert "  verified  read    fixed E722" in text
     assert "3 of 3 findings fixed" in text
     assert f"remora diff {run_id}" in text
-    assert f"remora accept {run_id} --all" in text
+    assert f"see the changes: remora diff {run_id}\n" in text
 
 
 def test_runs_counts_what_waits(ran: Ran) -> None:
@@ -174,7 +174,7 @@ def test_what_is_planned_can_be_narrowed(poor: Remora, project: Path) -> None:
 def test_older_runs_that_wait_are_not_forgotten(poor: Remora, project: Path) -> None:
     for node in ("src/settings.py", "src/settings.py:read"):
         assert poor("analyze", "-o", "steps", "--quiet", "--node", node, cwd=project).code == 0
-    assert "1 change set in 1 older run is also pending" in poor("show", "last", cwd=project).out
+    assert "1 change in 1 older run is also pending" in poor("show", "last", cwd=project).out
     assert "pending changes in 1 older run;" in poor("runs", cwd=project).out
 
 

@@ -216,7 +216,7 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     assert done.code == 0
     assert done.document["run_id"] is None, "no run was started"
     assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
-    assert "nothing to do: 1 node checked, no work needed" in poor("analyze", cwd=clean).out
+    assert "nothing to do: 1 function checked, no work needed" in poor("analyze", cwd=clean).out
 
 
 def test_nothing_to_do_names_the_options_that_do_more(poor: Remora, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     source = "def f(a, l):\n    b = a\n    return a == None or l\n"
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
-    assert "2 nodes checked, 3 findings left: 2 need --unsafe-fixes, 1 has no fix" in shown
+    assert "2 functions checked, 3 findings left: 2 need --unsafe-fixes, 1 has no fix" in shown
     assert "`--model URL --decisions model` lets a model try 1 finding without a fix" in shown
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
@@ -359,7 +359,7 @@ def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
     lint = ("analyze", "-o", "lint")
     done = poor(*lint, "--json", cwd=many)
     assert done.code == 2
-    assert "201 jobs" in done.error["message"]
+    assert "lint 201 in 201 files" in done.error["message"]
     assert "about 10 seconds" in done.error["message"]
     assert "--yes" in done.error["hint"]
     assert len(poor(*lint, "--dry-run", "--json", cwd=many).document["jobs"]) == 201

@@ -24,7 +24,7 @@ from tests.cli.conftest import Ran, Remora
 HEAVY = {"pydantic", "msgspec", "httpx2", "rich", "yaml", "jsonschema", "asyncio", "click"}
 
 
-READS = {"pydantic", "httpx2", "rich", "jsonschema", "re2", "ruff", "pydantic_monty", "tree_sitter"}
+READS = {"pydantic", "httpx2", "rich", "jsonschema", "re2", "pydantic_monty", "tree_sitter"}
 """Packages that a command must not import if it only reads records or asks the daemon."""
 HELP = READS | {"msgspec", "yaml", "asyncio", "subprocess", "sqlite3"}
 """Modules that the help of no command may import."""

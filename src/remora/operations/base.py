@@ -59,7 +59,7 @@ class JudgedAmount(msgspec.Struct, frozen=True, kw_only=True):
 NEEDS_UNSAFE, NO_FIX, KEPT = "needs --unsafe-fixes", "has no fix", "is left as it is"
 """Reasons why a finding is left: `KEPT` ones are needed by other tools or tests."""
 NOT_KEPT = "its fix was not kept"
-NEEDS_WRITER = "needs a writer"
+NEEDS_WRITER = "needs a person or a model"
 """The reason for nodes on which only a model that can write could work."""
 Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 """Takes the project's root, a patch and the current content of its file.

@@ -59,7 +59,7 @@ def test_flags_and_repeatable_options_may_be_given_twice(ran: Ran) -> None:
 
 def test_a_command_to_type_next_names_the_root_where_it_must(ran: Ran, tmp_path: Path) -> None:
     told = ran.remora("--root", ran.root, "show", "last", cwd=tmp_path).out
-    assert f"--all --root {ran.root}" in told
+    assert f" --root {ran.root}" in told
     assert "--root" not in ran("show", "last").out
 
 

@@ -93,7 +93,7 @@ def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Re
         done = poor(*words.split()[1:], cwd=shop)
         assert done.code == 0, done.err
     done = poor("check", cwd=shop)
-    assert (done.code, done.out) == (0, "no problems in 4 nodes\n")
+    assert (done.code, done.out) == (0, "no problems in 4 functions\n")
 
 
 def test_what_ruff_reports_is_not_called_no_problem(shop: Path, poor: Remora) -> None:
@@ -109,7 +109,7 @@ def test_of_the_files_that_a_hook_passes_only_python_files_count(shop: Path, poo
     assert done.code == 1
     assert "analyze a.py &&" in done.out
     none = poor("check", "README.md", "pyproject.toml", cwd=shop)
-    assert (none.code, none.out) == (0, "no problems in 0 nodes\n")
+    assert (none.code, none.out) == (0, "no problems in 0 functions\n")
     missing = poor("check", "gone.py", cwd=shop)
     assert missing.code == 2
     assert "gone.py does not exist" in missing.err

@@ -67,7 +67,7 @@ def test_an_operation_without_an_environment_is_reported_and_made_up_for(
     commit(folder / "shop", **{".gitignore": ".venv\n", "a.py": "print(1)\n"}, **tested)
     both = ("-o", "test", "--json")
     ran = remora(*LINT, *both, cwd=folder)
-    assert "not planned: test: 1 symbol in 1 repository without an environment" in ran.err
+    assert "not planned: test: 1 function in 1 repository without an environment" in ran.err
     assert planned(remora, folder, "-o", "test")["state"] == "unchanged"
     venv = (sys.executable, "-m", "venv", "--without-pip", folder / "shop" / ".venv")
     subprocess.run(venv, check=True)

@@ -246,7 +246,7 @@ def test_many_jobs_need_a_yes_and_the_plan_is_kept(remora: Remora, tmp_path: Pat
     write(tmp_path, {"repos.yaml": "repositories: [large]\n"})
     refused = remora(*LINT, "--json", cwd=tmp_path)
     assert refused.code == 2
-    assert "201 jobs: exceeds the limit" in refused.error["message"]
+    assert "exceeds the limit" in refused.error["message"]
     shown = remora("sweep", "show", "repos.yaml", "--json", cwd=tmp_path)
     (one,) = shown.document["repositories"]
     assert (one["status"], one["jobs"], one["statuses"]) == ("interrupted", 201, {})

@@ -91,7 +91,7 @@ def test_a_row_that_a_table_lacks_is_named(tree: Path, place: ToolTree) -> None:
     test = WEAK.replace("(2)", "(weight)").replace("test_shipping()", "test_shipping(weight)")
     (tree / "test_shop.py").write_text(test.replace("\n\n\n", f"\n{table}"))
     plan = further(place)
-    row = "it needs a writer: a row for shipping(20) in the table of test_shipping"
+    row = "it needs a person or a model: a row for shipping(20) in the table of test_shipping"
     assert plan.reason.startswith(row)
 
 

@@ -10,7 +10,7 @@ from tests.clock import ticking
 
 WORTH = {"killed": 3, "mutants": 5, "lines": 6, "all_lines": 6}
 BY_RULE = {"by rule": ["test_g"], "yours": [], **WORTH}
-OPEN = "it needs a writer: no example shows arguments for it"
+OPEN = "it needs a person or a model: no example shows arguments for it"
 NONE = "none: no example shows arguments for it"
 
 

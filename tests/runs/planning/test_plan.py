@@ -73,7 +73,7 @@ class TestNeeds:
         request = RunRequest(operations=("own",))
         plan = shop.plan(request)
         assert nodes(plan) == []
-        assert plan.left == {"own": {"needs a writer": 1}}
+        assert plan.left == {"own": {"needs a person or a model": 1}}
         with_writer = shop.plan(request, **{"model.base_url": "http://127.0.0.1:9/v1"})
         assert nodes(with_writer) == ["pkg/c.py:fine"]
         shop.write({"a.py": 'def _f(to):\n    """Do.\n\n    :param to_file: Gone.\n    """\n'})
@@ -290,7 +290,7 @@ class TestUnreadable:
         monkeypatch.setattr(need, fails)
         shop.write({"a.py": "def f(): pass\n"})
         plan = shop.plan(RunRequest(operations=("docstring",)))
-        assert plan.left == {"docstring": {"needs a writer": 1}}
+        assert plan.left == {"docstring": {"needs a person or a model": 1}}
         (told,) = plan.unreadable
         assert told["path"] == "a.py"
         assert "a fault in Remora: RecursionError: too deep (test_plan.py:" in told["detail"]
@@ -362,4 +362,4 @@ class TestNeedsTest:
         desk.write({"a.py": self.CODE, "tests/test_a.py": tests, "docs/conf.py": CLEAN})
         plan = desk.plan(RunRequest(operations=("own",)))
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]
-        assert plan.left == {"own": {"without known arguments, which need a writer": 1}}
+        assert plan.left == {"own": {"without known arguments, which need a person or a model": 1}}

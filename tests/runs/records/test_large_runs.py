@@ -40,17 +40,17 @@ def test_a_large_run_is_not_listed_when_it_ends(ran: Desk, view: RunView) -> Non
     brief = shown(ran, view, brief=True)
     assert "a.py\n" not in brief
     assert f"`remora show {view.run_id}" in brief
-    assert "` lists all 3 jobs" in brief
-    assert "3 jobs: " in brief
+    assert "` lists all 3" in brief
+    assert "3 verified" in brief
 
 
 def test_the_first_failed_jobs_of_a_large_run_are_listed(
     ran: Desk, view: RunView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_view, "_MOST_PROBLEMS", 1)
-    jobs = tuple(replace(job, status="failed", error="it failed") for job in view.jobs)
+    jobs = tuple(replace(job, status="failed", error="it broke") for job in view.jobs)
     brief = shown(ran, replace(view, jobs=jobs), brief=True)
-    assert brief.count("it failed") == 1
+    assert brief.count("it broke") == 1
     more = f"2 more with the status failed: `remora show {view.run_id} --status failed"
     assert more in brief
 
@@ -65,7 +65,7 @@ def test_jobs_are_selected_by_status(ran: Desk, view: RunView) -> None:
     named = {job.status for job in view.jobs}
     assert named == {"submitted"}
     assert "a.py\n" in selected("submitted")
-    assert "3 jobs: 3 verified" in selected("submitted", "error")
+    assert "3 verified" in selected("submitted", "error")
     assert selected("error") == "no job has the status error"
     assert selected("error", "failed") == "no job has the status error or failed"
 

@@ -4,6 +4,7 @@ import click
 
 from remora.cli.app.options import PATH, Options, command, json_lines_option
 from remora.cli.app.run_options import RunOptions, run_options
+from remora.cli.app.working import working
 from remora.errors import UsageError
 
 
@@ -30,8 +31,9 @@ def analyze(options: Options, run: RunOptions, *, json_lines: bool) -> int:
     It is safe to press Ctrl-C at any time. --resume RUN continues the run with the same settings,
     except --model, --allow-address, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
-    from remora.cli.app.json_lines import LinePrinter
-    from remora.cli.run.start_run import resume_run, start_run
+    with working(options, "starting"):
+        from remora.cli.app.json_lines import LinePrinter
+        from remora.cli.run.start_run import resume_run, start_run
 
     if json_lines and (options.json or run.resume is not None):
         raise UsageError("--json-lines cannot be combined with --json or --resume")

@@ -14,6 +14,7 @@ from remora.cli.app.options import (
     select_option,
     unsandboxed_option,
 )
+from remora.cli.app.working import working
 from remora.errors import UsageError
 
 
@@ -83,10 +84,11 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     --baseline, only problems that are not in its file count; --update-baseline writes the file.
     Write --changed=REV, or put --changed last.
     """
-    from remora.cli.run.print_check import CheckOutput, run_check
-    from remora.runs.planning.run_request import RunRequest
-    from remora.usecases.api_arguments import run_flags
-    from remora.usecases.check.baseline import read_baseline
+    with working(options, "starting"):
+        from remora.cli.run.print_check import CheckOutput, run_check
+        from remora.runs.planning.run_request import RunRequest
+        from remora.usecases.api_arguments import run_flags
+        from remora.usecases.check.baseline import read_baseline
 
     if options.json and form != "text":
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")

@@ -15,7 +15,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
-from remora.sandbox.isolation import best_level, describe_level
+from remora.sandbox.isolation import SAFE_LEVEL, best_level, describe_level
 from remora.statuses import WITH_RESULT
 from remora.text import count
 from remora.trace.stream.line_builder import utc_now
@@ -40,8 +40,9 @@ def run_to_end(
 
 
 def print_isolation(options: Options) -> None:
-    """Print the isolation level of subprocesses."""
-    note(options, f"subprocesses are {describe_level(best_level())}")
+    """Print the isolation level of subprocesses, unless it is a safe one."""
+    if options.verbose or best_level() < SAFE_LEVEL:
+        note(options, f"subprocesses are {describe_level(best_level())}")
 
 
 def print_run_results(  # noqa: PLR0913

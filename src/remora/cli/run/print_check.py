@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +12,16 @@ import msgspec
 
 from remora.bootstrap.open_trace import require_extra
 from remora.cli.app.options import Options
-from remora.cli.app.output import diff_lines, note, print_json, print_lines
+from remora.cli.app.output import (
+    diff_lines,
+    note,
+    print_json,
+    print_lines,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import invocation_of, next_command
+from remora.cli.app.working import working
 from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
@@ -55,20 +63,25 @@ def run_check(
 ) -> int:
     """Check files, print the problems and return the exit code."""
 
+    planning = ExitStack()
+
     def watching() -> AbstractContextManager[RunObserver]:
+        planning.close()
         # hooks and CI show stderr, too: no line for each job there
         return run_progress(options) if sys.stderr.isatty() else nullcontext(NoObserver())
 
     invocation = invocation_of(options, flags)
     page = _SharePage(options) if output.reports is not None else None
-    result = check_files(
-        invocation,
-        request,
-        watching,
-        max_time=max_time,
-        baseline=output.baseline,
-        read_records=None if page is None else page.make,
-    )
+    with planning:
+        planning.enter_context(working(options, "looking for problems"))
+        result = check_files(
+            invocation,
+            request,
+            watching,
+            max_time=max_time,
+            baseline=output.baseline,
+            read_records=None if page is None else page.make,
+        )
     if output.reports is not None and page is not None:
         _write_check_reports(output.reports, result, page.html)
     if options.json:
@@ -107,7 +120,8 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
         failures = failures_of(result.report)
         yield from annotations(result.problems, result.root, result.changed, failures)
     else:
-        yield from problems_text(result.problems)
+        for line in problems_text(result.problems):
+            yield from wrap_text(line, terminal_width(), "  ")
     for change in changes_of(result.report) if output.diff else ():
         yield ""
         for file in change.files:
@@ -126,7 +140,7 @@ def _total(result: CheckResult, command: str) -> Iterator[str]:
         if left and not new:
             yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them)"
         else:
-            yield f"no {new}problems in {count(result.nodes, 'node')}"
+            yield f"no {new}problems in {count(result.nodes, 'function')}"
         return
     files = count(len({each.path for each in result.problems}), "file")
     total = f"{count(len(result.problems), f'{new}problem')} in {files}"

@@ -1,9 +1,12 @@
 """Plans and runs the jobs of `analyze`, or resumes a run, and prints the results."""
 
 import gc
+import sys
 from collections.abc import Collection, Iterable
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
+
+import click
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import measured_operations, open_project
@@ -14,6 +17,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, invocation_of, outside_git
 from remora.cli.app.run_options import RunOptions
+from remora.cli.app.working import working
 from remora.cli.run.foreground_run import (
     note_retention,
     print_isolation,
@@ -65,7 +69,7 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
     if not run.dry_run:
         project = ask_for_addresses(options, project, invocation)
         require_agreed(project.config)
-    with planned_within(run.max_time):
+    with working(options, "looking for work"), planned_within(run.max_time):
         prepared = prepare(invocation, run.request, project, plan_only=run.dry_run)
     with closing(prepared):
         if run.dry_run or not prepared.plan.jobs:
@@ -149,11 +153,14 @@ def _note_other_project(options: Options, root: Path) -> None:
 
 
 def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
-    """Raise UsageError if the plan has more jobs than may run without confirmation."""
+    """Ask in a terminal if a plan has very many jobs. Raises UsageError if the answer is not yes."""
     if not too_many(prepared.plan, prepared.request):
         return
     note(options, *jobs_by_file(prepared.plan))
     size, estimate = plan_size(prepared.plan), expected_text(prepared)
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
+    if asks and click.confirm(f"{size}, {estimate}. Run all?", err=True):
+        return
     raise UsageError(
         f"{size}, {estimate}: exceeds the limit of {MAX_JOBS} jobs",
         hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
@@ -165,7 +172,7 @@ def _announce(
 ) -> None:
     """Print the size of the plan, and the name and the model of the run."""
     note(options, f"{plan_size(prepared.plan)}: {expected_text(prepared)}")
-    left = left_lines(prepared.plan, verbose=options.verbose)
+    left = left_lines(prepared.plan, verbose=options.verbose, brief=not options.verbose)
     note(options, *left, *standard_lines(prepared.plan))
     driven = driven_operations(
         prepared.planned_agents,

@@ -78,7 +78,7 @@ def plan_notes(plans: Sequence[RepositoryPlan]) -> Iterator[str]:
     for operation, number in nodes.items():
         where = sum(operation in plan.left_out for plan in plans)
         yield (
-            f"not planned: {operation}: {count(number, 'symbol')} in "
+            f"not planned: {operation}: {count(number, 'function')} in "
             f"{count(where, 'repository', 'repositories')} without an environment; "
             "create .venv there, or set `python` in remora.yaml"
         )

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
-from remora.operations.base import Codes
+from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import (
     counts_as_done,
     fixed_and_left,
@@ -24,7 +24,7 @@ _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 
 
-_MAX_NAMES = 3
+_MAX_NAMES, _MOST_RULES = 3, 12
 
 
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
@@ -50,6 +50,22 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
                 yield from _verbose_lines(job, " " * (states + 4), width)
         if len(unchanged) > 1:
             yield from _unchanged(unchanged, columns, width)
+
+
+def code_lines(jobs: Sequence[Document], width: int | None) -> Iterator[str]:
+    """Yield the names of lint rules of the jobs by code, of fixed ones first, then the most frequent."""
+    fixed, codes = Counter[str](), Counter[str]()
+    for done, left in filter(None, map(fixed_and_left, jobs)):
+        fixed.update(code for code in done if is_lint_code(code))
+        codes.update(code for code in (*done, *left) if is_lint_code(code))
+    if codes:
+        from remora.tools.host.ruff.rule_names import rule_names
+
+        names = rule_names()
+        often = dict.fromkeys(code for code, _ in (*fixed.most_common(), *codes.most_common()))
+        known = [code for code in often if code in names][:_MOST_RULES]
+        said = ", ".join(f"{code}\N{NO-BREAK SPACE}{names[code]}" for code in known)
+        yield from wrap_text(f"codes: {said}", width, "  ") if said else ()
 
 
 def _with_errors_once(jobs: Sequence[Document]) -> Iterator[Document]:
@@ -137,7 +153,7 @@ def _unchanged(
 ) -> Iterator[str]:
     """Return one line for all unchanged jobs of a file, with their remaining findings."""
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
-    text, number = done_text({}, left), count(len(jobs), "job")
+    text, number = done_text({}, left), count(len(jobs), "part")
     return _state_lines(SHOWN_WORDS[NO_CHANGE], number, text, columns, width)
 
 
@@ -162,7 +178,7 @@ def _remaining_width(width: int | None, before: str) -> int | None:
 
 
 def _work_text(job: Document) -> str:
-    """Return what a job did and who decided, or `rules` if all decisions were made by rules.
+    """Return what a job did, and who decided unless rules made all decisions.
 
     For a planned job, return what it has to do, if that is known.
     """
@@ -178,7 +194,7 @@ def _work_text(job: Document) -> str:
         work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
-    return " · ".join(part for part in (work, _deciders(by_others) or "rules", where) if part)
+    return " · ".join(part for part in (work, _deciders(by_others), where) if part)
 
 
 def _reasons(job: Document) -> Iterator[str]:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import click
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -18,6 +17,7 @@ from rich.progress import (
 from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
+from remora.cli.app.working import error_console
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
 from remora.runs.review.accept_and_reject import TrackProgress
@@ -30,8 +30,8 @@ class LiveDisplay(RunCounts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._bar = Progress(*_columns("jobs"))
-        self._task = self._bar.add_task("jobs", total=None)
+        self._bar = Progress(*_columns(""))
+        self._task = self._bar.add_task("", total=None)
 
     def expect(self, jobs: int) -> None:
         """Set the length of the progress bar."""
@@ -43,10 +43,13 @@ class LiveDisplay(RunCounts):
         self._bar.update(self._task, completed=self.done)
 
     def __rich__(self) -> Group:
-        counts = f"{count(self.turns, 'turn')} · {count(self.requests, 'request')} · "
-        counts += f"{count(self.tokens, 'token')} sent · "
-        counts += f"{count(self.fixed, 'finding')} fixed"
-        counts += f" · {count(self.written, 'other change')}" if self.written else ""
+        counted = (
+            (self.requests, "request"),
+            (self.tokens, "token"),
+            (self.fixed, "finding"),
+            (self.written, "other change"),
+        )
+        counts = " · ".join(count(number, noun) for number, noun in counted if number)
         names = [display_name(job.node_id) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         if self.done == self.jobs:
@@ -56,31 +59,31 @@ class LiveDisplay(RunCounts):
 
 def _columns(what: str) -> tuple[ProgressColumn, ...]:
     elapsed, remaining = TimeElapsedColumn(), TimeRemainingColumn()
-    return TextColumn(what), BarColumn(), MofNCompleteColumn(), elapsed, remaining
+    return (
+        *([TextColumn(what)] if what else []),
+        BarColumn(),
+        MofNCompleteColumn(),
+        elapsed,
+        remaining,
+    )
 
 
 def _one_line(text: str, style: str = "") -> Text:
     return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
-def _console() -> Console:
-    """Return a console for stderr, without colors if they are disabled."""
-    context = click.get_current_context(silent=True)
-    return Console(stderr=True, no_color=context is not None and context.color is False)
-
-
 @contextmanager
 def live_display() -> Iterator[LiveDisplay]:
     """Show a run's progress on stderr until the block exits."""
     display = LiveDisplay()
-    with Live(display, console=_console(), transient=True, refresh_per_second=8):
+    with Live(display, console=error_console(), transient=True, refresh_per_second=8):
         yield display
 
 
 @contextmanager
 def accept_bar() -> Iterator[TrackProgress]:
     """Show a progress bar of processed change sets on stderr until the block exits."""
-    bar = Progress(*_columns("change sets"), console=_console(), transient=True)
+    bar = Progress(*_columns("change sets"), console=error_console(), transient=True)
     with bar:
         task = bar.add_task("change sets", total=None)
 

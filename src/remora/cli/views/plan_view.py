@@ -8,20 +8,15 @@ from typing import Any
 
 from remora.cli.app.output import terminal_width, wrap_text, wrapped
 from remora.cli.views.job_view import job_lines
-from remora.cli.views.run_view import skipped_lines, unreadable_lines
+from remora.cli.views.run_summary import BY_MODEL, with_reasons
+from remora.cli.views.run_view import unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
-from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
+from remora.operations.base import NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line, plural
 
 _FILES = 10
-_PLURALS = {
-    NEEDS_WRITER: "need a writer", NEEDS_UNSAFE: "need --unsafe-fixes", NO_FIX: "have no fix",
-    KEPT: "are left as they are",
-}  # fmt: skip
-"""Reasons after a number that is not one, such as `5 symbols need a writer`."""
-_BY_MODEL = "`--model URL --decisions model`"
 
 
 def plan_lines(
@@ -39,7 +34,6 @@ def plan_lines(
         yield ""
         yield from wrap_text(plan_size(plan), width)
         yield from wrap_text(f"expected: {expected_text(prepared)}", width)
-        yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
         yield from wrap_text(_next_step(prepared), width) if plan.nodes else ()
@@ -47,26 +41,30 @@ def plan_lines(
     yield from standard_lines(plan)
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
-        yield "nothing was run; repeat without --dry-run to run these jobs"
+        yield "nothing was run; repeat without --dry-run to run this"
 
 
 def _amount(number: int, unit: str) -> str:
     return count(number, unit) if unit else ""
 
 
-def left_lines(plan: Plan, *, verbose: bool) -> Iterator[str]:
-    """Yield how many symbols have no job although they need work, and why.
+def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[str]:
+    """Yield how many functions have no job although they need work, and why.
 
-    For example `not planned: docstring: 5 symbols need a writer`. If `verbose` is true, the symbols
-    are listed by reason and file.
+    For example `not planned: docstring: 5 functions need a person or a model`. If `verbose` is
+    true, they are listed by reason and file. If `brief` is true, only operations without any job
+    are listed, unless a model could do their work, because the result says the rest.
     """
+    working = {job.operation for job in plan.jobs} if brief else set()
     for operation, reasons in plan.left.items():
+        if operation in working or (brief and {*reasons} == {NEEDS_WRITER}):
+            continue
         how = "" if verbose else " (-v lists them)"
-        yield f"not planned: {operation}: {_with_reasons(reasons, 'symbol')}{how}"
+        yield f"not planned: {operation}: {with_reasons(reasons, 'function')}{how}"
         for reason, nodes in sorted(plan.left_nodes[operation].items()) if verbose else ():
             yield f"  {reason}:"
             yield from _names_by_file(nodes)
-    if plan.findings_left and (plan.jobs or verbose):
+    if plan.findings_left and not brief and (plan.jobs or verbose):
         how = "" if verbose else " (-v lists them)"
         yield f"not planned: lint: {findings_left(plan)}{how}"
     for reason, findings in sorted(plan.left_findings.items()) if verbose else ():
@@ -89,15 +87,7 @@ def findings_left(plan: Plan) -> str:
     For example `3 findings left: 2 have no fix, 1 needs --unsafe-fixes`.
     """
     number = count(sum(plan.findings_left.values()), "finding")
-    return f"{number} left: {_with_reasons(plan.findings_left)}"
-
-
-def _with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
-    return ", ".join(
-        f"{count(number, unit) if unit else f'{number:,}'} "
-        f"{reason if number == 1 else _PLURALS.get(reason, reason)}"
-        for reason, number in sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
-    )
+    return f"{number} left: {with_reasons(plan.findings_left)}"
 
 
 def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
@@ -108,14 +98,14 @@ def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
 
 
 def plan_size(plan: Plan) -> str:
-    """Return the size of a plan, such as `34 jobs (lint 34) in 4 files, 9 of 20 findings to fix`."""
+    """Return the size of a plan, such as `lint 34, types 2 in 4 files, 9 of 20 findings to fix`."""
     operations = Counter(job.operation for job in plan.jobs)
     named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
     files = len({job.path for job in plan.jobs})
     found = plan.findings + sum(plan.findings_left.values())
     of = f" of {found:,}" if found > plan.findings else ""
     findings = f", {plan.findings:,}{of} {plural('finding', found)} to fix" if plan.findings else ""
-    return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
+    return f"{named} in {count(files, 'file')}{findings}"
 
 
 def jobs_by_file(plan: Plan) -> Iterator[str]:
@@ -171,10 +161,10 @@ def _next_step(prepared: PreparedRun) -> str:
     for operation in operations:
         if written := plan.left.get(operation.name, {}).get(NEEDS_WRITER, 0):
             what = count(written, operation.unit or operation.name)
-            steps.append(f"{_BY_MODEL} lets a model write {what}")
+            steps.append(f"{BY_MODEL} lets a model write {what}")
     if without_fix := plan.findings_left.get(NO_FIX, 0):
         findings = count(without_fix, "finding")
-        steps.append(f"{_BY_MODEL} lets a model try {findings} without a fix")
+        steps.append(f"{BY_MODEL} lets a model try {findings} without a fix")
     if not request.strengthen:
         more = (operation.strengthened for operation in operations if operation.strengthened)
         steps += [f"`--strengthen` {does}" for does in more]
@@ -194,7 +184,7 @@ def _why_nothing(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool)
         listed = findings_left(plan) + ("" if verbose else " (-v lists them)")
         idle = "no proposal can be made" if plan.left else "no work needed"
         found = listed if plan.findings_left else idle
-        return f"{count(plan.nodes, 'node')} checked, {found}"
+        return f"{count(plan.nodes, 'function')} checked, {found}"
     if plan.unreadable:
         return f"no readable Python code in {escape_line(where)}"
     if prepared.project.config.exclude and any(

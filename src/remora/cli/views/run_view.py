@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from remora.agents.builtin_tools import NEEDS_MODEL
 from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
 from remora.cli.views.diagnosis_view import why_lines
-from remora.cli.views.job_view import job_lines, review_counts
+from remora.cli.views.job_view import code_lines, job_lines, review_counts
+from remora.cli.views.run_summary import run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import display_name, split_node_key
-from remora.operations.base import Operations
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import sources_text
@@ -26,17 +25,17 @@ from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_listing import older_runs_waiting
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
-from remora.runs.records.totals import Document, phrases_of, totals_by_operation
+from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
-from remora.statuses import CONFLICT, FAILURES, INTERRUPTED, NO_CHANGE, PENDING, STALE
+from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE
 from remora.text import count, escape_line
 from remora.workspaces.hunks import group_text, separate_hunks
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
+NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
 """Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
-NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 
 
 def run_lines(
@@ -61,26 +60,25 @@ def run_lines(
         groups = dict(_groups(project, view)) if options.verbose else {}
         jobs = [{**job, "groups": groups.get(job["agent_id"])} for job in jobs] if groups else jobs
         yield from job_lines(jobs, width, verbose=options.verbose)
+        yield from code_lines(jobs, width)
     yield from why_lines(project.trace, view.jobs, width)
     yield ""
     yield totals_line(document)
-    yield from skipped_lines(document["totals"])
-    if not options.verbose and any(job.why and job.status == NO_CHANGE for job in view.jobs):
-        why = next_command(options, project.root, "show", view.run_id, "-v")
-        yield from wrap_text(f"to see why some nodes are unchanged, run `{why}`", width)
-    sums = totals_by_operation(jobs, view.start.plan, project.operations.totals)
-    for phrase in phrases_of(sums):
-        yield from wrap_text(escape_line(phrase.whole), width)
-    fixed = sum(each.measures["findings"]["fixed"] for each in sums if each.measures["findings"])
-    if (more := fixed - view.start.plan.get("findings", 0)) > 0:
-        yield f"{count(more, 'finding')} more than planned: other fixes remove them, too"
     yield from unreadable_lines(document["totals"], width)
     if not is_of_other_program(view.start):
-        yield from decision_lines(document, width)
-    yield from unwritten_lines(document, project.operations, width)
+        yield from decision_lines(document, width, verbose=options.verbose)
+    yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
     for line in (*_next(options, project, view), *_waiting(options, project, view)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
-    yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
+    yield ""
+    sums = totals_by_operation(jobs, view.start.plan, project.operations.totals)
+    files = {split_node_key(job.node_id)[0] for job in view.jobs if job.review in DONE}
+    has_model = document["model"] != NO_MODEL
+    said = run_sentence(view.start.plan, sums, project.operations, len(files), has_model=has_model)
+    yield from wrap_text(escape_line(said), width)
+    if any(job.review == PENDING for job in view.jobs):
+        look = "review" if width else "diff"
+        yield f"see the changes: {next_command(options, project.root, look, view.run_id)}"
 
 
 def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:
@@ -129,7 +127,7 @@ def _problem_lines(
             show = next_command(options, project.root, "show", view.run_id, "--status", status)
             yield f"{len(found) - _MOST_PROBLEMS:,} more with the status {status}: `{show}`"
     show = next_command(options, project.root, "show", view.run_id)
-    yield f"`{show}` lists all {len(jobs):,} jobs"
+    yield f"`{show}` lists all {len(jobs):,}"
 
 
 def attempt_lines(
@@ -144,23 +142,18 @@ def attempt_lines(
         names = dict.fromkeys(nodes)  # a file may have change sets of several operations
         commands = [(command, view.run_id, *names) for command in ("diff", "accept")]
         yield from _commands(
-            options, project, f"{count(len(nodes), 'change set')} to review:", commands
+            options, project, f"{count(len(nodes), 'change')} to review:", commands
         )
     yield from _wrong(options, project, view, jobs)
 
 
 def totals_line(document: Document) -> str:
-    """Return the totals of a run, such as `12 jobs: 9 verified, 2 no change; 1 not started`."""
+    """Return the totals of a run, such as `9 verified, 2 no change, 1 not started`."""
     jobs, totals = document["jobs"], document["totals"]
-    parts = [count(totals["jobs"], "job") + (": " + review_counts(jobs) if jobs else "")]
+    parts = [review_counts(jobs)] if jobs else []
     if len(jobs) < totals["jobs"]:
         parts.append(f"{totals['jobs'] - len(jobs):,} not started")
-    return "; ".join(parts)
-
-
-def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
-    if totals["skipped_nodes"]:
-        yield f"{count(totals['skipped_nodes'], 'other node')} skipped"
+    return ", ".join(parts)
 
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
@@ -171,50 +164,20 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
         yield from (click.style(each, fg="yellow") for each in wrap_text(line, width, "  "))
 
 
-def decision_lines(document: Document, width: int | None) -> Iterator[str]:
-    """Yield how many decisions were made by whom, unless rules made all, and the model's part."""
+def decision_lines(document: Document, width: int | None, *, verbose: bool) -> Iterator[str]:
+    """Yield the model's part, and before it or if `verbose`, how many decisions were made by whom."""
     decisions, part = document["totals"]["decisions"], document["totals"]["by_model"]
-    if sum(decisions.values()) > decisions["rule"]:
+    if sum(decisions.values()) > decisions["rule"] and (verbose or part is not None):
         yield from wrap_text(sources_text(decisions), width)
     if part is not None:
         yield from wrap_text(model_text(ModelPart(**part)), width)
 
 
-def unwritten_lines(document: Document, operations: Operations, width: int | None) -> Iterator[str]:
-    """Yield how many jobs found work that a model could do, if there was no model.
-
-    Jobs that count lint findings are left out, because these may be kept on purpose. The plan says
-    how many have no fix.
-    """
-    counting = {each.name for each in operations.all if each.totals and each.totals.counts_findings}
-    left = [
-        job
-        for job in document["jobs"]
-        if job["operation"] not in counting
-        and job["status"] == NO_CHANGE
-        and (job["why"] == NEEDS_MODEL or (job["findings"] or {}).get("after"))
-    ]
-    if left and document["model"] == NO_MODEL:
-        needed = "job needs" if len(left) == 1 else "jobs need"
-        text = (
-            f"{len(left):,} {needed} a writer: a person, or a model "
-            "(`--model URL --decisions model`)"
-        )
-        yield from wrap_text(text, width)
-
-
 def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
-    run_id = view.run_id
-    waiting = sum(job.review == PENDING for job in view.jobs)
-    if waiting:
-        commands = [("diff", run_id), ("review", run_id), ("accept", run_id, "--all")]
-        yield from _commands(
-            options, project, f"{count(waiting, 'change set')} to review:", commands
-        )
     left = view.planned - sum(job.status != INTERRUPTED for job in view.jobs)
     if view.status == INTERRUPTED and left and not is_of_other_program(view.start):
-        title = f"to run the {count(left, 'job')} that did not finish:"
-        yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
+        title = f"to run the {left:,} that did not finish:"
+        yield from _commands(options, project, title, [("analyze", "--resume", view.run_id)])
     yield from _wrong(options, project, view, view.jobs)
 
 
@@ -231,16 +194,16 @@ def _wrong(
             [_redo(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT],
         ),
         (
-            "to redo changes on nodes that you edited during the run:",
+            "to redo changes of functions that you edited during the run:",
             [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)],
         ),
         (
-            "to ask the model about a job again:",
+            "to ask the model again:",
             [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)],
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in unread]),
         (
-            "to see why a job failed, with the evidence:",
+            "to see why it failed, with the evidence:",
             [("trace", "why", agent) for agent in islice(wrong, 1)],
         ),
     ):
@@ -279,7 +242,7 @@ def _waiting(options: Options, project: ProjectRecords, view: RunView) -> Iterat
     if older:
         yield ""
         pending = sum(run.pending for run in older)
-        sets, are = count(pending, "change set"), "is" if pending == 1 else "are"
+        sets, are = count(pending, "change"), "is" if pending == 1 else "are"
         runs = count(len(older), "older run")
         listed = next_command(options, project.root, "runs")
         yield f"{sets} in {runs} {are} also pending; `{listed}` lists them"

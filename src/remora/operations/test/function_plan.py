@@ -18,7 +18,7 @@ from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, why_trivial
 from remora.tools.tree import ToolTree
 
-_NEEDS_WRITER = "it needs a writer: "
+_NEEDS_WRITER = "it needs a person or a model: "
 _RUN_EXAMPLES = "its examples run as tests"
 _MOST_TESTS = 40
 _MOST_MISSED = 1 / 3

@@ -20,7 +20,7 @@ from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import CONSTANT, why_trivial
 from remora.tools.tree import ToolTree
 
-WITHOUT_ARGUMENTS = "without known arguments, which need a writer"
+WITHOUT_ARGUMENTS = "without known arguments, which need a person or a model"
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "with nothing to test"
 NOT_CALLABLE = "that cannot be called from a test"

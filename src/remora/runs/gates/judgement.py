@@ -1,6 +1,8 @@
 """The judgement of a project's gates on all change sets of a run together."""
 
 import time
+from collections.abc import Sequence
+from itertools import starmap
 
 import msgspec
 
@@ -22,6 +24,7 @@ from remora.runs.review.ready_changes import ready_change
 from remora.runs.review.repeats import reject_repeats
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
+from remora.text import some_of
 from remora.tools.file_tree import FileTree
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -56,7 +59,8 @@ class Judgement:
         self._project, self._proposals = project, proposals
         self._begun = time.monotonic()
         self._parts = [*proposals.parts]
-        self._reasons: dict[str, list[str]] = {}
+        self._reasons: dict[str, dict[tuple[str, str], list[str]]] = {}
+        """The labels of lost parts, by agent ID, and by gate and cause."""
         self._held: set[str] = set()
         python, why = _python(project)
         used = {job.operation for job in proposals.jobs.values()}
@@ -104,8 +108,8 @@ class Judgement:
                 because = f"no time left to find what else is worse: {some(gate.said)}"
             for part in culprits:
                 self._parts.remove(part)
-                reason = f"taken out by {name} ({part.label}): {because}"
-                self._reasons.setdefault(part.agent_id, []).append(reason)
+                causes = self._reasons.setdefault(part.agent_id, {})
+                causes.setdefault((name, because), []).append(part.label)
             if culprits:
                 return True
             self._held.add(name)
@@ -121,9 +125,15 @@ class Judgement:
         return TakenOut(
             agent_id=agent_id,
             kept=tuple(sorted(kept)),
-            reasons=tuple(clean(list(dict.fromkeys(self._reasons[agent_id])))),
+            reasons=tuple(clean(list(starmap(_reason, self._reasons[agent_id].items())))),
             findings=tuple(clean(msgspec.to_builtins(back))),
         )
+
+
+def _reason(cause: tuple[str, str], labels: Sequence[str]) -> str:
+    """Return why parts were taken out, such as `taken out by pytest (F401, line 3): a test fails`."""
+    name, because = cause
+    return f"taken out by {name} ({some_of(labels, 1)}){because and f': {because}'}"
 
 
 def _tests_that_reach(project: Project, proposals: Proposals) -> tuple[str, ...]:

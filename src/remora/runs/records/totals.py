@@ -32,6 +32,11 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     measures: dict[str, dict[str, int] | None]
     phrases: tuple[Phrase, ...]
 
+    @property
+    def remaining(self) -> int:
+        """What was not done, in the units of the phrases."""
+        return sum(phrase.of - phrase.done for phrase in self.phrases)
+
     def document(self) -> dict[str, Any]:
         first = {"operation": self.operation, "jobs": self.jobs, "verified": self.verified}
         return {**first, **self.measures}

@@ -20,7 +20,7 @@ def check_markdown(report: Report, problems: Sequence[Problem], nodes: int) -> s
 
 def _lines(report: Report, problems: Sequence[Problem], nodes: int) -> Iterator[str]:
     if not problems:
-        yield f"## Remora: no problems in {count(nodes, 'node')}"
+        yield f"## Remora: no problems in {count(nodes, 'function')}"
         yield from _not_checked(report)
         return
     fixable = sum(each.fixable for each in problems)

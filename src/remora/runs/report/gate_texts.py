@@ -6,15 +6,17 @@ from remora.statuses import KEPT, TEST_GATE
 
 
 def gate_texts(view: RunView) -> list[str]:
-    """Return the proof, such as `proof: tested: as before are pytest, mypy`, and what is missing.
+    """Return the proof, such as `tested: mypy and pytest report the same as before`, and the gaps.
 
     The last text says why the change sets are not tested. There are none without change sets.
     """
     if view.gates is None or not any(job.review in KEPT for job in view.jobs):
         return []
     results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)
-    held = ", ".join(gate.label for gate in results if not gate.missing)
-    first = f"proof: {view.gates.proof}{f': as before are {held}' if held else ''}"
+    *others, last = [gate.label for gate in results if not gate.missing] or [""]
+    held = f"{', '.join(others)} and {last}" if others else last
+    does = "report" if others else "reports"
+    first = f"{view.gates.proof}: {held} {does} the same as before" if last else view.gates.proof
     return [first, *(text for gate in results if (text := _text(gate)))]
 
 

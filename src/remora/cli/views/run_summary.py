@@ -1,0 +1,87 @@
+"""The sentence that ends a run: what was fixed, what needs the user, and what stays.
+
+For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 stay: 17 have no
+fix, 3 are left as they are, 2 have no fix that passed`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Operations
+from remora.runs.records.totals import Document, OperationTotals, phrases_of
+from remora.text import count
+
+UNSURE = "has no fix that passed"
+"""The reason for findings that no job fixed although the plan did not leave them."""
+PLURALS = {
+    NEEDS_WRITER: "need a person or a model", NEEDS_UNSAFE: "need --unsafe-fixes",
+    NO_FIX: "have no fix", KEPT: "are left as they are", UNSURE: "have no fix that passed",
+}  # fmt: skip
+"""Reasons after a number that is not one, such as `5 docstrings need a person or a model`."""
+BY_MODEL = "`--model URL --decisions model`"
+
+
+def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
+    """Return numbers with their reasons, such as `17 have no fix, 1 needs --unsafe-fixes`."""
+    return ", ".join(
+        f"{count(number, unit) if unit else f'{number:,}'} "
+        f"{reason if number == 1 else PLURALS.get(reason, reason)}"
+        for reason, number in sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+        if number
+    )
+
+
+def run_sentence(
+    plan: Document,
+    sums: Sequence[OperationTotals],
+    operations: Operations,
+    files: int,
+    *,
+    has_model: bool,
+) -> str:
+    """Return the sentence about a run with a recorded plan. `files` have changes.
+
+    What lint leaves has the plan's reasons. The rest of other operations needs a person or a model.
+    """
+    left = {reason: len(texts) for reason, texts in plan.get("left_findings", {}).items()}
+    counted = [each for each in sums if each.measures.get("findings")]
+    unwritten = Counter({each.operation: each.remaining for each in sums if each not in counted})
+    for operation, reasons in plan.get("left_nodes", {}).items():
+        unwritten[operation] += len(reasons.get(NEEDS_WRITER, ()))
+    done = [f"{each.brief} ({each.more})" if each.more else each.brief for each in phrases_of(sums)]
+    where = f" in {count(files, 'file')}" if files else ""
+    unsafe = left.pop(NEEDS_UNSAFE, 0)
+    stays = sum(each.remaining for each in counted) - unsafe
+    return "; ".join(
+        filter(
+            None,
+            (
+                f"{' and '.join(done) or 'nothing was changed'}{where}",
+                with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
+                *_unwritten(unwritten, operations, has_model=has_model),
+                _stays(stays, left),
+            ),
+        )
+    )
+
+
+def _unwritten(
+    numbers: Mapping[str, int], operations: Operations, *, has_model: bool
+) -> Iterator[str]:
+    """Yield how much work of each operation needs a writer."""
+    units = {operation.name: operation.unit for operation in operations.all}
+    for name, number in numbers.items():
+        if number:
+            how = "" if has_model else f" ({BY_MODEL})"
+            yield f"{with_reasons({NEEDS_WRITER: number}, units.get(name) or name)}{how}"
+
+
+def _stays(number: int, reasons: Mapping[str, int]) -> str:
+    """Return how many findings stay and why, such as `3 stay: 2 have no fix, 1 is left as it is`."""
+    if number <= 0:
+        return ""
+    known = {reason: least for reason, found in reasons.items() if (least := min(found, number))}
+    if (others := number - sum(known.values())) > 0:
+        known[UNSURE] = others
+    why = with_reasons(known)
+    return why if len(known) == 1 else f"{number:,} stay: {why}"
