@@ -2,15 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+import yaml
+from pydantic import BaseModel
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.lazy_group import TopGroup
-from remora.config.template import commented_yaml, config_schema
+from remora.config.template import (
+    OperationModels,
+    config_schema,
+    default_config,
+    describe_operations,
+)
 from remora.memory.events import event_schema, packet_schema
 
 Schema = dict[str, Any]
@@ -27,7 +35,7 @@ Command-line options override everything.
 A project's file cannot set addresses outside this machine, keys, or consent to run code without isolation.
 An address on this machine is only used after you have agreed to it ([models.md](../how-to/models.md#addresses-that-a-project-chooses)).
 
-`remora init` writes a commented file with all keys; `remora schema config` prints a JSON Schema.
+`remora init` looks at the project and writes a short file; [all settings](cli.md#settings) shows every key, and `remora schema config` prints a JSON Schema.
 """
 
 WIDTH = 92
@@ -62,7 +70,7 @@ using both is an error. Your own settings for all projects are in
 `$XDGSETTINGS_HOME/remora/config.yaml`. An environment variable overrides a key
 (`REMORA_RUNNER__MAX_TURNS=20`), and options override both. A project cannot set addresses on other
 machines, and cannot consent to running code without isolation. `remora config show` prints every
-value and where it comes from. `remora init` writes this file; every line is optional:
+value and where it comes from. Every line of this file is optional:
 
 ```yaml
 """
@@ -75,6 +83,52 @@ def command_line() -> Iterator[str]:
     with click.Context(root, info_name="remora", terminal_width=WIDTH) as ctx:
         yield from help_of(ctx, root)
     yield f"\n{SETTINGS}{commented_yaml(BUILT_IN.settings)}```\n"
+
+
+SETTINGS_WIDTH = 76
+"""Text width: 80 columns minus the two comment marks."""
+SETTINGS_HEAD = """\
+## Remora settings for this project. Every line that begins with "# " shows a
+## default; to change it, remove the "# ". Settings for all your projects, and
+## settings not allowed in a project, belong in ~/.config/remora/config.yaml.
+"""
+
+
+def commented_yaml(operations: OperationModels) -> str:
+    """Return all keys with their defaults, commented out.
+
+    If the settings are uncommented, the result is the default configuration.
+    """
+    about = {"operations": describe_operations(operations)}
+    section = settings_section(default_config(operations), "", about)
+    lines = [f"# {line}".rstrip() for line in section]
+    return SETTINGS_HEAD + "\n" + "\n".join(lines) + "\n"
+
+
+def settings_section(
+    section: BaseModel, margin: str, described: Mapping[str, str]
+) -> Iterator[str]:
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        about = textwrap.wrap(
+            described.get(name) or field.description or "", SETTINGS_WIDTH - len(margin)
+        )
+        yield from (f"{margin}# {line}" for line in about)
+        if isinstance(value, BaseModel):
+            yield f"{margin}{name}:"
+            yield from settings_section(value, f"{margin}  ", {})
+        else:
+            yield f"{margin}{name}: {flow_of(section, name)}"
+
+
+def flow_of(section: BaseModel, name: str) -> str:
+    plain = section.model_dump(mode="json", include={name}).get(name)
+    if isinstance(plain, dict):
+        plain = {
+            key: {k: v for k, v in inner.items() if v is not None} for key, inner in plain.items()
+        }
+    text: str = yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=1000)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def help_of(ctx: click.Context, command: click.Command) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Statuses of jobs and runs, and review states of change sets, as events and documents name them."""
+"""Statuses of jobs and runs, and review states of changes, as events and documents name them."""
 
 from typing import Final, Literal
 
@@ -28,6 +28,8 @@ TEST_GATE: Final = "pytest"
 
 RUNNING, ENDED, DAMAGED = "running", "ended", "damaged"
 """Statuses of streams. A stream without an end that is not written any more is `interrupted`."""
+OVER = (ENDED, FAILED)
+"""Statuses of runs that came to their end. A run has failed if all of its jobs have."""
 
 PENDING, CONFLICT, STALE = "pending", "conflict", "stale"
 ACCEPTED, REJECTED, REVERTED = "accepted", "rejected", "reverted"

@@ -1,4 +1,4 @@
-"""A project after one run, with four pending change sets unless a test has files of its own."""
+"""A project after one run, with four pending changes unless a test has files of its own."""
 
 import shutil
 from collections.abc import Mapping

@@ -481,7 +481,8 @@ def test_an_agent_may_not_replace_a_built_in_one(poor: Remora, project: Path) ->
 
 
 def test_init_never_overwrites(poor: Remora, project: Path) -> None:
-    assert poor("init", "--json", cwd=project).document == {"path": str(project / "remora.yaml")}
+    document = poor("init", "--json", cwd=project).document
+    assert document["path"] == str(project / "remora.yaml")
     before = tree(project)
     assert poor("init", "--json", cwd=project).error["code"] == "usage_error"
     assert tree(project) == before

@@ -34,9 +34,9 @@ def desk(four: Four) -> Desk:
 class TestAccept:
     def test_a_terminal_shows_how_far_it_is(self, desk: Desk) -> None:
         seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all")
-        assert re.search(r"change sets .*4/4", seen)
+        assert re.search(r"changes .*4/4", seen)
         # it is gone at the end: the summary stands alone
-        assert "change sets " not in seen[seen.index("accepted 4 change sets") :]
+        assert "changes " not in seen[seen.index("accepted 4 changes") :]
 
     def test_what_cannot_be_accepted_is_refused(self, desk: Desk) -> None:
         branch = git(desk.root, "branch", "--show-current").strip()
@@ -58,8 +58,8 @@ class TestAccept:
         words = ("accept", "last", "--all", "--if", "verified,docstring-only")
         done = desk(*words)
         assert done.code == 0
-        assert "no such change set is pending" in done.out
-        assert done.err == "skipped 4 change sets that the options leave out (-v says why)\n"
+        assert "no such change is pending" in done.out
+        assert done.err == "skipped 4 changes that the options leave out (-v says why)\n"
         verbose = desk(*words, "-v").err
         assert "a.py:load: skipped because it is not docstring-only" in verbose
         assert verbose.count("skipped because") == 4

@@ -1,5 +1,7 @@
-"""What `remora init` and `remora schema config` print agrees with what is read."""
+"""What the documentation and `remora schema config` say of settings agrees with what is read."""
 
+import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
 from remora.config.messages import known_keys
 from remora.config.schema import Config
-from remora.config.template import commented_yaml, config_schema, default_config
+from remora.config.template import config_schema, default_config
+
+GENERATE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "generate.py"))
+commented_yaml: Callable[[object], str] = GENERATE["commented_yaml"]
 
 
 def uncommented() -> str:

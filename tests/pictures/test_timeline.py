@@ -90,7 +90,7 @@ def test_one_job_fills_the_axis() -> None:
     picture = timeline([job(1, 0, 12)])
     ((x, _, right, _),) = boxes(picture, "state-")
     assert (x, right) == (34, 893)
-    assert "lint src/a1.py:load: submitted in 12 s, waiting for the model 4 s, verification 4 s" in texts(
+    assert "lint src/a1.py:load: verified in 12 s, waiting for the model 4 s, verification 4 s" in texts(
         picture, "title"
     )  # fmt: skip
     assert "33% waiting for the model" in texts(picture, "desc")[0]

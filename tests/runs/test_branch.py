@@ -1,4 +1,4 @@
-"""Accepted change sets as commits on a branch: files, index and hooks of the user are left alone."""
+"""Accepted changes as commits on a branch: files, index and hooks of the user are left alone."""
 
 from pathlib import Path
 

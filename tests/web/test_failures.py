@@ -65,7 +65,7 @@ def test_a_conflict_is_named_everywhere(user: Remora, tmp_path: Path) -> None:
     run = pages.get(f"/runs/{planted.run_id}").text
     assert '<span class="state conflict">conflict</span>' in run
     assert "Conflict: the change of turn 1 could not be merged with your files" in run
-    assert "Review 1 change set</a>: 1 conflict" in run
+    assert "Review 1 change</a>: 1 conflict" in run
     assert "<b>1</b> conflict<" in run
     assert "conflict: 1" in pages.get(f"/runs/{planted.run_id}/timeline").text
     agent = pages.get(f"/agents/{planted.agent_id}").text
@@ -89,7 +89,7 @@ def test_both_versions_of_a_conflict_are_shown_and_it_is_not_accepted(
     file = planted.root / "src/price.py"
     file.write_text(file.read_text().replace("coupon = order.voucher", "unused = order.coupon"))
     text = pages.get(address).text
-    assert "Your files no longer conflict with this change set." in text
+    assert "Your files no longer conflict with this change." in text
     assert 'value="accept"' in text
 
 

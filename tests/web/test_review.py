@@ -97,13 +97,13 @@ def verdicts(project: Path) -> list[Review]:
 def test_chosen_hunks_are_written_and_taken_back(pages: TestClient, project: Path) -> None:
     assert pages.get(address_of(project)).text.count('name="hunk"') == 2
     message = send(pages, project, "accept", hunk=["2"])
-    assert message == "1 change set accepted: settings.py; 1 of 2 hunks; 1 left out"
+    assert message == "1 change accepted: settings.py; 1 of 2 hunks; 1 left out"
     page = pages.get(address_of(project)).text
     assert "</span> 1 of 2 hunks; 1 left out</td>" in page
     text = (project / "settings.py").read_text()
     assert "import os" in text
     assert "f'plain'" not in text
-    assert send(pages, project, "undo") == "1 change set pending again: settings.py"
+    assert send(pages, project, "undo") == "1 change pending again: settings.py"
     assert (project / "settings.py").read_text() == BEFORE
     found = [(each.verdict, each.left) for each in verdicts(project)]
     assert found == [("accepted", (1,)), ("accepted", ()), ("reopened", ())]
@@ -112,9 +112,9 @@ def test_chosen_hunks_are_written_and_taken_back(pages: TestClient, project: Pat
 
 @pytest.mark.slow
 def test_the_whole_change_set_is_accepted_or_rejected(pages: TestClient, project: Path) -> None:
-    assert send(pages, project, "reject", reason="not now").startswith("1 change set rejected")
+    assert send(pages, project, "reject", reason="not now").startswith("1 change rejected")
     send(pages, project, "undo")
-    assert send(pages, project, "accept", hunk=["1", "2"]).startswith("1 change set accepted")
+    assert send(pages, project, "accept", hunk=["1", "2"]).startswith("1 change accepted")
     assert "import os" not in (project / "settings.py").read_text()
     assert [each.feedback for each in verdicts(project)] == ["not now", None, None]
 
@@ -125,7 +125,7 @@ def test_a_reverted_change_set_can_be_taken_back(
     send(pages, project, "accept", hunk=["1", "2"])
     assert user("revert", "last", cwd=project).code == 0
     assert '<span class="reverted">reverted</span>' in pages.get(address_of(project)).text
-    assert send(pages, project, "undo") == "1 change set pending again: settings.py"
+    assert send(pages, project, "undo") == "1 change pending again: settings.py"
 
 
 def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> None:
@@ -179,12 +179,12 @@ def test_only_the_change_sets_that_were_shown_are_accepted_together(
 ) -> None:
     with client_of(two, user.home) as pages:
         address = f"{address_of(two)}?by=agent"
-        assert "Accept these 2 change sets of lint" in pages.get(address).text
+        assert "Accept these 2 changes of lint" in pages.get(address).text
         monkeypatch.setattr("remora.web.review_page._MOST", 1)
         text = pages.get(address).text
         assert "Accept these" not in text
         (shown,) = agents_in(text)
-        assert "1 change set accepted" in send(pages, two, "accept_group", agent=[shown])
+        assert "1 change accepted" in send(pages, two, "accept_group", agent=[shown])
         assert "import os" not in (two / "a.py").read_text()
         assert "import os" in (two / "b.py").read_text()
 
@@ -203,11 +203,11 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
     with served(project, user) as link, opened_page(browser) as page:
         page.goto(link)
         page.get_by_role("link", name=re.compile("^20")).click()
-        page.get_by_role("link", name="Review 1 change set").click()
+        page.get_by_role("link", name="Review 1 change").click()
         page.get_by_label("hunk 1 of 2").uncheck()
         expect(page.locator("button[value=accept]")).to_have_text(re.compile("1 of 2 hunks"))
         page.keyboard.press("y")
-        expect(page.locator(".message")).to_contain_text("1 change set accepted")
+        expect(page.locator(".message")).to_contain_text("1 change accepted")
         assert "import os" in (project / "settings.py").read_text()
         assert "f'plain'" not in (project / "settings.py").read_text()
         expect(page.locator(".decided")).to_be_focused()  # the script has run
@@ -218,7 +218,7 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
         page.keyboard.press("n")
         page.keyboard.type("not now")
         page.keyboard.press("Enter")
-        expect(page.locator(".message")).to_contain_text("1 change set rejected")
+        expect(page.locator(".message")).to_contain_text("1 change rejected")
         assert Axe().run(page).violations_count == 0
 
 
@@ -232,7 +232,7 @@ def test_keys_decide_only_on_what_has_the_focus(browser: Browser, two: Path, use
         expect(boxes.first).to_be_focused()
         page.keyboard.press("j")
         page.keyboard.press("y")
-        expect(page.locator(".message")).to_contain_text("1 change set accepted: b.py")
+        expect(page.locator(".message")).to_contain_text("1 change accepted: b.py")
         expect(boxes).to_be_focused()
         page.get_by_label("reason").fill("no")
         page.get_by_role("checkbox").press("Enter")

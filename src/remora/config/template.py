@@ -1,11 +1,7 @@
-"""Descriptions of the configuration for a set of operations: defaults, JSON Schema, commented file."""
+"""Descriptions of the configuration for a set of operations: defaults and JSON Schema."""
 
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-import yaml
-from pydantic import BaseModel
 
 from remora.config.schema import Config, OperationConfig
 
@@ -43,45 +39,3 @@ def config_schema(operations: OperationModels) -> dict[str, Any]:
         section["properties"][name] = {"$ref": f"#/$defs/{model.__name__}"}
         schema["$defs"][model.__name__] = model.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-_WIDTH = 76
-"""Text width: 80 columns minus the two comment marks."""
-_HEAD = """\
-## Remora settings for this project. Every line that begins with "# " shows a
-## default; to change it, remove the "# ". Settings for all your projects, and
-## settings not allowed in a project, belong in ~/.config/remora/config.yaml.
-"""
-
-
-def commented_yaml(operations: OperationModels) -> str:
-    """Return all keys with their defaults, commented out.
-
-    If the settings are uncommented, the result is the default configuration.
-    """
-    about = {"operations": describe_operations(operations)}
-    section = _section(default_config(operations), "", about)
-    lines = [f"# {line}".rstrip() for line in section]
-    return _HEAD + "\n" + "\n".join(lines) + "\n"
-
-
-def _section(section: BaseModel, margin: str, described: Mapping[str, str]) -> Iterator[str]:
-    for name, field in type(section).model_fields.items():
-        value = getattr(section, name)
-        about = textwrap.wrap(described.get(name) or field.description or "", _WIDTH - len(margin))
-        yield from (f"{margin}# {line}" for line in about)
-        if isinstance(value, BaseModel):
-            yield f"{margin}{name}:"
-            yield from _section(value, f"{margin}  ", {})
-        else:
-            yield f"{margin}{name}: {_flow(section, name)}"
-
-
-def _flow(section: BaseModel, name: str) -> str:
-    plain = section.model_dump(mode="json", include={name}).get(name)
-    if isinstance(plain, dict):
-        plain = {
-            key: {k: v for k, v in inner.items() if v is not None} for key, inner in plain.items()
-        }
-    text: str = yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=1000)
-    return text.removesuffix("\n").removesuffix("\n...")

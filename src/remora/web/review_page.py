@@ -1,4 +1,4 @@
-"""The review of a run: its pending change sets, hunk by hunk, and the verdicts on them.
+"""The review of a run: its pending changes, hunk by hunk, and the verdicts on them.
 
 The verdicts are those of `remora review`, and are recorded with the surface `web`.
 """
@@ -155,9 +155,7 @@ def _verdict_text(done: Verdicts) -> str:
     part = [text for job in done.view.jobs if job.node_id in done.accepted and (text := _part(job))]
     numbers = {"accepted": done.accepted, "rejected": done.rejected, "pending again": done.reopened}
     parts = [
-        f"{count(len(found), 'change set')} {what}: {names}"
-        for what, found in numbers.items()
-        if found
+        f"{count(len(found), 'change')} {what}: {names}" for what, found in numbers.items() if found
     ]
     parts += part if len(done.accepted) == 1 else []
     parts += [f"not written: {each['path']}: {each['detail']}" for each in done.conflicts]

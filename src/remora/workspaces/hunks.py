@@ -1,4 +1,4 @@
-"""Hunks of a change set: the places that it changes, which can be accepted one by one."""
+"""Hunks of a change: the places that it changes, which can be accepted one by one."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby

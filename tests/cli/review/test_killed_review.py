@@ -1,4 +1,4 @@
-"""Fifty change sets are reviewed while the review is killed again and again: no verdict is lost or
+"""Fifty changes are reviewed while the review is killed again and again: no verdict is lost or
 doubled, and the files are what the verdicts say."""
 
 import random

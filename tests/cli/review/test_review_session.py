@@ -80,7 +80,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
         code, rest = terminal.ends()
     assert code == 0
     assert "1 accepted, 1 rejected" in rest
-    assert "2 change sets still pending" in rest
+    assert "2 changes still pending" in rest
     assert desk.states == ["accepted", "rejected", "pending", "pending"]
     assert desk.text("a.py") == UNUSED.replace("import os\n", "")
     shown = desk.remora("trace", "show", "last", "--raw", cwd=desk.root).out
@@ -122,7 +122,7 @@ def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     assert code == 130
     assert "interrupted" in rest
     assert "1 accepted" in rest
-    assert "3 change sets still pending:" in rest
+    assert "3 changes still pending:" in rest
     assert desk.states == ["accepted", "pending", "pending", "pending"]
 
 
@@ -291,7 +291,7 @@ def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("A")
-        assert "4 change sets of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
+        assert "4 changes of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
         terminal.types("")
         terminal.sees(ASK)
         (desk.root / "b.py").write_text(UNUSED.replace("import re", "import sys"))
@@ -301,7 +301,7 @@ def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:
         terminal.press("u")
         assert "[2/4]" in terminal.sees(ASK)
         terminal.press("A")
-        assert "3 change sets of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
+        assert "3 changes of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
         terminal.types("y")
         terminal.sees("Nothing is left to decide")
         terminal.press("q")
@@ -331,7 +331,7 @@ def test_what_another_process_decided_is_not_asked_again(desk: Desk) -> None:
         assert desk.remora("reject", "last", "a.py", cwd=desk.root).code == 0
         terminal.press("y")
         seen = terminal.sees(ASK)
-        assert "no pending change set (rejected)" in seen
+        assert "no pending change (rejected)" in seen
         assert "steps a.py:load" in seen
         terminal.press("q")
         assert terminal.ends()[0] == 0

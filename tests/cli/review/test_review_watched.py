@@ -62,7 +62,7 @@ def test_undo_goes_back_to_the_run_before(shop: Shop) -> None:
             assert f"[1/1] lint {name}.py" in terminal.sees(ASK)
         terminal.press("q")
         code, rest = terminal.ends()
-    assert (code, "2 change sets still pending" in rest) == (0, True)
+    assert (code, "2 changes still pending" in rest) == (0, True)
     assert (shop.text("a.py"), shop.text("b.py"), shop.pending) == (UNUSED, UNUSED, [1, 1])
 
 

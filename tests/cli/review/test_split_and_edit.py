@@ -162,7 +162,7 @@ def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, key: str, question: 
         interrupt(terminal)
         code, rest = terminal.ends()
     assert code == 130
-    assert "1 change set still pending" in rest
+    assert "1 change still pending" in rest
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
 
@@ -184,7 +184,7 @@ def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk)
         assert desk.remora("reject", "last", "load", cwd=desk.root).code == 0
         terminal.types("1 2")
         seen = terminal.ends()[1]
-    assert "no pending change set (rejected)" in seen
+    assert "no pending change (rejected)" in seen
     assert [each["data"]["verdict"] for each in desk.reviews] == ["rejected"]
     assert desk.text("mod.py") == LOADER
 

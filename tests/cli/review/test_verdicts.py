@@ -1,4 +1,4 @@
-"""`accept`, `reject`, `revert` and `diff`: a change set of several functions, named by one."""
+"""`accept`, `reject`, `revert` and `diff`: a change of several functions, named by one."""
 
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def test_a_change_set_that_covers_other_functions_is_not_reverted(shop: Shop) ->
     before = tree(shop.root)
     refused = shop("revert", "last", "load_a")
     assert refused.code == 2
-    assert "the lint change set of a.py covers a.py:load_a, a.py:load_b" in refused.err
+    assert "the lint change of a.py covers a.py:load_a, a.py:load_b" in refused.err
     assert tree(shop.root) == before
     assert shop("revert", "last", "load_a", "load_b").code == 0
 

@@ -1,4 +1,4 @@
-"""A model's edit of code is tested, or its change set says that it is not."""
+"""A model's edit of code is tested, or its change says that it is not."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -48,7 +48,7 @@ def review(remora: Remora, folder: Path, *args: str) -> Iterator[Terminal]:
 def test_changes_of_an_owner_are_accepted_and_reverted(remora: Remora, swept: Path) -> None:
     done = remora("sweep", "accept", REPOS, "last", "--owner", "@team/b", "--json", cwd=swept)
     assert done.code == 0
-    assert "skipped 3 change sets that the options leave out (-v says why)\n" in done.err
+    assert "skipped 3 changes that the options leave out (-v says why)\n" in done.err
     assert "@all" not in done.err
     assert each(done.document, "accepted") == {"shop": ["node:b.py:__module__"], "web": []}
     assert (swept / "shop" / "b.py").read_text() == 'NAME = "plain"\n'
@@ -65,9 +65,9 @@ def test_a_conflict_says_how_to_redo_the_change(remora: Remora, swept: Path) -> 
     write(swept / "shop", {"b.py": 'NAME = f"edited"\n'})
     done = remora("sweep", "accept", REPOS, "last", "--all", cwd=swept)
     assert done.code == 1
-    assert "shop: accepted 1 change set\n  1 conflict, not written:\n    b.py\n" in done.out
+    assert "shop: accepted 1 change\n  1 conflict, not written:\n    b.py\n" in done.out
     assert f"next: remora analyze -o lint --node 'b.py:*' --root {swept}/shop\n" in done.out
-    assert "web: accepted 2 change sets\n" in done.out
+    assert "web: accepted 2 changes\n" in done.out
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_a_rule_is_rejected_everywhere(remora: Remora, swept: Path) -> None:
     done = remora(
         "sweep", "reject", REPOS, "last", "--rule", "F401", "--feedback", "kept", cwd=swept
     )
-    assert done.out == "shop: rejected 1 change set\nweb: rejected 1 change set\n"
+    assert done.out == "shop: rejected 1 change\nweb: rejected 1 change\n"
     assert pending(remora, swept) == {"shop": 1, "web": 1}
     assert '"rejected": 2,' in remora("sweep", "list", REPOS, "--json", cwd=swept).out
     assert "  REJECTED  REVERTED  " in remora("sweep", "show", REPOS, cwd=swept).out
@@ -117,26 +117,26 @@ def test_a_record_of_an_agent_that_cannot_be_read_is_a_failure(remora: Remora, s
 def test_a_review_shows_one_repository_after_the_other(remora: Remora, swept: Path) -> None:
     with review(remora, swept, "--by", "rule") as terminal:
         shown = terminal.sees(ASK)
-        assert "══ shop: 2 change sets ══" in shown
+        assert "══ shop: 2 changes ══" in shown
         assert "── F401 ──" in shown
         assert "[1/2]" in shown
         terminal.press("y")
         assert "── F541 ──" in terminal.sees(ASK)
         terminal.press("y")
         shown = terminal.sees(ASK)
-        assert "══ web: 2 change sets ══" in shown
+        assert "══ web: 2 changes ══" in shown
         assert "[1/2]" in shown
         terminal.press("u")  # the last verdict is of the repository before
         shown = terminal.sees(ASK)
-        assert "══ shop: 1 change set ══" in shown
+        assert "══ shop: 1 change ══" in shown
         assert "[2/2]" in shown
         terminal.press("k")
-        assert "══ web: 2 change sets ══" in terminal.sees(ASK)
+        assert "══ web: 2 changes ══" in terminal.sees(ASK)
         terminal.press("q")
         code, rest = terminal.ends()
     assert code == 0
     assert "1 accepted" in rest
-    assert "3 change sets still pending" in rest
+    assert "3 changes still pending" in rest
     assert "remora sweep review repos.yaml" in rest
     assert pending(remora, swept) == {"shop": 1, "web": 2}
 

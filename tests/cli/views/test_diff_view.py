@@ -1,4 +1,4 @@
-"""`diff`: change sets as patches."""
+"""`diff`: changes as patches."""
 
 from remora.cli.views.diff_view import files_created_twice
 

@@ -1,4 +1,4 @@
-"""What a change set of the types operation may change."""
+"""What a change of the types operation may change."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A part of a change set that the gates judged as a whole is judged before it is written."""
+"""A part of a change that the gates judged as a whole is judged before it is written."""
 
 from pathlib import Path
 

@@ -158,7 +158,7 @@ class TestAllAgents:
         report = of_all_agents(told(shop))
         text = markdown(report)
         headline = "4 of 5 findings fixed, 1 of 1 docstring written, 1 of 1 missing test added"
-        assert text.startswith(f"## Remora: {headline}, 3 change sets pending review\n")
+        assert text.startswith(f"## Remora: {headline}, 3 changes pending review\n")
         assert "\n- 1 of 1 docstring written: 1 added\n" in text
         assert "detect 5 of 6 planted faults, cover 4 of 4 lines of the tested code\n" in text
         shown = _Page()

@@ -213,7 +213,7 @@ class TestNeverTouched:
         return reason
 
     def test_a_change_set_that_waits(self, ran: Desk) -> None:
-        assert self.kept(ran).startswith("3 change sets pending review")
+        assert self.kept(ran).startswith("3 changes pending review")
 
     def test_a_live_writer(self, reviewed: Desk) -> None:
         with open_run(reviewed.project, reviewed.newest):

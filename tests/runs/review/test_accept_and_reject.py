@@ -1,4 +1,4 @@
-"""Verdicts: a change set reaches the user's files whole, merged, verified, or not at all."""
+"""Verdicts: a change reaches the user's files whole, merged, verified, or not at all."""
 
 import os
 from collections.abc import Callable, Mapping

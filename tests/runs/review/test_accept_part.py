@@ -1,4 +1,4 @@
-"""A part of a change set, or an edited version, is written if it passes the checks of the agent."""
+"""A part of a change, or an edited version, is written if it passes the checks of the agent."""
 
 from dataclasses import replace as replaced
 
@@ -173,7 +173,7 @@ class TestTakenBack:
         assert "+import json" in job_diff(desk.project, job)
         accept_hunks(desk.project, desk.newest, NODE, [1, 2, 3])
         assert text_of(desk) == with_edits(*EDITS)
-        assert reviews(desk)[-1].written is None, "all hunks are the whole change set"
+        assert reviews(desk)[-1].written is None, "all hunks are the whole change"
         undo(desk.project, desk.newest, [NODE])
         accept_hunks(desk.project, desk.newest, NODE, [1, 2])
         desk.write({"mod.py": text_of(desk) + "# mine\n"})
@@ -231,7 +231,7 @@ class TestEdited:
         assert [(each.number, each.line) for each in hunks_of([file])] == [(1, 1), (2, 5), (3, 7)]
         for wrong, why in (
             (replace(file, theirs=file.base), "leaves nothing of the change of"),
-            (replace(file, path="ruff.toml"), "is not a file of this change set"),
+            (replace(file, path="ruff.toml"), "is not a file of this change"),
         ):
             with pytest.raises(UsageError, match=why):
                 accept_edited(desk.project, desk.newest, NODE, [wrong])

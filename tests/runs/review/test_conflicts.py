@@ -1,4 +1,4 @@
-"""What is in the way of a change set: the accepted ones of its run, or only the user's edit."""
+"""What is in the way of a change: the accepted ones of its run, or only the user's edit."""
 
 import pytest
 from msgspec.structs import replace

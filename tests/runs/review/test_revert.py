@@ -1,4 +1,4 @@
-"""An accepted change set is taken back, whole or not at all."""
+"""An accepted change is taken back, whole or not at all."""
 
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ class TestChosen:
         assert revert(shop.project, shop.newest, []).reverted == []
         assert revert(shop.project, shop.newest, ["b.py:load"]).reopened == ["node:b.py:load"]
         accept(shop.project, shop.newest, ["a.py:load"])
-        with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
+        with pytest.raises(NotFound, match=r"no accepted change \(pending\)") as caught:
             revert(shop.project, shop.newest, ["b.py:load"])
         assert caught.value.hint == "accepted: a.py:load"
         (shop.project.state / "heads" / f"{shop.newest}.json").unlink()

@@ -1,4 +1,4 @@
-"""A verdict is withdrawn: the change set is pending again, and nothing of it is in the files."""
+"""A verdict is withdrawn: the change is pending again, and nothing of it is in the files."""
 
 from typing import Any
 

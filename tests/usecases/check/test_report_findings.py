@@ -1,4 +1,4 @@
-"""Findings that remain after a run's change sets."""
+"""Findings that remain after a run's changes."""
 
 from pathlib import Path
 

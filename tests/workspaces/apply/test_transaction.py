@@ -1,4 +1,4 @@
-"""Applying a change set: all of it or nothing, whatever the user does, whenever we are killed."""
+"""Applying a change: all of it or nothing, whatever the user does, whenever we are killed."""
 
 import errno
 import json

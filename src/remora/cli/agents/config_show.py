@@ -50,7 +50,7 @@ def show(options: Options, key: str | None) -> int:
     return 0
 
 
-config = group("config", "Show settings and where they come from.", (show,))
+config = group("config", "Show settings and where they come from.", (show,), alone="show")
 
 
 def _leaves(value: Mapping[str, Any], where: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:

@@ -1,48 +1,90 @@
-"""The `init` command, which writes a commented `remora.yaml`."""
+"""The `init` command, which looks at the project and writes a short `remora.yaml`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit
-from remora.cli.app.project_context import invocation_of
+from remora.cli.app.output import emit, wrapped
+from remora.cli.app.project_context import invocation_of, next_command
+from remora.cli.app.working import working
 from remora.errors import DiskError, UsageError
-from remora.text import escape_line
+from remora.text import count, escape_line, some_of
 
 if TYPE_CHECKING:
     from remora.config.template import OperationModels
+    from remora.usecases.look_at_project import ProjectLook
 
 _SCHEMA = ".remora/config.schema.json"
+_MOST_FOLDERS = 4
 
 
 @command("init", examples=("remora init", "remora init --root path/to/project"))
 def init(options: Options) -> int:
-    """Write a commented remora.yaml with every key, its meaning and its default.
+    """Look at the project, say what was found, and write a short remora.yaml.
 
-    The file has no effect until you edit it. A second file, .remora/config.schema.json, lets
-    editors with a YAML language server complete and check keys offline. You can also keep your
-    settings in [tool.remora] in pyproject.toml.
+    The file is optional: without it, the same is found in each run. A second file,
+    .remora/config.schema.json, lets editors with a YAML language server complete and check keys
+    offline. `remora config show` lists all settings. You can also keep yours in [tool.remora] in
+    pyproject.toml.
     """
-    from remora.config.template import commented_yaml
+    with working(options, "looking at the project"):
+        from remora.usecases.look_at_project import look_at_project
 
-    invocation = invocation_of(options)
-    path = invocation.find_root() / "remora.yaml"
-    operations = invocation.operations.settings
+        invocation = invocation_of(options)
+        root = invocation.find_root()
+        path = root / "remora.yaml"
+        if path.exists():
+            raise UsageError(
+                f"{path} already exists",
+                hint="edit this file; `remora config show` lists all settings",
+            )
+        found = look_at_project(invocation)
+    text = _settings(found)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(f"# yaml-language-server: $schema={_SCHEMA}\n{commented_yaml(operations)}")
-        _write_schema(path.parent / _SCHEMA, operations)
-    except FileExistsError:
-        raise UsageError(
-            f"{path} already exists", hint="edit this file; `remora schema config` lists every key"
-        ) from None
+            file.write(text)
+        _write_schema(root / _SCHEMA, invocation.operations.settings)
     except OSError as error:
         raise DiskError(
             f"cannot write {path}: {error.strerror}",
             hint="make the folder writable, or choose another folder with --root",
         ) from error
-    emit(options, {"path": str(path)}, [escape_line(f"wrote {path}")])
+    analyze = next_command(options, root, "analyze")
+    document = {"path": str(path), "found": found._asdict()}
+    emit(options, document, [*_found_lines(found), "", f"wrote {path}; next: {analyze}"])
     return 0
+
+
+def _found_lines(found: "ProjectLook") -> Iterator[str]:
+    """Yield what was found, and what is missing."""
+    folders = sorted(found.folders, key=lambda name: -found.folders[name])
+    yield from wrapped(
+        f"code      {count(sum(found.folders.values()), 'Python file')} in "
+        f"{some_of(folders, _MOST_FOLDERS) or 'no folder'}, {count(found.tests, 'test file')}",
+        " " * 10,
+    )
+    yield from wrapped(f"python    {found.python or found.problem}", " " * 10)
+    yield from wrapped(f"judges    {', '.join(found.gates) or 'none'}", " " * 10)
+    for gap in found.missing:
+        yield from wrapped(f"missing   {gap}", " " * 10)
+
+
+def _settings(found: "ProjectLook") -> str:
+    """Return the file's text. An interpreter outside the project is not the same for everybody."""
+    is_inside = found.python and not Path(found.python).is_absolute()
+    python = f"python: {found.python}" if is_inside else "# python: .venv/bin/python"
+    judges = escape_line(", ".join(found.gates) or "nothing")
+    return (
+        f"# yaml-language-server: $schema={_SCHEMA}\n"
+        "# Settings of Remora; `remora config show` lists all of them.\n"
+        "# The interpreter with the project's packages and pytest:\n"
+        f"{python}\n"
+        "# Globs of files that agents leave alone, such as 'vendor/**':\n"
+        "exclude: []\n"
+        f"# Seconds for the project's own checks ({judges}); 0 runs none:\n"
+        "gates: {time_s: 300}\n"
+    )
 
 
 def _write_schema(path: Path, operations: "OperationModels") -> None:

@@ -63,6 +63,7 @@ model = group(
     never falls back to another model.
     """,
     (status, pull),
+    alone="status",
 )
 
 

@@ -141,6 +141,7 @@ tools = group(
     docs/reference/tools.md explains how to write a tool.
     """,
     (list_, check, run),
+    alone="list",
 )
 
 

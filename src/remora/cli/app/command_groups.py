@@ -15,6 +15,7 @@ agents = LazyGroup(
     An agent is a folder with an agent.yaml and .pym scripts. Some are built in; put yours in
     .remora/agents/NAME/. `remora schema agent` prints every key.
     """,
+    alone="list",
 )
 database = LazyGroup(
     "database",
@@ -53,6 +54,7 @@ hub = LazyGroup(
     module), or a unique name (Shop.total, total, shop.a.Shop). The daemon is optional. If it is not
     running, commands check the files themselves.
     """,
+    alone="status",
 )
 sweep = LazyGroup(
     "sweep",
@@ -98,4 +100,5 @@ trace = LazyGroup(
     qualname). `remora show -v` and `remora trace list` print agent IDs. A run ID, or `last`,
     selects the stream of the run itself.
     """,
+    alone="list",
 )

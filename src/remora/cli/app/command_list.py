@@ -1,7 +1,7 @@
 """The front page that `remora --help` prints without loading any command."""
 
 COMMANDS = {
-    "init": ("agents.init:init", "Write a commented remora.yaml."),
+    "init": ("agents.init:init", "Look at the project, and write a short remora.yaml."),
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
     "watch": ("run.watch:watch", "Analyze what you change, while you work."),
     "check": ("run.check:check", "Report what would change; made for hooks and CI."),

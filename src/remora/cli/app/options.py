@@ -103,9 +103,17 @@ class RemoraGroup(_StrictCommand, click.Group):
     suggestions: Mapping[str, str] = {}
     """Maps common wrong names to the command to use instead."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, alone: str = "", **kwargs: Any) -> None:
+        """Create a group. `alone` is the command that runs if none is named."""
         super().__init__(*args, **kwargs)
         self.params += global_options()
+        self.alone = alone
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        flags = {name for option in self.params for name in option.opts if not option.metavar}
+        if self.alone and {*args} <= flags - {"--help", "-h"}:
+            args = [self.alone, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         return list(self.commands)
@@ -153,9 +161,9 @@ def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., in
     return declare
 
 
-def group(name: str, about: str, commands: Sequence[click.Command]) -> click.Group:
-    """Declare a command group. `about` is its help text."""
-    return RemoraGroup(name, help=about, commands=commands)
+def group(name: str, about: str, commands: Sequence[click.Command], alone: str = "") -> click.Group:
+    """Declare a command group. `about` is its help text, and `alone` runs if no command is named."""
+    return RemoraGroup(name, help=about, commands=commands, alone=alone)
 
 
 def options_of(ctx: click.Context) -> Options:

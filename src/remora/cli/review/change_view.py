@@ -1,4 +1,4 @@
-"""Shows a change set to a reviewer: its heading, the agent's actions and the diff."""
+"""Shows a change to a reviewer: its heading, the agent's actions and the diff."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Opens the files that a change set proposes in the user's editor."""
+"""Opens the files that a change proposes in the user's editor."""
 
 import shlex
 import subprocess

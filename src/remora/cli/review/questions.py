@@ -1,4 +1,4 @@
-"""Questions to a reviewer: one that a key answers, and which hunks of a change set to accept."""
+"""Questions to a reviewer: one that a key answers, and which hunks of a change to accept."""
 
 import os
 import shutil

@@ -22,7 +22,7 @@ from remora.text import count
 def review_run(
     options: Options, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
 ) -> int:
-    """Show each pending change set of a run, ask for a verdict, and return the exit code."""
+    """Show each pending change of a run, ask for a verdict, and return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
@@ -33,7 +33,7 @@ def review_run(
 
 
 def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> int:
-    """Review the runs of `remora watch` that have pending change sets, oldest first.
+    """Review the runs of `remora watch` that have pending changes, oldest first.
 
     Runs and streams that cannot be read are reported, and the exit code is 1.
     """
@@ -107,7 +107,7 @@ def review_options(by: GroupBy, owners: Collection[str]) -> list[str]:
 
 
 def _sum_up(reviews: Sequence[Review], again: str) -> None:
-    """Print what was decided, and the command `again` if change sets are still pending."""
+    """Print what was decided, and the command `again` if changes are still pending."""
     done = sum((review.done for review in reviews), Counter[str]())
     conflicts = sum(review.conflicts for review in reviews)
     left = sum(len(review.pending()) for review in reviews)
@@ -115,5 +115,5 @@ def _sum_up(reviews: Sequence[Review], again: str) -> None:
     verdicts += f"; {count(conflicts, 'conflict')}" if conflicts else ""
     click.echo(verdicts or "no verdicts")
     if left:
-        click.echo(f"{count(left, 'change set')} still pending:")
+        click.echo(f"{count(left, 'change')} still pending:")
         click.echo(f"  {again}")

@@ -1,4 +1,4 @@
-"""An interactive review, with one change set at a time and one key per verdict."""
+"""An interactive review, with one change at a time and one key per verdict."""
 
 import shutil
 from collections import Counter
@@ -78,7 +78,7 @@ class Review:
         """Review change sets until none is pending, or the user quits or goes back."""
         shown, self.goes_back = None, False
         if self.name and (left := self._ahead()):
-            heading = f"══ {self.name}: {count(len(left), 'change set')} ══"
+            heading = f"══ {self.name}: {count(len(left), 'change')} ══"
             click.echo(click.style(escape_line(heading), bold=True))
         try:
             while left := self._ahead():
@@ -266,10 +266,10 @@ class Review:
         """Accept a change set and all others that correct the same with the same operation."""
         alike = [job, *(other for _, other in self._ahead() if is_alike(job, other))]
         if len(alike) == 1:
-            click.echo("  no other change set corrects the same: [y] accepts this one")
+            click.echo("  no other change corrects the same: [y] accepts this one")
             return False
         files = len({split_node_key(each.node_id)[0] for each in alike})
-        number = f"{count(len(alike), 'change set')} of {job.operation} in {count(files, 'file')}"
+        number = f"{count(len(alike), 'change')} of {job.operation} in {count(files, 'file')}"
         print_lines(wrapped(f"  {number}: {rules_text(job)}", "  "))
         if not click.confirm("  accept all of them?"):
             return False

@@ -33,24 +33,24 @@ owner_option = _owner_option(
     "Review only changes whose files belong to NAME in CODEOWNERS; repeatable."
 )
 _CHOOSING = (
-    click.option("--all", "every", is_flag=True, help="Select all pending change sets."),
+    click.option("--all", "every", is_flag=True, help="Select all pending changes."),
     rule_option,
     _owner_option(
-        "Select change sets whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable."
+        "Select changes whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable."
     ),
     click.option(
         "--if",
         "only_if",
         multiple=True,
         metavar="WORDS",
-        help="Select change sets that are verified, docstring-only, or both (comma-separated).",
+        help="Select changes that are verified, docstring-only, or both (comma-separated).",
     ),
     trust_option,
 )
 
 
 def choosing(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that choose change sets, and pass their values as the argument `chosen`."""
+    """Add the options that choose changes, and pass their values as the argument `chosen`."""
 
     @functools.wraps(function)
     def command(
@@ -114,11 +114,11 @@ def accept(
     filter the given nodes, or all pending changes if no node is given. The exit code is 1 if
     something that was selected was not written.
 
-    If the nodes, --rule or --hunk select some hunks of a change set, these are written if they pass
+    If the nodes, --rule or --hunk select some hunks of a change, these are written if they pass
     the agent's checks, and the others stay pending. `remora diff RUN NODE` shows their numbers and
     rules in a terminal.
 
-    With --git-branch, each change set becomes a commit on that branch, starting from HEAD. Your
+    With --git-branch, each change becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into
     it, and must not be checked out.
     """
@@ -156,9 +156,9 @@ def reject(
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted changes, or the rejection of NODE.
 
-    Each change set is undone completely or not at all. Without NODE, everything that was accepted
-    from the run is undone. Your later edits are kept. If they overlap with a change set, that
-    change set is not undone, and the exit code is 1. If NODE was rejected, its change set is pending
+    Each change is undone completely or not at all. Without NODE, everything that was accepted
+    from the run is undone. Your later edits are kept. If they overlap with a change, that
+    change is not undone, and the exit code is 1. If NODE was rejected, its change is pending
     again, and later runs propose it again.
     """
     from remora.cli.review import verdicts

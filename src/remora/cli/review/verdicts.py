@@ -43,7 +43,7 @@ def accept(
             )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
-        note(options, f"change sets accepted before the interruption are kept; `{show}` lists them")
+        note(options, f"changes accepted before the interruption are kept; `{show}` lists them")
         raise
     return _print_accepted(options, project, done, git_branch)
 
@@ -71,7 +71,7 @@ def _print_accepted(
     if done.new_findings:
         redo = next_command(options, project.root, "analyze")
         where = f" on the branch {git_branch}" if git_branch else f"; to fix them, run `{redo}`"
-        note(options, f"applying the change sets together caused these findings{where}")
+        note(options, f"applying the changes together caused these findings{where}")
     document = _document(done, "accepted", "conflicts", branch=git_branch)
     emit(options, document, _accepted(options, project, done, git_branch))
     return _exit_code(done)
@@ -136,13 +136,11 @@ def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
     """Return messages about the change sets that the options left out: a few, or all with -v."""
     if len(skipped) <= _FEW or options.verbose:
         return skipped
-    return (
-        f"skipped {count(len(skipped), 'change set')} that the options leave out (-v says why)",
-    )
+    return (f"skipped {count(len(skipped), 'change')} that the options leave out (-v says why)",)
 
 
 def _no_change_set(done: Verdicts) -> str:
-    return f"no {'such ' if done.skipped or done.notes else ''}change set is pending"
+    return f"no {'such ' if done.skipped or done.notes else ''}change is pending"
 
 
 def _accepted(
@@ -152,7 +150,7 @@ def _accepted(
         yield _no_change_set(done)
         if any(job.review == REVERTED for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
-            yield f"reverted change sets are not pending; `{again}` proposes them again"
+            yield f"reverted changes are not pending; `{again}` proposes them again"
     yield from _named(ACCEPTED, "green", done.accepted)
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
@@ -186,7 +184,7 @@ def _conflict(
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_jobs(project, view, job):
                     name = f"{other.operation} {display_name(other.node_id)}"
-                    yield from indented(f"it conflicts with the accepted change set of {name}")
+                    yield from indented(f"it conflicts with the accepted change of {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == STALE:
             words = "retry", done.run_id, escape_line(display_name(node))
@@ -196,7 +194,7 @@ def _conflict(
 def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
     yield from _named("pending again", "yellow", done.reopened)
     if not done.reverted and not done.conflicts and not done.reopened:
-        yield on_branches(done.view) or "no change set of this run has been accepted"
+        yield on_branches(done.view) or "no change of this run has been accepted"
     yield from _named(REVERTED, "yellow", done.reverted)
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
@@ -230,9 +228,9 @@ def _rejected(options: Options, project: ProjectRecords, done: Verdicts) -> Iter
 
 def _named(verdict: str, color: str, nodes: Sequence[str]) -> Iterator[str]:
     if nodes:
-        yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=color)
+        yield click.style(f"{verdict} {count(len(nodes), 'change')}:", fg=color)
     for node, number in Counter(nodes).items():
-        several = f" ({count(number, 'change set')})" if number > 1 else ""
+        several = f" ({count(number, 'change')})" if number > 1 else ""
         yield escape_line(f"  {display_name(node)}{several}")
 
 

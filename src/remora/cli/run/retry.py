@@ -32,9 +32,9 @@ def retry(
     """Run a node's job again, with your feedback, on the current version of its file.
 
     Without --feedback, the feedback of a previous rejection is used. Only a model reads feedback; a
-    rejected change set that rules make again stays rejected.
+    rejected change that rules make again stays rejected.
 
-    The previous attempt is kept in the records with the verdict `retried`. Its change set is
+    The previous attempt is kept in the records with the verdict `retried`. Its change is
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.open_project import model_flags

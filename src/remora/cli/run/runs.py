@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def runs(options: Options) -> int:
     """List the runs of this project, newest first.
 
-    FAILED is the number of jobs that failed. PENDING is the number of verified change sets without
+    FAILED is the number of jobs that failed. PENDING is the number of verified changes without
     a verdict, or that could not be merged with your files. A run is damaged if one of its streams
     cannot be read to the end. With --json, the newest is the last.
     """
@@ -107,7 +107,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
 def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
-    Without NODE, show all verified change sets that were not rejected or reverted. With NODE
+    Without NODE, show all verified changes that were not rejected or reverted. With NODE
     (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
     not. With --rule, show what `accept --rule` would write. RUN is a run ID, a unique prefix of an
     ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1

@@ -128,7 +128,7 @@ def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[
             yield word + escape_line(f" {part.name}: {_reason(part)}")
             continue
         where = f" onto {part.branch}" if part.branch else ""
-        number = count(len(getattr(part.done, verb)), "change set")
+        number = count(len(getattr(part.done, verb)), "change")
         yield escape_line(f"{part.name}: {verb} {number}{where}")
         if verb == "reverted" and not part.done.reverted and (text := on_branches(part.done.view)):
             yield f"  {text}"
@@ -140,4 +140,4 @@ def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[
         if part.done.error is not None:
             yield f"  {color_word('error')}: " + escape_line(part.done.error.message)
     if not parts:
-        yield f"no change set was {verb}"
+        yield f"no change was {verb}"

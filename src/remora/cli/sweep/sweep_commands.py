@@ -150,7 +150,7 @@ def accept(
     """Write verified changes to the files of all repositories.
 
     {operation} in the NAME of a branch is replaced, so that each operation has a branch. The exit
-    code is 1 if a selected change set was not written.
+    code is 1 if a selected change was not written.
     """
     from remora.cli.sweep import review_sweep
 
@@ -181,7 +181,7 @@ def reject(
 def revert(options: Options, file: Path, run: str, *, trust_run: bool) -> int:
     """Undo all accepted changes of a sweep.
 
-    The exit code is 1 if a change set was not undone.
+    The exit code is 1 if a change was not undone.
     """
     from remora.cli.sweep import review_sweep
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from remora.cli.app.output import color_word, table
-from remora.statuses import ENDED, FAILURES
+from remora.statuses import ENDED, FAILURES, OVER
 from remora.text import count, escape_line
 from remora.usecases.sweep.sweep_summary import NOT_STARTED, RepositorySummary, SweepSummary
 
@@ -31,7 +31,7 @@ def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> I
     yield ""
     yield (
         f"{count(totals['repositories'], 'repository', 'repositories')}, "
-        f"{count(totals['jobs'], 'job')}: {count(totals['pending'], 'change set')} to review"
+        f"{count(totals['jobs'], 'job')}: {count(totals['pending'], 'change')} to review"
     )
     yield from _next(file, summary, totals)
 
@@ -54,7 +54,7 @@ def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Itera
         return "  " + shlex.join(["remora", "sweep", verb, str(file), summary.run_id, *words])
 
     is_recorded = any(one.run_id == summary.run_id for one in summary.repositories)
-    if is_recorded and any(one.status != ENDED for one in summary.repositories):
+    if is_recorded and any(one.status not in OVER for one in summary.repositories):
         yield f"  remora sweep run {shlex.quote(str(file))} --resume {summary.run_id}"
     if totals["pending"]:
         yield command("review")

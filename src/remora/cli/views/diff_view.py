@@ -31,7 +31,7 @@ def print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
     for path, number in files_created_twice(diffs):
         note(
             options,
-            f"{number} change sets create {path}: `git apply` would keep only one of them; "
+            f"{number} changes create {path}: `git apply` would keep only one of them; "
             "`remora accept` merges them",
         )
 

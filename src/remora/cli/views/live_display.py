@@ -83,9 +83,9 @@ def live_display() -> Iterator[LiveDisplay]:
 @contextmanager
 def accept_bar() -> Iterator[TrackProgress]:
     """Show a progress bar of processed change sets on stderr until the block exits."""
-    bar = Progress(*_columns("change sets"), console=error_console(), transient=True)
+    bar = Progress(*_columns("changes"), console=error_console(), transient=True)
     with bar:
-        task = bar.add_task("change sets", total=None)
+        task = bar.add_task("changes", total=None)
 
         def pace(usable: Sequence[ReadyChange]) -> Iterator[ReadyChange]:
             bar.update(task, total=len(usable))

@@ -1,4 +1,4 @@
-"""Checks that a lint change set removes findings, by whole fixes."""
+"""Checks that a lint change removes findings, by whole fixes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Checks that a change set only adds tests, and that they pass and detect faults."""
+"""Checks that a change only adds tests, and that they pass and detect faults."""
 
 from functools import partial
 

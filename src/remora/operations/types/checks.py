@@ -1,4 +1,4 @@
-"""Checks that a change set only adds annotations, and that a type checker accepts them."""
+"""Checks that a change only adds annotations, and that a type checker accepts them."""
 
 import ast
 import io

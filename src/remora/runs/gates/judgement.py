@@ -1,4 +1,4 @@
-"""The judgement of a project's gates on all change sets of a run together."""
+"""The judgement of a project's gates on all changes of a run together."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The pending change sets of a run, in parts, and the files to which some parts lead."""
+"""The pending changes of a run, in parts, and the files to which some parts lead."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Diff and patches of a job's change set. They are created from the contents in `objects/`."""
+"""Diff and patches of a job's change. They are created from the contents in `objects/`."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

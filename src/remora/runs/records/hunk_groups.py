@@ -1,4 +1,4 @@
-"""Groups of the hunks of a change set that need each other.
+"""Groups of the hunks of a change that need each other.
 
 A fix of `UP045` replaces `Optional[int]` in two functions, and then nothing uses the import of
 `Optional`. Each of these hunks alone would leave an undefined name or an unused import, so that the

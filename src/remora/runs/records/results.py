@@ -22,7 +22,7 @@ from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
-from remora.statuses import ACCEPTED, PARSED, STALE, STATUSES, SUBMITTED, UNDECIDED
+from remora.statuses import ACCEPTED, FAILURES, PARSED, STALE, STATUSES, SUBMITTED, UNDECIDED
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -108,14 +108,20 @@ def read_run(
     for last in events:
         counting.add(typed_payload(last))
     nodes = {(job.operation, job.node_id): job.nodes for job in planned if job.nodes is not None}
-    jobs = _jobs(project.trace, counting, known, nodes, hashed=record.verified)
+    read = _jobs(project.trace, counting, known, nodes, hashed=record.verified)
+    jobs = tuple(read if details else map(without_details, read))
+    failed = sum(job.status in FAILURES for job in jobs)
     return RunView(
         run_id=record.run_id,
         started=first.timestamp,
-        status=run_status(is_written=record.is_written, ended=counting.ended),
+        status=run_status(
+            is_written=record.is_written,
+            ended=counting.ended,
+            has_failed=0 < failed == len(planned),
+        ),
         start=start,
         planned=len(planned),
-        jobs=tuple(jobs if details else map(without_details, jobs)),
+        jobs=jobs,
         head=Head(count=last.seq + 1, hash=last.hash),
         record=record,
         gates=counting.gates,

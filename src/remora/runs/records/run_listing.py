@@ -76,8 +76,11 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
     except OSError:
         return None
     if known is not None and known.is_current(status) and known.line.status != DAMAGED:
-        now = run_status(is_written=is_being_written(path), ended=known.ended)
-        return replace(known, line=replace(known.line, status=now))
+        line, is_written = known.line, is_being_written(path)
+        now = run_status(
+            is_written=is_written, ended=known.ended, has_failed=0 < line.failed == line.jobs
+        )
+        return replace(known, line=replace(line, status=now))
     read = read_run_line(path)
     if read is None:
         return None
@@ -149,10 +152,12 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             counting.add(typed_payload(event))
         ends = [counting.ends.get(start.agent_id) for start in counting.starts()]
         states = [counting.review(start.agent_id) for start in counting.starts()]
+        failed = sum(end is not None and end.status in FAILURES for end in ends)
+        has_failed = 0 < failed == line.jobs
         line = replace(
             line,
-            status=run_status(is_written=is_written, ended=counting.ended),
-            failed=sum(end is not None and end.status in FAILURES for end in ends),
+            status=run_status(is_written=is_written, ended=counting.ended, has_failed=has_failed),
+            failed=failed,
             pending=states.count(PENDING),
             accepted=states.count(ACCEPTED),
             rejected=states.count(REJECTED),

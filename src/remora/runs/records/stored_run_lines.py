@@ -15,7 +15,7 @@ from remora.trace.content.private_files import open_file, open_folder, open_read
 _FILE = "run_lines.json"
 _LARGE = 1 << 20
 """Bytes of a run's stream. Reading a smaller one takes less than 20 ms."""
-_FORMAT = 4
+_FORMAT = 5
 """Number of the file's format. Increase it whenever an entry has other keys or counts otherwise."""
 
 

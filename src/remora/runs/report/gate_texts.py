@@ -1,4 +1,4 @@
-"""Texts about what stands behind a run's change sets, and what could not judge them."""
+"""Texts about what stands behind a run's changes, and what could not judge them."""
 
 from remora.memory.events import GateResult
 from remora.runs.records.results import RunView

@@ -94,7 +94,7 @@ def layout(report: Report) -> Layout:
 def _pending(report: Report) -> str:
     if not report.waiting:
         return f"{count(report.planned, 'job')}, nothing to review"
-    return f"{count(report.waiting, 'change set')} pending review"
+    return f"{count(report.waiting, 'change')} pending review"
 
 
 def _run(report: Report) -> str:

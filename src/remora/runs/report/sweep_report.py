@@ -116,7 +116,7 @@ def _arrow(debt: Debt) -> str:
 def _headline(report: SweepReport) -> str:
     pending, accepted = _verdicts(report)
     where = count(len(report.repositories), "repository", "repositories")
-    return f"{count(pending, 'change set')} to review, {accepted:,} accepted in {where}"
+    return f"{count(pending, 'change')} to review, {accepted:,} accepted in {where}"
 
 
 def _verdicts(report: SweepReport) -> tuple[int, int]:

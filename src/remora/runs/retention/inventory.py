@@ -157,7 +157,7 @@ def _unfinished_reason(line: RunLine | None, history: History) -> str:
         return f"it was interrupted; resume it with `remora analyze --resume {line.run_id}`"
     waiting = line.pending + line.conflicts
     if waiting:
-        sets = "change set" if waiting == 1 else "change sets"
+        sets = "change" if waiting == 1 else "changes"
         return f"{waiting} {sets} pending review; see `remora show {line.run_id}`"
     return ""
 

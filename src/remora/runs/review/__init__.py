@@ -1,1 +1,1 @@
-"""Review of change sets, which can be accepted, rejected or reverted."""
+"""Review of changes, which can be accepted, rejected or reverted."""

@@ -1,4 +1,4 @@
-"""Acceptance and rejection of change sets."""
+"""Acceptance and rejection of changes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

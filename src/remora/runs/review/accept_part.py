@@ -1,7 +1,7 @@
-"""Acceptance of a part of a change set, or of an edited version.
+"""Acceptance of a part of a change, or of an edited version.
 
 Both must pass the checks that the agent's submission had to pass, and the project's gates. If they
-do not, nothing is written or recorded, and the change set is still pending.
+do not, nothing is written or recorded, and the change is still pending.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -78,11 +78,11 @@ def accept_edited(
         name = display_name(change.job.node_id)
         strange = sorted({each.path for each in files} - {each.path for each in change.patches})
         if strange:
-            raise UsageError(f"{strange[0]} is not a file of this change set")
+            raise UsageError(f"{strange[0]} is not a file of this change")
         if all(each.base == each.theirs for each in files):
             raise UsageError(
                 f"the edit leaves nothing of the change of {name}",
-                hint="reject the change set instead",
+                hint="reject the change instead",
             )
         if change.job.written is not None:
             raise UsageError(
@@ -148,7 +148,7 @@ def _one_pending(view: RunView, node: str) -> JobView:
     found = choose_pending(view, [node], every=False, verb="accept")
     if len(found) > 1:
         raise UsageError(
-            f"{node} has {len(found)} pending change sets",
+            f"{node} has {len(found)} pending changes",
             hint=f"use the ID of an agent: {', '.join(job.agent_id for job in found)}",
         )
     check_anchored(found[0])

@@ -1,4 +1,4 @@
-"""Checking a change set and writing it to the user's files."""
+"""Checking a change and writing it to the user's files."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The `accept --git-branch` command, which commits accepted change sets to a branch.
+"""The `accept --git-branch` command, which commits accepted changes to a branch.
 
 The user's files are not changed.
 """

@@ -1,4 +1,4 @@
-"""Owners of change sets, according to the CODEOWNERS file of the repository."""
+"""Owners of changes, according to the CODEOWNERS file of the repository."""
 
 from collections.abc import Collection, Iterator
 

@@ -1,4 +1,4 @@
-"""Conflicts of change sets with the user's files, and between the change sets of a run."""
+"""Conflicts of changes with the user's files, and between the changes of a run."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Filters that select change sets for review, based on the rules they fix and on conditions."""
+"""Filters that select changes for review, based on the rules they fix and on conditions."""
 
 import ast
 import re

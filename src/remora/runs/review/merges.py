@@ -1,4 +1,4 @@
-"""Merging change sets with files that the user has changed."""
+"""Merging changes with files that the user has changed."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Pending change sets, in the order in which they are reviewed."""
+"""Pending changes, in the order in which they are reviewed."""
 
 from collections.abc import Callable, Collection
 from typing import Literal

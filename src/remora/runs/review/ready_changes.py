@@ -1,4 +1,4 @@
-"""Change sets that can be accepted, in whole or in part. Damaged ones are named and left out."""
+"""Changes that can be accepted, in whole or in part. Damaged ones are named and left out."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Verification of a change set after a merge, using general checks and the agent's checks."""
+"""Verification of a change after a merge, using general checks and the agent's checks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The `revert` command, which removes accepted change sets, and the withdrawal of verdicts."""
+"""The `revert` command, which removes accepted changes, and the withdrawal of verdicts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -129,7 +129,7 @@ def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
         if named_nodes(job, nodes):
             covered = some_of([display_name(NodeKey(key)) for key in job.nodes or ()], _NAMED)
             raise UsageError(
-                f"the {job.operation} change set of {display_name(job.node_id)} covers {covered}",
+                f"the {job.operation} change of {display_name(job.node_id)} covers {covered}",
                 hint="name all of them, or the file, to revert it as a whole",
             )
     return found
@@ -148,8 +148,8 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
         states = ", ".join(sorted({job.review or str(job.status) for job in named}))
         known = ", ".join(display_name(job.node_id) for job in there)
         raise NotFound(
-            f"{name} has no accepted change set ({states})",
-            hint=f"accepted: {known}" if known else "no change set of this run has been accepted",
+            f"{name} has no accepted change ({states})",
+            hint=f"accepted: {known}" if known else "no change of this run has been accepted",
         )
     return found
 
@@ -169,7 +169,7 @@ def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
         states = ", ".join(sorted({job.review or str(job.status) for job in selected}))
         raise NotFound(
             f"there is no verdict to undo ({states})",
-            hint="`remora show RUN` lists the change sets of a run",
+            hint="`remora show RUN` lists the changes of a run",
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Selection of the pending change sets to review, for given nodes or for the whole run."""
+"""Selection of the pending changes to review, for given nodes or for the whole run."""
 
 from collections.abc import Iterable, Sequence
 
@@ -26,8 +26,8 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
         return open_jobs
     if not nodes:
         raise UsageError(
-            f"no change sets selected; specify nodes to {verb}, or use --all, --rule, --owner or --if",
-            hint=_waiting(open_jobs) or "no change set of this run is pending",
+            f"no changes selected; specify nodes to {verb}, or use --all, --rule, --owner or --if",
+            hint=_waiting(open_jobs) or "no change of this run is pending",
         )
     picked: list[JobView] = []
     for name in nodes:
@@ -63,7 +63,7 @@ def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobVi
     if not found:
         states = {job.review or str(job.status) for job in named}
         raise NotFound(
-            f"{name} has no pending change set ({', '.join(sorted(states))})",
+            f"{name} has no pending change ({', '.join(sorted(states))})",
             hint=_waiting(open_jobs),
         )
     return found

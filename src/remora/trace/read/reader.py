@@ -21,7 +21,7 @@ from remora.memory.events import (
     payload,
 )
 from remora.memory.packet import DecisionPacket
-from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING
+from remora.statuses import DAMAGED, ENDED, FAILED, INTERRUPTED, RUNNING
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
@@ -199,13 +199,15 @@ def stream_status(path: Path) -> str:
     return run_status(is_written=is_written, ended=ended)
 
 
-def run_status(*, is_written: bool, ended: bool) -> str:
+def run_status(*, is_written: bool, ended: bool, has_failed: bool = False) -> str:
     """Return a run's status. Determine `is_written` first, because a run may end while its events
-    are read.
+    are read. `has_failed` is True if all of its jobs have failed.
     """
     if is_written:
         return RUNNING
-    return ENDED if ended else INTERRUPTED
+    if not ended:
+        return INTERRUPTED
+    return FAILED if has_failed else ENDED
 
 
 def is_being_written(path: Path) -> bool:

@@ -1,1 +1,1 @@
-"""Review of change sets in part, and withdrawal of verdicts."""
+"""Review of changes in part, and withdrawal of verdicts."""

@@ -1,4 +1,4 @@
-"""Acceptance and rejection of the change sets of a run that match a choice."""
+"""Acceptance and rejection of the changes of a run that match a choice."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

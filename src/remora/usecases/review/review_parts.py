@@ -1,7 +1,7 @@
-"""Functions that accept a part of a change set or an edited version, and that undo verdicts.
+"""Functions that accept a part of a change or an edited version, and that undo verdicts.
 
 The arguments have the same meaning as in `remora.usecases.api`. `node` must have one pending
-change set. The ID of an agent names exactly one. Each verdict is recorded with `Project.surface`.
+change. The ID of an agent names exactly one. Each verdict is recorded with `Project.surface`.
 """
 
 from collections.abc import Collection, Sequence

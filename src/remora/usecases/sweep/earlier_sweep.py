@@ -12,7 +12,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.statuses import ENDED, WITHOUT_RESULT
+from remora.statuses import OVER, WITHOUT_RESULT
 from remora.usecases.sweep.repository_plan import PlanTask
 
 SWEEP = "sweep"
@@ -98,7 +98,7 @@ def find_earlier_sweep(
         }
     )
     for line in reversed(list_run_lines(project.trace)):
-        if line.status != ENDED:
+        if line.status not in OVER:
             continue
         try:
             view = read_run(project, line.run_id)

@@ -1,4 +1,4 @@
-"""Accepts, rejects and reverts the change sets of a sweep, one repository after the other."""
+"""Accepts, rejects and reverts the changes of a sweep, one repository after the other."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

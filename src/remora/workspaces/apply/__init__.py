@@ -1,1 +1,1 @@
-"""Crash-safe transactions that merge change sets into the user's files."""
+"""Crash-safe transactions that merge changes into the user's files."""

@@ -1,4 +1,4 @@
-"""Journal of a change set that is being written to the user's tree.
+"""Journal of a change that is being written to the user's tree.
 
 It is kept in the state folder.
 """

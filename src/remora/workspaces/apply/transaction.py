@@ -1,4 +1,4 @@
-"""Transaction that writes a change set to the user's tree. It is atomic, even if the process is
+"""Transaction that writes a change to the user's tree. It is atomic, even if the process is
 killed.
 """
 
@@ -54,7 +54,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[FileConflict, ...] = ()
 
 
-_FREE = "nothing was written; free disk space, then accept the change set again"
+_FREE = "nothing was written; free disk space, then accept the change again"
 
 OnConflict = Callable[[Sequence[FileConflict]], None]
 

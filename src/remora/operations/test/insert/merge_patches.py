@@ -1,4 +1,4 @@
-"""Merging of change sets that add tests to the same file, and removal of the added tests."""
+"""Merging of changes that add tests to the same file, and removal of the added tests."""
 
 import ast
 from codecs import BOM_UTF8

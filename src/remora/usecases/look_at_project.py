@@ -1,0 +1,55 @@
+"""What Remora finds in a project: its Python files, its interpreter, and what judges its changes."""
+
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.project_interpreter import interpreter_for
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.errors import RemoraError
+from remora.files.project_files import project_files
+from remora.runs.gates.find import find_gates
+from remora.tools.tree import ToolTree
+
+
+class ProjectLook(NamedTuple):
+    """What a project has. `folders` are the top folders of its Python files with their numbers.
+
+    `python` is the interpreter, relative to the root where it is inside, or empty if there is none;
+    `problem` says why. `gates` judge changes, and `missing` says what cannot.
+    """
+
+    folders: dict[str, int]
+    tests: int
+    python: str
+    problem: str
+    gates: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def look_at_project(invocation: Invocation) -> ProjectLook:
+    """Look at a project without running any of its code."""
+    project = open_project(invocation)
+    paths = project_files(project.root, include=project.config.workspace.include).paths
+    sources = [PurePosixPath(path) for path in paths if path.endswith(".py")]
+    folders: dict[str, int] = {}
+    for path in sources:
+        top = path.parts[0] if len(path.parts) > 1 else "."
+        folders[top] = folders.get(top, 0) + 1
+    python, where, problem = None, "", ""
+    try:
+        python = interpreter_for(invocation, project.root, project.config)
+        inside = python.python.is_relative_to(project.root)
+        where = str(python.python.relative_to(project.root) if inside else python.python)
+    except RemoraError as error:
+        problem = f"{error.message}: {error.hint}"
+    gates, missing = find_gates(ToolTree(project.root), paths, python)
+    return ProjectLook(
+        folders=folders,
+        tests=sum(is_test_file(str(path)) for path in sources),
+        python=where,
+        problem=problem,
+        gates=tuple(gate.label for gate in gates),
+        missing=tuple(f"{gap.name}: {gap.missing}" for gap in missing),
+    )

@@ -1,0 +1,65 @@
+"""`remora init` looks at the project, says what it found and writes a short file."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Remora, write
+
+PYPROJECT = """[tool.ruff.lint]
+select = ["F"]
+
+[tool.black]
+line-length = 99
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    files = {
+        "pyproject.toml": PYPROJECT,
+        ".git/HEAD": "",
+        "src/shop/prices.py": "def price():\n    return 3\n",
+        "src/shop/__init__.py": "",
+        "tests/test_prices.py": "def test_price():\n    assert True\n",
+        ".venv/bin/python": "",
+    }
+    write(root, files)
+    return root
+
+
+def test_it_says_what_it_found_and_what_is_missing(root: Path, poor: Remora) -> None:
+    done = poor("init", cwd=root)
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == [
+        "code      3 Python files in src, tests, 1 test file",
+        "python    .venv/bin/python",
+        "judges    black, ruff, imports, pytest",
+        "",
+        f"wrote {root}/remora.yaml; next: remora analyze",
+    ]
+
+
+def test_the_file_is_short_and_sets_what_was_found(root: Path, poor: Remora) -> None:
+    assert poor("init", "--json", cwd=root).document["found"]["python"] == ".venv/bin/python"
+    text = (root / "remora.yaml").read_text()
+    assert len(text.splitlines()) == 8
+    settings = {"python": ".venv/bin/python", "exclude": [], "gates": {"time_s": 300}}
+    assert yaml.safe_load(text) == settings
+    assert poor("config", "--json", cwd=root).code == 0
+
+
+def test_without_an_environment_it_says_why(root: Path, poor: Remora) -> None:
+    (root / ".venv/bin/python").unlink()
+    done = poor("init", cwd=root)
+    assert f"python    {root} has no .venv, and no environment is active" in done.out
+    assert yaml.safe_load((root / "remora.yaml").read_text()).keys() == {"exclude", "gates"}
+
+
+def test_an_existing_file_is_kept(root: Path, poor: Remora) -> None:
+    write(root, {"remora.yaml": "exclude: [a]\n", ".git/HEAD": ""})
+    done = poor("init", cwd=root)
+    assert (done.code, "already exists" in done.err) == (2, True)
+    assert (root / "remora.yaml").read_text() == "exclude: [a]\n"
