@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remora.cli.app import output
 from remora.cli.app.output import diff_lines, print_error, table, wrap_text
 from remora.text import count, escape_line
 
@@ -52,6 +53,35 @@ def test_a_very_long_cell_does_not_make_the_other_lines_longer() -> None:
 
 def test_a_table_without_rows_is_its_head() -> None:
     assert len(table(("A", "B"), [])) == 1
+
+
+WORDS = st.lists(st.text("abc:/", min_size=1, max_size=30), min_size=1, max_size=8).map(" ".join)
+
+
+@given(
+    rows=st.lists(st.tuples(st.text("ab", min_size=1, max_size=9), WORDS), max_size=4),
+    width=st.integers(20, 80),
+)
+def test_at_any_width_a_table_cuts_nothing_and_breaks_no_word(
+    rows: list[tuple[str, str]], width: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(output, "terminal_width", lambda: width)
+        lines = [click.unstyle(line) for line in table(("NAME", "WHAT IT IS"), rows)]
+    words = [word for row in rows for cell in row for word in cell.split()]
+    longest = max([4, *map(len, words)])
+    assert all(len(line) <= max(width, longest + 13) for line in lines)
+    shown = " ".join(lines).split()
+    assert [word for word in shown if word not in ["NAME", "WHAT", "IT", "IS"]] == words
+
+
+def test_a_table_that_is_too_wide_becomes_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "terminal_width", lambda: 16)
+    rows = [["20261127-0800", "ended", 3], ["20261128-0800", "failed", 0]]
+    assert [click.unstyle(line) for line in table(("RUN", "STATUS", "JOBS"), rows)] == [
+        "RUN     20261127-0800", "STATUS  ended", "JOBS    3", "",
+        "RUN     20261128-0800", "STATUS  failed", "JOBS    0",
+    ]  # fmt: skip
 
 
 def test_counts_are_words() -> None:

@@ -10,6 +10,7 @@ import click
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.cli.app.project_context import invocation_of
+from remora.cli.app.working import working
 from remora.errors import ConfigError
 from remora.text import escape_line
 
@@ -30,20 +31,21 @@ def doctor(options: Options) -> int:
 
     Exit with 1 if `remora analyze` would fail.
     """
-    import msgspec
+    with working(options, "checking"):
+        import msgspec
 
-    from remora.runs.doctor import check_machine, check_ruff_settings
-    from remora.sandbox.isolation import LEVEL_NAMES, best_level, missing_levels
+        from remora.runs.doctor import check_machine, check_ruff_settings
+        from remora.sandbox.isolation import LEVEL_NAMES, best_level, missing_levels
 
-    invocation = invocation_of(options)
-    root = invocation.find_root()
-    checks = [
-        *check_machine(root, invocation.folders),
-        check_ruff_settings(root),
-        *_configured(invocation),
-        _agents(root, invocation.operations),
-    ]
-    level, better = best_level(), list(missing_levels())
+        invocation = invocation_of(options)
+        root = invocation.find_root()
+        checks = [
+            *check_machine(root, invocation.folders),
+            check_ruff_settings(root),
+            *_configured(invocation),
+            _agents(root, invocation.operations),
+        ]
+        level, better = best_level(), list(missing_levels())
     ok = all(check.ok for check in checks if check.needed)
     document = {
         "ok": ok,

@@ -14,6 +14,8 @@ from remora.text import escape_line
 _COMMAND = re.compile(r"`[^`\n]*`")
 _MAX_WIDTH = 200
 """Columns that a cell is padded to (decision). Nearly all names are shorter."""
+_LEAST_SPACE = 24
+"""Columns that a wrapped last column needs to be beside the others (decision)."""
 _UNITS = ("bytes", "KB", "MB", "GB")
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLORS = {
@@ -164,11 +166,6 @@ def indented(text: str, indent: str = "    ") -> list[str]:
     return [indent + line for line in lines]
 
 
-def clip_start(text: str, width: int) -> str:
-    """Return `text`. If it is longer than `width`, replace its start with an ellipsis."""
-    return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
-
-
 def fit_line(text: str) -> str:
     """Cut a line to the terminal width. If stdout is not a terminal, return the line unchanged."""
     width = terminal_width()
@@ -201,7 +198,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return the lines of a table with aligned columns.
 
     Numbers are right-aligned. A status in the first column is colored. A very long cell makes only
-    its own line longer.
+    its own line longer. On a terminal, the last column is wrapped or has lines of its own if the
+    table is too wide. If the others are too wide, too, each row becomes a list. Nothing is cut.
     """
     texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
@@ -209,6 +207,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         for column, title in enumerate(head)
     ]
     right = [bool(rows) and all(isinstance(row[c], int) for row in rows) for c in range(len(head))]
+    terminal, before = terminal_width(), sum(widths[:-1]) + 2 * (len(widths) - 1)
+    is_wide = terminal is not None and before + widths[-1] > terminal
+    if terminal is not None and is_wide and (right[-1] or before > terminal):
+        return _listed(head, texts, terminal)
 
     def line(cells: Sequence[str]) -> str:
         padded = (
@@ -217,11 +219,39 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         )
         return "  ".join(padded).rstrip()
 
-    shown = [click.style(line(head), bold=True)]
+    title, *below = _last_cell(head[-1], terminal, before) if is_wide else [head[-1]]
+    shown = [click.style(part, bold=True) for part in (line([*head[:-1], title]), *below)]
     for row in texts:
-        text = line(row)
+        last, *more = _last_cell(row[-1], terminal, before) if is_wide else [row[-1]]
+        text = line([*row[:-1], last])
         shown.append(text if right[0] else color_word(row[0]) + text[len(row[0]) :])
+        shown += more
     return shown
+
+
+def _last_cell(text: str, terminal: int | None, before: int) -> list[str]:
+    """Wrap the last cell of a row after `before` columns, or on the next lines if it is too wide."""
+    if terminal is None or len(text) <= terminal - before:
+        return [text]
+    space = terminal - before
+    if space >= _LEAST_SPACE and max(map(len, text.split())) <= space:
+        first, *more = wrap_text(text, space)
+        return [first, *(" " * before + part for part in more)]
+    return ["", *(f"    {part}" for part in wrap_text(text, terminal - 4))]
+
+
+def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], terminal: int) -> list[str]:
+    """Return the cells of a table as lines with their headings, and an empty line between rows."""
+    width, lines = max(map(len, head)) + 2, list[str]()
+    for row in rows:
+        lines += [""] if lines else []
+        for title, cell in zip(head, row, strict=True):
+            first, *more = wrap_text(cell, max(1, terminal - width)) if cell else [""]
+            lines.append(
+                f"{click.style(title.ljust(width), bold=True)}{color_word(first)}".rstrip()
+            )
+            lines += [" " * width + part for part in more]
+    return lines
 
 
 def size_text(number: int) -> str:

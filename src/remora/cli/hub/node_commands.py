@@ -9,7 +9,6 @@ from remora.cli.app.name_parameters import HUB_NODE
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
     emit,
-    fit_line,
     note,
     print_error,
     print_lines,
@@ -226,6 +225,6 @@ def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
         yield "no matching nodes"
         return
     rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
-    yield from map(fit_line, table(("NODE", "SIGNATURE"), rows))
+    yield from table(("NODE", "SIGNATURE"), rows)
     if len(nodes) == limit:
         yield f"showing {count(limit, 'match', 'matches')}; use --limit to see more"

@@ -10,7 +10,7 @@ import click
 
 from remora.cli.app.name_parameters import NODE, RUN, SHOWN_AS
 from remora.cli.app.options import Options, command, rule_option
-from remora.cli.app.output import emit, note, print_json, table
+from remora.cli.app.output import emit, note, print_json, table, wrapped
 from remora.cli.app.project_context import (
     next_command,
     project_of,
@@ -167,7 +167,7 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
     if older:
         show = next_command(options, project.root, "show", older[-1].run_id)
         number = count(len(older), "older run")
-        yield f"pending changes in {number}; for the newest, run `{show}`"
+        yield from wrapped(f"pending changes in {number}; for the newest, run `{show}`")
 
 
 def _numbers(run: "RunLine") -> tuple[int, int]:

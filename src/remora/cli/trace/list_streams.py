@@ -1,6 +1,5 @@
 """The `trace list` command, which lists streams or matching turns."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +7,7 @@ import click
 
 from remora.cli.app.name_parameters import OPERATION, RUN, SHOWN_AS
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import clip_start, emit, table, terminal_width
+from remora.cli.app.output import emit, table
 from remora.cli.app.project_context import records_of
 from remora.ids import display_name
 from remora.statuses import DAMAGED, RUNNING, STATUSES
@@ -125,8 +124,6 @@ def _turns(found: "Sequence[StreamMatch]", *, verbose: bool) -> Iterator[str]:
         yield "no matching turns"
         return
     heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
-    if not verbose and _fit_column(heads, rows, len(_TURN_HEADS)) < _MIN_NODE_WIDTH:
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from table(heads, rows)
     yield f"{count(len(rows), 'turn')} in {count(len(found), 'stream')}"
 
@@ -143,8 +140,8 @@ def _streams(
             "no streams yet; run `remora analyze` to create some" if fits else "no matching streams"
         )
         return
-    names = ["status", "agent_id", "run_id", "node_id", "turns"]
-    names += ["events", "bytes"] if verbose else []
+    numbers = ["turns", *(["events", "bytes"] if verbose else [])]
+    names = ["status", "agent_id", "run_id", *numbers, "node_id"]
     rows = []
     for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
         words = {
@@ -154,20 +151,4 @@ def _streams(
         }
         rows.append([{**stream, **words}[name] for name in names])
     heads = [name.removesuffix("_id").upper() for name in names]
-    _fit_column(heads, rows, names.index("node_id"))
     yield from table(heads, rows)
-
-
-def _fit_column(heads: list[str], rows: list[list[Any]], at: int) -> int:
-    """Shorten the start of the cells in column `at` to fit the terminal, and return its width.
-
-    If stdout is not a terminal, the cells are not shortened and the width is unlimited.
-    """
-    width = terminal_width()
-    if width is None:
-        return sys.maxsize
-    columns = zip(*([len(str(cell)) for cell in row] for row in (heads, *rows)), strict=True)
-    left: int = width - sum(max(column) + 2 for c, column in enumerate(columns) if c != at)
-    for row in rows:
-        row[at] = clip_start(row[at], max(_MIN_NODE_WIDTH, left))
-    return left
