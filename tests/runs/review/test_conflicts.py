@@ -67,3 +67,16 @@ def test_an_accepted_change_of_the_same_lines_is_in_the_way(
         both = replace(view, jobs=(ours, replace(other, review=verdict)))
         others = [job.node_id for job in conflicting_jobs(shop.project, both, ours)]
         assert others == (found if collides else [])
+
+
+def test_the_users_edit_of_another_line_than_an_accepted_change_is_the_cause(shop: Desk) -> None:
+    """Both are in the same file, but only one of them is where the change conflicts."""
+    view = shop.view(shop.newest)
+    ours = BASE.replace(b"two", b"deux").replace(b"five", b"cinq")
+    pending = job_that_makes(shop, "ours", "a.py", ours)
+    other = job_that_makes(shop, "other", "a.py", BASE.replace(b"two", b"zwei"))
+    both = replace(view, jobs=(pending, replace(other, review="accepted")))
+    for line, found in ((b"five", []), (b"two", [other.node_id])):
+        shop.write({"a.py": BASE.replace(line, b"mine").decode()})
+        others = [job.node_id for job in conflicting_jobs(shop.project, both, pending)]
+        assert others == found

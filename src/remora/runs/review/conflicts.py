@@ -5,13 +5,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from remora.errors import HostError
-from remora.memory.events import Change
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.review.merges import merged
+from remora.runs.review.ready_changes import ready_change, written_change
 from remora.workspaces.apply.line_diff import split_lines
-from remora.workspaces.apply.merge_lines import MergeConflict, merge3
+from remora.workspaces.apply.merge_lines import LineConflict, MergeConflict, merge3
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -54,38 +54,54 @@ def _places(project: ProjectRecords, patch: FilePatch) -> Iterator[LineVersions]
         yours = RootedFiles(project.root).read_bytes(patch.path)
         if patch.base is None or patch.theirs is None:
             return
-        merge = merge3(patch.base, yours, patch.theirs)
         old = split_lines(patch.base)
-        for each in merge.conflicts if isinstance(merge, MergeConflict) else ():
+        for each in _line_conflicts(patch.base, yours, patch.theirs):
             base = b"".join(old[each.start - 1 : each.end - 1])
             texts = (text.decode("utf-8", "replace") for text in (base, each.theirs, each.ours))
             yield LineVersions(each.start, *texts)
 
 
 def conflicting_jobs(project: ProjectRecords, view: RunView, job: JobView) -> list[JobView]:
-    """Return the jobs whose accepted change sets cannot be merged with the job's change set.
+    """Return the jobs whose accepted changes are where the job's pending hunks conflict.
 
     The list is empty if the user's edits caused the conflict. Raises NotFound if a file's content
     is missing, and StreamDamaged if the content is damaged.
     """
+    ours = ready_change(project, job).patches
     return [
         other
         for other in view.jobs
-        if other.is_written and _collide(project, job.changes, other.changes)
+        if other.is_written and _collide(project, ours, written_change(project, other).patches)
     ]
 
 
-def _collide(project: ProjectRecords, ours: tuple[Change, ...], theirs: tuple[Change, ...]) -> bool:
-    there = {change.path: change for change in theirs}
+def _collide(
+    project: ProjectRecords, ours: Sequence[FilePatch], theirs: Sequence[FilePatch]
+) -> bool:
+    there = {patch.path: patch for patch in theirs}
     return any(
-        change.path in there and _overlap(project, change, there[change.path]) for change in ours
+        patch.path in there and _overlap(project, patch, there[patch.path]) for patch in ours
     )
 
 
-def _overlap(project: ProjectRecords, one: Change, other: Change) -> bool:
-    if one.after == other.after:  # identical changes do not conflict
+def _overlap(project: ProjectRecords, one: FilePatch, other: FilePatch) -> bool:
+    """Return True if two patches conflict at lines where the first conflicts with the user's file."""
+    if one.theirs == other.theirs:  # identical changes do not conflict
         return False
-    if one.before is None or one.after is None or other.before is None or other.after is None:
+    if one.base is None or one.theirs is None or other.base is None or other.theirs is None:
         return True  # one of them added or deleted the file
-    read = project.trace.objects.get
-    return isinstance(merge3(read(one.before), read(one.after), read(other.after)), MergeConflict)
+    collisions = _line_conflicts(one.base, other.theirs, one.theirs)
+    with suppress(HostError):
+        yours = RootedFiles(project.root).read_bytes(one.path)
+        real = _line_conflicts(one.base, yours, one.theirs)
+        return any(
+            there.start == here.start or max(there.start, here.start) < min(there.end, here.end)
+            for there in collisions
+            for here in real
+        )
+    return bool(collisions)
+
+
+def _line_conflicts(base: bytes, ours: bytes, theirs: bytes) -> tuple[LineConflict, ...]:
+    merge = merge3(base, ours, theirs)
+    return merge.conflicts if isinstance(merge, MergeConflict) else ()
