@@ -223,3 +223,41 @@ def test_hunks_are_those_of_one_change_set(desk: Desk) -> None:
         done = desk.remora("accept", "last", "--hunk", "1", *words.split(), cwd=desk.root)
         assert done.code == 2
         assert "--hunk needs exactly one NODE" in done.err
+
+
+def edited_by_user(desk: Desk) -> None:
+    """Change a line that the agent changed, too, and another one."""
+    mine = LOADER.replace("return value, size", "return size, value")
+    (desk.root / "mod.py").write_text(mine.replace("\n\n\ndef", "\n\n# mine\ndef"))
+
+
+@pytest.mark.parametrize(("key", "is_mine"), [("m", True), ("a", False)])
+def test_the_reviewer_says_whose_lines_to_take(desk: Desk, key: str, *, is_mine: bool) -> None:
+    edited_by_user(desk)
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees("you edited the same lines")
+        terminal.press(key)
+        terminal.sees("Nothing is left to decide")
+        quits(terminal)
+    assert desk.states == ["accepted"]
+    text = desk.text("mod.py")
+    assert ("return size, value\n" in text) is is_mine
+    assert ("return value, size  # both\n" in text) is not is_mine
+    assert "import json\n" in text
+    assert "# mine\n" in text
+
+
+def test_the_editor_shows_both_versions_of_the_lines(desk: Desk, editor: Path) -> None:
+    edited_by_user(desk)
+    editor.write_text('#!/bin/sh\nsed -i "/^=====/,/^>>>>>/d; /^<<<<</d" "$1"\n')
+    with desk.review(EDITOR=str(editor)) as terminal:
+        terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees("you edited the same lines")
+        terminal.press("e")
+        terminal.sees("Nothing is left to decide")
+        quits(terminal)
+    assert "return size, value\n" in desk.text("mod.py")
+    assert "<<<<" not in desk.text("mod.py")

@@ -26,7 +26,10 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accept_part import ChooseLines
+from remora.runs.review.conflicts import conflicts_now
 from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
+from remora.runs.review.ready_changes import ready_change
 from remora.statuses import ACCEPTED, REJECTED
 from remora.text import count, escape_line
 from remora.usecases import api
@@ -36,6 +39,15 @@ from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
 _EDIT_IS_KEPT = "  your edit is kept: [e] continues it"
+_WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
+_LINES: dict[str, tuple[str, ChooseLines]] = {
+    "m": ("mine", lambda lines: lines.ours),
+    "a": ("agent's", lambda lines: lines.theirs),
+    "e": (
+        "edit",
+        lambda lines: b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % (lines.ours, lines.theirs),
+    ),
+}
 _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
@@ -169,6 +181,10 @@ class Review:
             print_lines(wrapped(f"  {what}: {each['path']}: {each['detail']}", "  "))
 
     def accept(self, job: JobView) -> bool:
+        if job.written is None and self._collides(job):
+            resolved = self._resolve(job)
+            if resolved is not None:
+                return resolved
         done = api.accept(self.view, job.agent_id, **self._where)
         self.view = done.view
         self._show_notes(done)
@@ -179,6 +195,28 @@ class Review:
         else:
             self._decided(ACCEPTED, [job.agent_id])
         return True
+
+    def _collides(self, job: JobView) -> bool:
+        return bool(conflicts_now(self.project, ready_change(self.project, job).patches))
+
+    def _resolve(self, job: JobView) -> bool | None:
+        """Ask whose lines to take where the user edited the same, and write the result.
+
+        Returns True if the change is decided, and None if the user decides later.
+        """
+        key = ask_key(_WHOSE)
+        word, choose = _LINES.get(key, ("later", None))
+        click.echo(word)
+        if choose is None:
+            return None
+        where = {**self._where, "choose": choose}
+        files = review_parts.proposed_files(self.view, job.agent_id, **where)
+        files = edit_files(files, invocation_of(self.options).environ) if key == "e" else files
+        announce = announce_to(self.options)
+        accepted = review_parts.accept_edited(
+            self.view, job.agent_id, files, announce=announce, **self._where
+        )
+        return self._written(job, accepted)
 
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:

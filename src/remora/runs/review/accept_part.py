@@ -27,9 +27,15 @@ from remora.runs.review.merges import merged
 from remora.runs.review.ready_changes import ReadyChange, ready_change
 from remora.runs.review.recheck import users_tree
 from remora.runs.review.selection import choose_pending
+from remora.statuses import STALE
+from remora.workspaces.apply.merge_lines import LineConflict, resolve3
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import hunks_text
 from remora.workspaces.hunks import ChangeHunk
+from remora.workspaces.rooted_files import RootedFiles
+
+ChooseLines = Callable[[LineConflict], bytes]
+"""Returns the lines to write where the user and the agent changed the same lines."""
 
 
 def accept_hunks(
@@ -102,21 +108,35 @@ def pending_hunks(
 
 
 def proposed_files(
-    project: Project, run: str | RunView, node: str, *, trusted: bool
+    project: Project,
+    run: str | RunView,
+    node: str,
+    *,
+    trusted: bool,
+    choose: ChooseLines | None = None,
 ) -> list[FilePatch]:
     """Return the files that accepting a change set would write, with the user's current contents.
 
-    In each patch, `base` is the user's file and `theirs` is the file after the change. Raises
-    whatever `accept` raises, and Conflict if the change set cannot be merged with the user's files.
+    In each patch, `base` is the user's file and `theirs` is the file after the change. Lines that
+    both changed are what `choose` returns. Raises whatever `accept` raises, and Conflict if the
+    change set cannot be merged with the user's files, and there is no `choose` or it is not lines
+    that conflict.
     """
     job = _pending_job(project, run, node, trusted=trusted)
-    prepared = merged(project, ready_change(project, job).patches)
-    for conflict in prepared.conflicts:
-        raise Conflict(f"{conflict.path}: {conflict.detail}")
-    return [
+    patches = ready_change(project, job).patches
+    prepared = merged(project, patches)
+    conflicts = {conflict.path: conflict.detail for conflict in prepared.conflicts}
+    found = [
         FilePatch(path=write.path, base=write.ours, theirs=write.result, mode=write.mode)
         for write in prepared.writes
     ]
+    for patch in (patch for patch in patches if patch.path in conflicts):
+        if choose is None or patch.base is None or patch.theirs is None or job.review == STALE:
+            raise Conflict(f"{patch.path}: {conflicts[patch.path]}")
+        yours = RootedFiles(project.root).read_bytes(patch.path)
+        text = resolve3(patch.base, yours, patch.theirs, choose)
+        found.append(FilePatch(path=patch.path, base=yours, theirs=text, mode=patch.mode))
+    return found
 
 
 def _accept(

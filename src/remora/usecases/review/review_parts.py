@@ -13,6 +13,7 @@ from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part
 from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accept_part import ChooseLines
 from remora.runs.review.revert import undo as undo_verdicts
 from remora.usecases.api_arguments import as_run, open_with
 from remora.workspaces.apply.transaction import FilePatch
@@ -60,14 +61,18 @@ def proposed_files(
     *,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
+    choose: ChooseLines | None = None,
 ) -> list[FilePatch]:
     """Return the files that accepting a change set would write.
 
-    `base` of each is the current content, and `theirs` the content after the change. Raises
-    Conflict if the change set cannot be merged with the project's files.
+    `base` of each is the current content, and `theirs` the content after the change, with what
+    `choose` returns where the same lines were edited. Raises Conflict if the change set cannot be
+    merged with the project's files, unless `choose` can decide it.
     """
     _, project = open_with(root)
-    return accept_part.proposed_files(project, as_run(project, run), node, trusted=trust_run)
+    return accept_part.proposed_files(
+        project, as_run(project, run), node, trusted=trust_run, choose=choose
+    )
 
 
 def accept_edited(

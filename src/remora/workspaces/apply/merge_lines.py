@@ -1,6 +1,6 @@
 """Line-based three-way merge of a single file. All functions are pure and work on bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -37,6 +37,24 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
     the same change, it is applied once. Different insertions at the same position are a conflict,
     and so are different changes to the same line. Lines end with `\n`.
     """
+    out, conflicts = _merged_lines(base, ours, theirs, lambda _: b"")
+    if not conflicts and any(not line.endswith(b"\n") for line in out[:-1]):
+        # one side removed the last newline, the other one appended lines after it
+        end = len(split_lines(base))
+        conflicts.append(LineConflict(start=end, end=end + 1, ours=ours, theirs=theirs))
+    return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
+
+
+def resolve3(
+    base: bytes, ours: bytes, theirs: bytes, choose: Callable[[LineConflict], bytes]
+) -> bytes:
+    """Merge two changes to the same base, with what `choose` returns for each conflict."""
+    return b"".join(_merged_lines(base, ours, theirs, choose)[0])
+
+
+def _merged_lines(
+    base: bytes, ours: bytes, theirs: bytes, choose: Callable[[LineConflict], bytes]
+) -> tuple[list[bytes], list[LineConflict]]:
     old = split_lines(base)
     our_hunks = diff_hunks(old, split_lines(ours))
     their_hunks = diff_hunks(old, split_lines(theirs))
@@ -52,15 +70,11 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
             out += yours
         else:
             text = b"".join(mine), b"".join(yours)
-            conflicts.append(
-                LineConflict(start=start + 1, end=end + 1, ours=text[0], theirs=text[1])
-            )
+            conflict = LineConflict(start=start + 1, end=end + 1, ours=text[0], theirs=text[1])
+            conflicts.append(conflict)
+            out += [choose(conflict)]
         at = end
-    out += old[at:]
-    if not conflicts and any(not line.endswith(b"\n") for line in out[:-1]):
-        # one side removed the last newline, the other one appended lines after it
-        conflicts.append(LineConflict(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
-    return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
+    return [*out, *old[at:]], conflicts
 
 
 def shared_hunks(base: bytes, ours: bytes, theirs: bytes) -> list[Hunk]:
