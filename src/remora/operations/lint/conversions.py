@@ -23,7 +23,7 @@ _CONVERSIONS = {
 }  # fmt: skip
 """Beginnings of rules that convert one way of writing into another, in a whole function."""
 _OPTIONAL = (rb"\b(?:Optional|Union)\[", rb"\| None\b")
-_IDIOMS = {
+IDIOMS = {
     "PYI032": (
         rb"def __(?:eq|ne)__\(self, \w+: (?:\w+\.)?Any\b",
         rb"def __(?:eq|ne)__\(self, \w+: object\b",
@@ -81,10 +81,10 @@ def usual_idioms(place: FileTree) -> dict[str, str]:
     """Return the rules that convert what a project writes more than what it would become."""
     numbers = Counter[tuple[str, int]]()
     for _, content in place.contents("**/*.py"):
-        for code, ways in _IDIOMS.items():
+        for code, ways in IDIOMS.items():
             for number, way in enumerate(ways):
                 numbers[code, number] += len(re.findall(way, content, re.MULTILINE))
-    usual = (code for code in _IDIOMS if numbers[code, 0] > max(numbers[code, 1], _ALONE))
+    usual = (code for code in IDIOMS if numbers[code, 0] > max(numbers[code, 1], _ALONE))
     return dict.fromkeys(usual, "most of the project is written otherwise")
 
 

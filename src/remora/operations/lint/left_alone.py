@@ -17,6 +17,7 @@ from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.lint.conversions import (
+    IDIOMS,
     nodes_of,
     of_other_style,
     partly_converted,
@@ -98,7 +99,9 @@ class LeftAlone:
         self._fixes = fixes
         self._selected = place.ruff.selected_rules()
         meant = partial(self._selected.are_meant, path)
-        idioms = place.once(usual_idioms).items()
+        is_asked = any(finding["code"] in IDIOMS for finding in findings)
+        # the whole project is read for them
+        idioms = place.once(usual_idioms).items() if is_asked else ()
         self.rules = {code: why for code, why in idioms if not meant(code)}
         self.rules |= _rules_to_skip(place, path, findings)
         self._lacks_extensions = not re.search(
