@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
@@ -134,6 +134,22 @@ def without_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.ci.test_action.action", lambda: document)
 
 
+class Opened(NamedTuple):
+    """The head of a pull request, and its files as GitHub lists them."""
+
+    head: str
+    files: list[dict[str, Any]]
+
+
+def pull_request(root: Path, *paths: str) -> Opened:
+    files = []
+    for path in paths:
+        blob = git(root, "rev-parse", f"HEAD:{path}").strip()
+        patch = git(root, "diff", "main", "HEAD", "--", path).partition("\n@@")[2]
+        files.append({"filename": path, "sha": blob, "patch": f"@@{patch}"})
+    return Opened(git(root, "rev-parse", "HEAD").strip(), files)
+
+
 def test_every_value_reaches_a_script_through_its_environment() -> None:
     for step in action()["runs"]["steps"]:
         assert ("run" in step) != ("uses" in step)
@@ -145,11 +161,14 @@ def test_every_value_reaches_a_script_through_its_environment() -> None:
 @pytest.mark.usefixtures("without_installation")
 def test_a_pull_request_with_a_finding_fails_with_its_reports(root: Path, tmp_path: Path) -> None:
     event = tmp_path / "event.json"
-    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    opened = pull_request(root, "new.py")
+    event.write_text(json.dumps({"pull_request": {"number": 7, "head": {"sha": opened.head}}}))
     base = git(root, "rev-parse", "main").strip()
     values = {"github.event.pull_request.base.sha": base, "github.token": "of-actions"}
-    inputs = {"comment": "true", "sarif": "true", "operations": "lint docstring"}
+    inputs = dict.fromkeys(("comment", "sarif", "suggestions"), "true")
+    inputs["operations"] = "lint docstring"
     with github_server() as github:
+        github.head, github.files = opened
         environ = {
             "GITHUB_API_URL": github.url,
             "GITHUB_REPOSITORY": "ana/shop",
@@ -162,10 +181,11 @@ def test_a_pull_request_with_a_finding_fails_with_its_reports(root: Path, tmp_pa
         assert runner.values["steps.check.outputs.problems"] == "1"
         reports = Path(runner.values["steps.check.outputs.reports"])
         jsonschema.validate(json.loads((reports / "remora.sarif").read_text()), LOG)
-        share = (reports / "remora.html").read_text()
-        assert "<!doctype html>" in share[:100].lower()
+        assert "<!doctype html>" in (share := (reports / "remora.html").read_text())[:100].lower()
         assert "new.py" in share
         assert "1 problem, 1 with a verified fix" in (tmp_path / "1/summary").read_text()
+        assert "lint: `F401` `` `os` imported" in github.review_comments[0]["body"]
+        assert "suggests a verified fix at 1 place" in github.comments[0]["body"]
         git(root, "apply", str(reports / "remora.patch"))
         git(root, "commit", "-q", "-a", "-m", "fix")
         again = Runner(root, tmp_path / "2", inputs, dict(values), environ)

@@ -30,6 +30,7 @@ class Job:
 
     folder: Path
     github: GitHub
+    suggested: str = ""
 
     def __call__(
         self,
@@ -45,7 +46,7 @@ class Job:
         event = {} if number is None else {"pull_request": {"number": number}}
         (self.folder / "event.json").write_text(json.dumps(event))
         return subprocess.run(
-            [sys.executable, SCRIPT],
+            [sys.executable, "-I", SCRIPT],
             env={
                 "PATH": os.environ["PATH"],
                 "GITHUB_API_URL": url or self.github.url,
@@ -55,6 +56,7 @@ class Job:
                 "ACTION_REPORTS": str(self.folder),
                 "ACTION_STATUS": str(status),
                 "ACTION_ARTIFACT": artifact,
+                "ACTION_SUGGESTED": self.suggested,
             },
             capture_output=True,
             text=True,
@@ -143,3 +145,10 @@ def test_what_github_refuses_is_an_error(job: Job, github: GitHub) -> None:
 def test_a_long_report_is_cut(job: Job, github: GitHub) -> None:
     assert job("ä" * 100_000).returncode == 0
     assert github.comments[0]["body"].endswith("The rest is in the artifact.")
+
+
+def test_the_comment_says_what_is_suggested_beside_it(job: Job, github: GitHub) -> None:
+    assert Job(job.folder, github, "Remora suggests much.")("one problem").returncode == 0
+    assert github.comments[0]["body"] == f"{MARKER}\none problem\n\nRemora suggests much."
+    assert Job(job.folder, github, "Remora suggests more.")("ä" * 100_000).returncode == 0
+    assert github.comments[0]["body"].endswith("artifact.\n\nRemora suggests more.")

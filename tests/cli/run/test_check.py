@@ -64,6 +64,19 @@ def test_files_that_git_ignores_are_left_out(shop: Path, poor: Remora) -> None:
     assert {each["path"] for each in found["problems"]} == {"a.py", "sub/kept.py"}
 
 
+def test_edits_that_need_each_other_have_the_same_group(shop: Path, poor: Remora) -> None:
+    imports = "import os\n\nimport sys\n\nfrom typing import List\n"
+    uses = '\nprint(sys)\n\n\ndef load(a: List[int]) -> None:\n    """Read."""\n'
+    write(shop, {"a.py": imports + uses, "pyproject.toml": RULES.replace("'B'", "'UP'")})
+    (change,) = poor("check", "a.py", "-o", "lint", "--json", cwd=shop).document["changes"]
+    edits = change["files"][0]["edits"]
+    assert edits[-1]["text"] == "def load(a: list[int]) -> None:\n"
+    assert [edit["start"] for edit in edits] == [1, 5, 10]
+    own, *others = (edit["group"] for edit in edits)
+    assert others == [others[0]] * 2
+    assert own not in others
+
+
 @pytest.mark.usefixtures("everything")
 def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Remora) -> None:
     done = poor("check", cwd=shop)

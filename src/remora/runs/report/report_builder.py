@@ -11,7 +11,7 @@ from remora.errors import RemoraError
 from remora.ids import escape_path, split_node_key
 from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.change_set_files import patches_of, shown_hunks
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.findings import fixed_and_left, written_text
 from remora.runs.records.job_view import JobView
@@ -28,12 +28,18 @@ from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import diff
 
 
-def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
+def make_report(
+    project: Project, view: RunView, *, raw: bool = False, grouped: bool = False
+) -> Report:
     """Return the report of a run. Secrets are redacted unless `raw` is True.
 
-    If a file's content is missing, its job is in the report without diffs.
+    If a file's content is missing, its job is in the report without diffs. With `grouped`, files
+    are parsed to find the groups of edits.
     """
     report = _raw(project, view)
+    if grouped:
+        jobs = zip(report.jobs, view.jobs, strict=True)
+        report = replace(report, jobs=tuple(_grouped(project, *pair) for pair in jobs))
     return report if raw else redacted(report, project.redact)
 
 
@@ -120,6 +126,18 @@ def _file(patch: FilePatch) -> FileChange:
         lines=len(old),
         last_column=_open_column(old),
     )
+
+
+def _grouped(project: ProjectRecords, report: JobReport, job: JobView) -> JobReport:
+    """Return the report of a job with the groups of its edits."""
+    hunks = shown_hunks(project, job) if report.files and job.review in UNDECIDED else ()
+    files = []
+    for file in report.files:
+        found = tuple(hunk.group for hunk in hunks if escape_path(hunk.path) == file.path)
+        edits = file.edits or ()
+        # a part of a change set may be divided in another way, and then nothing is told apart
+        files.append(replace(file, groups=found if len(found) == len(edits) else (0,) * len(edits)))
+    return replace(report, files=tuple(files))
 
 
 def _edits(old: list[bytes], new: list[bytes]) -> tuple[Edit, ...] | None:

@@ -189,7 +189,7 @@ def _result(
         view = read_run(project, prepared.run_id)
     except NotFound:  # stopped before the run started
         raise KeyboardInterrupt from None
-    report = make_report(project, view)
+    report = make_report(project, view, grouped=True)
     reported = findings_in_base(invocation, request, project, base)
     left = (
         findings_left(request, project, base, view.jobs) if any(reported.findings.values()) else ()
