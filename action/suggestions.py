@@ -175,12 +175,16 @@ def _groups(
     for change in document["changes"]:
         if any(file["edits"] is None for file in change["files"]):
             continue
-        edits = [(file, edit) for file in change["files"] for edit in file["edits"]]
-        edits.sort(key=lambda pair: pair[1]["group"])
-        for _, group in groupby(edits, key=lambda pair: pair[1]["group"]):
+        edits = [
+            (group, file, edit)
+            for file in change["files"]
+            for group, edit in zip(file["groups"], file["edits"], strict=True)
+        ]
+        edits.sort(key=lambda part: part[0])
+        for _, parts in groupby(edits, key=lambda part: part[0]):
             found = [
                 _suggestion(document, change, file, edit, files.get(file["path"]))
-                for file, edit in group
+                for _, file, edit in parts
             ]
             known = [suggestion for suggestion in found if suggestion is not None]
             lines = [(s.path, line) for s in known for line in range(s.start, s.end + 1)]

@@ -20,11 +20,10 @@ from remora.ids import escape_path
 from remora.runs.report.check_document import (
     CheckDocument,
     CheckedChange,
-    CheckedEdit,
-    CheckedFile,
     CheckTotals,
 )
 from remora.runs.report.problems import Problem
+from remora.runs.report.report_model import Edit, FileChange
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import diff
 from tests.ci.github_server import GitHub, github_server
@@ -72,19 +71,16 @@ class Pull:
         before = (self.root / self.project / path).read_bytes()
         hunks = diff_hunks(split_lines(before), split_lines(after))
         edits = tuple(
-            CheckedEdit(
-                start=hunk.start + 1,
-                end=hunk.end + 1,
-                text=b"".join(hunk.lines).decode(),
-                group=groups[number] if groups else number + 1,
-            )
-            for number, hunk in enumerate(hunks)
+            Edit(hunk.start + 1, hunk.end + 1, b"".join(hunk.lines).decode()) for hunk in hunks
         )
-        file = CheckedFile(
+        file = FileChange(
             path=escape_path(path),
             kind="modified",
             diff=shown or diff(path, before, after),
+            lines=0,
+            last_column=0,
             edits=None if secret else edits,
+            groups=groups or (*range(len(edits)),),
         )
         change = CheckedChange(operation="lint", path=escape_path(path), name="", files=(file,))
         self.changes.append(change)

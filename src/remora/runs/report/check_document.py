@@ -1,7 +1,6 @@
 """The JSON document of `remora check`, whose schema is `remora schema check`."""
 
 from collections.abc import Sequence
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +11,13 @@ from remora.runs.report.report_model import FileChange, Report
 from remora.statuses import CUT_SHORT, UNDECIDED
 
 
-class CheckedEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """Replaces the lines from `start` up to `end`, which is not included, with `text`.
-
-    Edits of a change set with the same `group` need each other.
-    """
-
-    start: int
-    end: int
-    text: str
-    group: int
-
-
-class CheckedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a change set changes. `diff` is a unified diff.
-
-    `edits` is null for a binary file, and if a changed line has a secret.
-    """
-
-    path: str
-    kind: str
-    diff: str
-    edits: tuple[CheckedEdit, ...] | None
-
-
 class CheckedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A verified change set of one operation. `name` is empty for a whole file."""
 
     operation: str
     path: str
     name: str
-    files: tuple[CheckedFile, ...]
+    files: tuple[FileChange, ...]
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,23 +76,10 @@ def changes_of(report: Report) -> tuple[CheckedChange, ...]:
             operation=job.operation,
             path=job.path,
             name=job.qualname,
-            files=tuple(
-                CheckedFile(path=file.path, kind=file.kind, diff=file.diff, edits=_edits(file))
-                for file in job.files
-            ),
+            files=job.files,
         )
         for job in report.jobs
         if job.review in UNDECIDED and job.files
-    )
-
-
-def _edits(file: FileChange) -> tuple[CheckedEdit, ...] | None:
-    if file.edits is None:
-        return None
-    pairs = zip(file.edits, file.groups or repeat(0), strict=False)
-    return tuple(
-        CheckedEdit(start=edit.start, end=edit.end, text=edit.text, group=group)
-        for edit, group in pairs
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from remora.pictures.markup import escaped
 from remora.runs.report.check_document import changes_of, failures_of
-from remora.runs.report.markdown import MAX_DIFFS, code, diff_block, escape_markdown, folded
+from remora.runs.report.markdown import code, escape_markdown, folded_diffs
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import Report
 from remora.text import count
@@ -51,15 +51,9 @@ def _not_checked(report: Report) -> Iterator[str]:
 
 
 def _diffs(report: Report) -> Iterator[str]:
-    room, left_out = MAX_DIFFS, 0
+    diffs = []
     for change in changes_of(report):
-        diff = "".join(file.diff for file in change.files)
-        if len(diff) > room:
-            left_out += 1
-            continue
-        room -= len(diff)
         name = ":".join(filter(None, (change.path, change.name)))
         title = f"{change.operation}: diff of <code>{escaped(name)}</code>"
-        yield from folded(title, diff_block(diff))
-    if left_out:
-        yield f"\n{count(left_out, 'more diff')} in `remora.patch`"
+        diffs.append((title, "".join(file.diff for file in change.files)))
+    yield from folded_diffs(diffs, "`remora.patch`")

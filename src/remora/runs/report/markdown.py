@@ -1,7 +1,7 @@
 """Run reports in Markdown for pull requests, with collapsed details."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from remora.pictures.markup import escaped
 from remora.runs.report.report_layout import (
@@ -76,20 +76,22 @@ def _remaining(parts: Layout) -> Iterator[str]:
 
 
 def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
-    room = MAX_DIFFS
-    left_out = 0
-    for row in parts.jobs:
-        if not row.diff or not row.job.review:
-            continue
-        if len(row.diff) > room:
+    rows = [row for row in parts.jobs if row.diff and row.job.review]
+    diffs = [(f"diff of <code>{escaped(row.name)}</code>", row.diff) for row in rows]
+    yield from folded_diffs(diffs, code(f"remora diff {run_id}"))
+
+
+def folded_diffs(diffs: Iterable[tuple[str, str]], others: str) -> Iterator[str]:
+    """Yield diffs, each with its title, while there is room, and what has the `others`."""
+    room, left_out = MAX_DIFFS, 0
+    for title, diff in diffs:
+        if len(diff) > room:
             left_out += 1
             continue
-        room -= len(row.diff)
-        title = f"diff of <code>{escaped(row.name)}</code>"
-        yield from folded(title, diff_block(row.diff))
+        room -= len(diff)
+        yield from folded(title, diff_block(diff))
     if left_out:
-        diffs = "diff is" if left_out == 1 else "diffs are"
-        yield f"\n{left_out} more {diffs} too long to show here: {code(f'remora diff {run_id}')}"
+        yield f"\n{count(left_out, 'more diff')}: {others}"
 
 
 def diff_block(diff: str) -> list[str]:

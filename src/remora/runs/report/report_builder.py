@@ -33,8 +33,7 @@ def make_report(
 ) -> Report:
     """Return the report of a run. Secrets are redacted unless `raw` is True.
 
-    If a file's content is missing, its job is in the report without diffs. With `grouped`, files
-    are parsed to find the groups of edits.
+    If a file's content is missing, its job has no diffs. `grouped` adds the groups of edits.
     """
     report = _raw(project, view)
     if grouped:
@@ -129,14 +128,12 @@ def _file(patch: FilePatch) -> FileChange:
 
 
 def _grouped(project: ProjectRecords, report: JobReport, job: JobView) -> JobReport:
-    """Return the report of a job with the groups of its edits."""
     hunks = shown_hunks(project, job) if report.files and job.review in UNDECIDED else ()
     files = []
     for file in report.files:
-        found = tuple(hunk.group for hunk in hunks if escape_path(hunk.path) == file.path)
-        edits = file.edits or ()
-        # a part of a change set may be divided in another way, and then nothing is told apart
-        files.append(replace(file, groups=found if len(found) == len(edits) else (0,) * len(edits)))
+        groups = tuple(hunk.group for hunk in hunks if escape_path(hunk.path) == file.path)
+        number = len(file.edits or ())  # that of a part of a change set may differ
+        files.append(replace(file, groups=groups if len(groups) == number else (0,) * number))
     return replace(report, files=tuple(files))
 
 

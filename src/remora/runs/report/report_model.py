@@ -25,8 +25,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """A changed file.
 
     `path` is escaped as in a node key. `edits` is null for a binary file. If the last line of the
-    old file has no newline, `last_column` is the length of that line. Otherwise, it is 0. `groups`
-    has the number of each edit's group in the change set, or is empty if they were not asked for.
+    old file has no newline, `last_column` is the length of that line. Otherwise, it is 0. In a
+    check, `groups` has equal numbers for the edits of a change set that need each other.
     """
 
     path: str
