@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert
@@ -69,7 +69,7 @@ def branch(desk: Desk) -> None:
 
     complete_branch(desk.project)
     looks()
-    accept_onto_branch(desk.project, desk.newest, "fixes", ChangeSetChoice(every=True))
+    accept_onto_branch(desk.project, desk.newest, (), name="fixes", every=True)
     looks()
     assert desk.git("rev-list", "--count", "main..fixes") == "3"
 

@@ -11,13 +11,12 @@ from remora.runs.records.run_stream import RunStream
 from remora.runs.review import branch as branching
 from remora.runs.review import branch_journal
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch, trailer
 from remora.runs.review.revert import revert
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
-EVERY = ChangeSetChoice(every=True)
-ONE = ChangeSetChoice(nodes=["pkg/a.py:load"], every=False)
+ONE = "pkg/a.py:load"
 DONE = UNUSED.replace("    import re\n", "")
 
 
@@ -38,8 +37,10 @@ def shop(kept: Kept) -> Desk:
     return kept.again()
 
 
-def onto(desk: Desk, name: str = "fixes", wanted: ChangeSetChoice = EVERY) -> Verdicts:
-    return accept_onto_branch(desk.project, desk.newest, name, wanted)
+def onto(desk: Desk, name: str = "fixes", wanted: str = "") -> Verdicts:
+    """Accept a function, or everything, onto a branch."""
+    nodes = [wanted] if wanted else []
+    return accept_onto_branch(desk.project, desk.newest, nodes, name=name, every=not wanted)
 
 
 def snapshot(desk: Desk) -> tuple[dict[str, bytes], bytes, str]:
@@ -69,7 +70,7 @@ class TestCommits:
 
     def test_it_continues_where_it_contains_head(self, shop: Desk) -> None:
         onto(shop, wanted=ONE)
-        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"], every=False))
+        onto(shop, wanted="pkg/b.py:load")
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
 
     def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:

@@ -267,6 +267,13 @@ class GatesConfig(Section):
     user's value."""
 
 
+class ReviewConfig(Section):
+    """Review of changes."""
+
+    max_open_branches: Count = 3
+    """Unmerged branches of Remora at which accept --pr makes no new one. 0 means no limit."""
+
+
 class RedactionRule(Section):
     """A pattern for additional secrets."""
 
@@ -359,6 +366,8 @@ class Config(Section):
     """Private copies of the project for agents."""
     gates: GatesConfig = GatesConfig()
     """The project's own tests and checkers, which judge all proposals of a run together."""
+    review: ReviewConfig = ReviewConfig()
+    """Review of changes."""
     python: Annotated[str, Field(min_length=1)] | None = None
     """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`. null
     means the project's .venv, or the active environment if there is no .venv.

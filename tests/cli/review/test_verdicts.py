@@ -101,7 +101,7 @@ def test_what_was_accepted_before_an_error_is_printed(
 
     monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", fails_at_second)
     options = Options(root=shop.root, json=True)
-    code = verdicts.accept(options, "last", (), None, Chosen(every=True, trust_run=False))
+    code = verdicts.accept(options, "last", (), None, Chosen(every=True, trust_run=False), False)
     printed = capsys.readouterr()
     assert (code, "error: the disk is full" in printed.err) == (3, True)
     assert accepted[0] in printed.out

@@ -15,7 +15,7 @@ from remora.runs.records.results import run_document
 from remora.runs.report.report_builder import make_report
 from remora.runs.review.accept_and_reject import Verdicts, accept, reject
 from remora.runs.review.accept_part import accept_edited, accept_hunks, proposed_files
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
@@ -116,10 +116,9 @@ class TestHunks:
 
     def test_a_part_on_a_branch_is_not_completed_in_the_files(self, desk: Desk) -> None:
         desk.commit()
-        narrow = ChangeSetChoice(nodes=[NODE], every=False)
         accept_hunks(desk.project, desk.newest, NODE, [3])
         with pytest.raises(UsageError, match="already accepted into your files"):
-            accept_onto_branch(desk.project, desk.newest, "fixes", narrow)
+            accept_onto_branch(desk.project, desk.newest, [NODE], name="fixes")
 
     def test_a_hunk_that_breaks_verification_is_refused(self, desk: Desk) -> None:
         done = accept_hunks(desk.project, desk.newest, NODE, [2, 3])

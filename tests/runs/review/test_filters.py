@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from remora.errors import UsageError
 from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.filters import apply_filter, parse_filter
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
@@ -77,8 +77,7 @@ class TestConflicts:
     def test_on_a_branch_the_others_are_committed(self, shop: Desk) -> None:
         shop.write({"b.py": self.MINE})
         shop.commit()
-        choice = ChangeSetChoice(nodes=["b.py:load"], every=False)
-        said = accept_onto_branch(shop.project, shop.newest, "fixes", choice)
+        said = accept_onto_branch(shop.project, shop.newest, ["b.py:load"], name="fixes")
         assert (said.accepted, len(said.conflicts)) == (["node:b.py:load"], 1)
         assert shop.git("show", "fixes:b.py") == self.MINE.replace("    import re\n", "").strip()
 

@@ -8,7 +8,7 @@ import pytest
 from remora.errors import OutsideError
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.sandbox.interpreters import ProjectPython
 from tests.runs.conftest import Desk, Kept
 
@@ -206,7 +206,7 @@ def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
     documents.git("switch", "-q", "main")
     documents.git("config", "user.name", "t")
     documents.git("config", "user.email", "t@example.org")
-    done = accept_onto_branch(documents.project, run_id, "fixes", ChangeSetChoice(every=True))
+    done = accept_onto_branch(documents.project, run_id, (), name="fixes", every=True)
     (conflict,) = done.conflicts
     assert conflict["detail"].startswith("after the merge, it fails nothing.pym")
     assert documents.git("rev-list", "--count", "main..fixes") == "1"

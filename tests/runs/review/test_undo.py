@@ -9,7 +9,7 @@ from remora.exports.run_bundles import bundle_of_run
 from remora.memory.events import Review
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.revert import revert, revert_change_set, undo
 from remora.workspaces.apply.file_swap import FileSwapper
@@ -65,9 +65,7 @@ def test_a_commit_on_a_branch_stays_and_nothing_is_undone_without_a_verdict(shop
     shop.commit()
     shop.git("config", "user.name", "Ann")
     shop.git("config", "user.email", "ann@example.org")
-    accept_onto_branch(
-        shop.project, shop.newest, "fixes", ChangeSetChoice(nodes=["a.py:load"], every=False)
-    )
+    accept_onto_branch(shop.project, shop.newest, ["a.py:load"], name="fixes")
     with pytest.raises(UsageError, match="was committed to the branch fixes"):
         undo(shop.project, shop.newest, ["a.py:load"])
 

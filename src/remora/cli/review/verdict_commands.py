@@ -82,6 +82,7 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
         "remora accept last load_orders 'src/shop/cart.py:*'",
         "remora accept last load_orders --hunk 1 --hunk 3",
         "remora accept last --if verified --git-branch remora/fixes",
+        "remora accept last --rule F401 --pr",
     ),
 )
 @click.argument("run", type=RUN)
@@ -98,7 +99,8 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
-def accept(
+@click.option("--pr", is_flag=True, help="Prepare a pull request: a branch, and its text.")
+def accept(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     chosen: "Chosen",
     *,
@@ -106,6 +108,7 @@ def accept(
     nodes: tuple[str, ...],
     hunks: tuple[int, ...],
     git_branch: str | None,
+    pr: bool,
 ) -> int:
     """Write verified changes to your files.
 
@@ -121,18 +124,22 @@ def accept(
     With --git-branch, each change becomes a commit on that branch, starting from HEAD. Your
     files and your index do not change. If the branch exists, it must contain HEAD or be merged into
     it, and must not be checked out.
+
+    --pr names the branch unless --git-branch does, and writes the text of a pull request to a file.
+    Nothing is sent: it prints the commands to run. It makes no new branch if as many of Remora's as
+    `review.max_open_branches` are not merged into HEAD.
     """
     from remora.cli.review import verdicts
 
-    if hunks and (len(nodes) != 1 or git_branch or chosen):
+    if hunks and (len(nodes) != 1 or git_branch or pr or chosen):
         raise UsageError(
-            "--hunk needs exactly one NODE, and cannot be combined with --git-branch or other "
-            "options that select changes",
+            "--hunk needs exactly one NODE, and cannot be combined with --git-branch, --pr or "
+            "other options that select changes",
             hint="use `remora accept RUN NODE --hunk 1`",
         )
     if hunks:
         return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen.trust_run)
-    return verdicts.accept(options, run, nodes, git_branch, chosen)
+    return verdicts.accept(options, run, nodes, git_branch, chosen, pr)
 
 
 @command("reject", examples=("remora reject last load_orders --feedback 'keep the name'",))

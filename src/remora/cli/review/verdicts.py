@@ -26,26 +26,27 @@ from remora.text import count, escape_line
 from remora.usecases import api
 from remora.usecases.review import review_parts
 from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
+from remora.usecases.review.pull_request import branch_for, with_pull_request
 
 _FEW = 3
 """Change sets that were left out whose reasons are all shown."""
 
 
 def accept(
-    options: Options, run: str, nodes: tuple[str, ...], git_branch: str | None, chosen: Chosen
+    options: Options, run: str, nodes: tuple[str, ...], branch: str | None, chosen: Chosen, pr: bool
 ) -> int:
     """Write change sets to the user's files or to a branch, and return the exit code."""
     project = project_of(options)
+    branch = branch_for(project, run, nodes, chosen, branch) if pr else branch
     try:
         with accept_progress(options) as pace:
-            done = accept_chosen(
-                project, run, nodes, chosen, git_branch, pace, announce_to(options)
-            )
+            done = accept_chosen(project, run, nodes, chosen, branch, pace, announce_to(options))
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
         note(options, f"changes accepted before the interruption are kept; `{show}` lists them")
         raise
-    return _print_accepted(options, project, done, git_branch)
+    done = with_pull_request(project, done, branch) if pr and branch else done
+    return _print_accepted(options, project, done, branch)
 
 
 def announce_to(options: Options) -> Announce:
@@ -112,6 +113,7 @@ def _document(done: Verdicts, *lists: str, branch: str | None = None) -> dict[st
     parts = {
         "created": done.created,
         "branch": branch,
+        "pull_request": done.pull_request,
         "damaged": done.damaged,
         "notes": done.notes,
         "error": found and {"code": found.code, "message": found.message, "hint": found.hint},
@@ -155,6 +157,11 @@ def _accepted(
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
+    if done.pull_request:
+        yield escape_line(
+            f"the text of the pull request is in {done.pull_request['body_file']}; next:"
+        )
+        yield from (escape_line(f"  {words}") for words in done.pull_request["commands"])
     yield from conflict_lines(options, project, done)
     if done.accepted and not branch:
         back = next_command(options, project.root, "revert", done.run_id)

@@ -61,7 +61,7 @@ class Verdicts:
     that were observed in accepted tests. `created` contains the paths of new files among the user's
     files. `reverted` contains the nodes whose accepted change set was removed, and `reopened` those
     whose verdict was withdrawn. `error` is set if the review ended early, after some verdicts.
-    `view` is the run after the review.
+    `view` is the run after the review. `pull_request` has a title, a file of text, and commands.
     """
 
     run_id: str
@@ -78,6 +78,7 @@ class Verdicts:
     reverted: Sequence[str] = ()
     reopened: Sequence[str] = ()
     error: RemoraError | None = None
+    pull_request: Mapping[str, Any] | None = None
 
     @property
     def head(self) -> Head:

@@ -3,21 +3,17 @@
 The user's files are not changed.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
-
 from remora.files.git import git_output
 from remora.ids import display_name
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.findings import fixed
-from remora.runs.records.job_view import JobView
-from remora.runs.records.results import read_run
-from remora.runs.records.run_record import read_own_record
+from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.accept_and_reject import (
     Judge,
@@ -31,6 +27,7 @@ from remora.runs.review.accept_and_reject import (
 )
 from remora.runs.review.apply_changes import objections, store_contents
 from remora.runs.review.branch_journal import (
+    TRAILER,
     PendingCommit,
     complete_branch,
     finish_commit,
@@ -59,24 +56,14 @@ _ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
 _OFF = ("unspecified", "unset")
 
 
-class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The change sets to accept.
-
-    These are the change sets of `nodes`, or all pending change sets if `every` is True. `narrow`
-    filters them further.
-    """
-
-    nodes: Sequence[str] = ()
-    every: bool
-    narrow: ReviewFilter = ALL
-
-
 def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
     project: Project,
-    run_id: str,
-    name: str,
-    wanted: ChangeSetChoice,
+    run: str | RunView,
+    nodes: Sequence[str],
     *,
+    name: str,
+    every: bool = False,
+    narrow: ReviewFilter = ALL,
     trusted: bool = False,
     progress: TrackProgress = iter,
     judge: Judge = unjudged,
@@ -87,14 +74,12 @@ def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
     not changed. Raises whatever `accept` raises, and UsageError if it is not possible to commit to
     the branch.
     """
-    record = read_own_record(project, run_id, trusted=trusted)
+    record, known = own_record(project, run, trusted=trusted)
     complete_branch(project)
     branch = open_branch(project.root, name)
     with open_run(project, record) as stream:
-        view = read_run(project, stream.record)
-        picked = select_changes(
-            project, view, wanted.nodes, every=wanted.every, narrow=wanted.narrow
-        )
+        view = read_run(project, stream.record, known)
+        picked = select_changes(project, view, nodes, every=every, narrow=narrow)
 
         def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
             nonlocal branch
@@ -145,7 +130,7 @@ def _commit_one(
             is_new=branch.is_new,
             merged=branch.merged,
             tree=written,
-            message=_message(job),
+            message=_message(change),
             note=JournalNote(
                 run_id=stream.run_id,
                 agent_id=job.agent_id,
@@ -159,6 +144,21 @@ def _commit_one(
         conflicts = refuse(project, stream, change, found) if found else [*change.collisions]
         remove_pending(project)
     return conflicts
+
+
+def waiting_branches(root: Path) -> list[str]:
+    """Return the local branches with commits of Remora whose changes HEAD lacks.
+
+    A copy of a branch is the same one. HEAD has the changes of a branch that was squashed into it.
+    """
+    values = f"--format=%S%x20%(trailers:key={TRAILER},valueonly,separator=%x20)"
+    log = git_output(root, "log", "--source", "--first-parent", values, "--branches", "^HEAD")
+    lines = map(str.split, os.fsdecode(log).splitlines())
+    found = dict.fromkeys(words[0] for words in lines if words[1:])
+    tree = git_output(root, "rev-parse", "HEAD^{tree}")
+    merge = "merge-tree", "--write-tree", "HEAD"  # fails before git 2.38
+    lacking = (n for n in found if git_output(root, *merge, n, succeeds=(0, 1, 128, 129)) != tree)
+    return [name.removeprefix("refs/heads/") for name in lacking]
 
 
 def _altered(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[FileConflict]:
@@ -175,15 +175,13 @@ def _tree(project: ProjectRecords, branch: Branch) -> Tree:
     return Tree(read=lambda path: branch.read_file(path)[0], copy=copy)
 
 
-def _message(job: JobView) -> str:
+def _message(change: ReadyChange) -> str:
     """Return a commit message, e.g. `lint: src/app.py:load`, followed by the fixed codes.
 
     Unprintable characters in names are replaced.
     """
-    subject = f"{job.operation}: {display_name(job.node_id)}"
-    codes = sorted(fixed(job.before or {}, job.after or {}).items())
-    fixes = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)
-    lines = [subject, "", f"Fixes {fixes}."] if fixes else [subject]
+    subject = f"{change.job.operation}: {display_name(change.job.node_id)}"
+    lines = [subject, *(["", f"Fixes {', '.join(change.rules)}."] if change.rules else ())]
     return "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)
 
 

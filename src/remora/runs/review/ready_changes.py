@@ -11,6 +11,7 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Change, Review, Written
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_from
+from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, select_jobs
 from remora.runs.records.review_verdict import review_event
@@ -40,6 +41,12 @@ class ReadyChange(NamedTuple):
     def is_whole(self) -> bool:
         """True if this is the change set that the agent verified."""
         return not self.is_edited and len(self.hunks) == hunk_count(self.whole)
+
+    @property
+    def rules(self) -> list[str]:
+        """The codes of the findings that these hunks fix."""
+        hunks, groups = {*self.hunks}, groups_of(self.whole, self.job)
+        return sorted({rule for g in groups if hunks & {*g.hunks} for rule in g.rules})
 
     @property
     def is_part(self) -> bool:

@@ -1,6 +1,6 @@
 """Acceptance and rejection of the changes of a run that match a choice."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,7 +10,7 @@ from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review import accept_and_reject
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
-from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.filters import ReviewFilter, parse_filter
 from remora.usecases.api_arguments import as_run, as_texts, invocation_for
 from remora.usecases.hub.observe_tests import store_observed
@@ -59,29 +59,18 @@ def accept_chosen(  # noqa: PLR0913 (the options of the command)
     announce: Announce = announce_nothing,
 ) -> Verdicts:
     """Write change sets to the project's files, or commit them to a branch."""
-    wanted, narrow = as_run(project, run), chosen.filter
-    judge = partial(judge_parts, project, announce)
+    accept: Callable[..., Verdicts] = accept_and_reject.accept
     if git_branch is not None:
-        run_id = wanted if isinstance(wanted, str) else wanted.run_id
-        choice = ChangeSetChoice(nodes=nodes, every=chosen.every, narrow=narrow)
-        return accept_onto_branch(
-            project,
-            run_id,
-            git_branch,
-            choice,
-            trusted=chosen.trust_run,
-            progress=progress,
-            judge=judge,
-        )
-    done = accept_and_reject.accept(
+        accept = partial(accept_onto_branch, name=git_branch)
+    done = accept(
         project,
-        wanted,
+        as_run(project, run),
         nodes,
         every=chosen.every,
-        narrow=narrow,
+        narrow=chosen.filter,
         trusted=chosen.trust_run,
         progress=progress,
-        judge=judge,
+        judge=partial(judge_parts, project, announce),
     )
     kept = store_observed(invocation_for(project), project, done.observed)
     return replace(done, notes=[*done.notes, kept]) if kept else done

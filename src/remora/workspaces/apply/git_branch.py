@@ -102,7 +102,7 @@ def open_branch(root: Path, name: str) -> Branch:
         elif not _succeeds(root, "merge-base", "--is-ancestor", "HEAD", tip):
             raise UsageError(
                 f"the branch {name} does not contain HEAD",
-                hint=f"use a new branch, or merge HEAD into {name} first",
+                hint=f"delete it if it was merged, merge HEAD into {name}, or use a new branch",
             )
     branch = Branch(
         root=root, name=name, tip=tip or head, is_new=tip is None, prefix=prefix, merged=merged

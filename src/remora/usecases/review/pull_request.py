@@ -1,0 +1,99 @@
+"""The branch, title and text of a pull request, from a run's records. Nothing is sent."""
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from remora.errors import UsageError
+from remora.files.git import git_output
+from remora.ids import display_name
+from remora.regular_file import replace_file
+from remora.runs.project import Project
+from remora.runs.records.name_lookup import run_named
+from remora.runs.report.gate_texts import gate_texts
+from remora.runs.report.markdown import code, escape_markdown
+from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.branch import waiting_branches
+from remora.runs.review.ready_changes import ReadyChange, written_change
+from remora.text import count, some_of
+from remora.trace.content.private_files import disk_errors, open_folder
+from remora.usecases.review.chosen import Chosen, chosen_changes
+from remora.workspaces.apply.git_branch import open_branch
+
+_NAMED = 3
+"""Rules that a title names, and the most that the name of a branch has."""
+_TEXT = """\
+Remora made these changes, each as a commit, after they passed the checks of its agents:
+
+{changes}
+
+What verified them beside these:
+
+{gates}
+
+To take a commit back, run `git revert COMMIT`; after a merge, `git revert -m 1 MERGE` takes all back.
+
+<sub>Run {run}. The last line of each commit names its record for `remora trace verify`.</sub>
+"""
+
+
+def branch_for(
+    project: Project, run: str, nodes: Sequence[str], chosen: Chosen, name: str | None = None
+) -> str:
+    """Return the branch for what would be accepted: `name`, or a name such as `remora/lint-f401`.
+
+    Raises UsageError if it would be one more than may wait to be merged.
+    """
+    if name is None:
+        changes = chosen_changes(project, run_named(project.trace, run), nodes, chosen).usable
+        operations, rules = _named(changes)
+        words = " ".join([*operations, *(rules if len(rules) <= _NAMED else ())]).lower()
+        name = f"remora/{re.sub('[^a-z0-9]+', '-', words) or 'changes'}"
+    waiting = waiting_branches(open_branch(project.root, name).root)
+    limit = project.config.review.max_open_branches
+    if name not in waiting and 0 < limit <= len(waiting):
+        raise UsageError(
+            f"{count(len(waiting), 'branch', 'branches')} of Remora not merged into HEAD: "
+            f"{', '.join(waiting)} (review.max_open_branches: {limit})",
+            hint="merge or delete one, or add to one with --git-branch",
+        )
+    return name
+
+
+def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts:
+    """Add the pull request of what the run has on a branch. Its text is redacted, and in a file.
+
+    Raises DiskError if the file cannot be written.
+    """
+    jobs = [job for job in done.view.jobs if job.is_written and job.branch == branch]
+    if not jobs:
+        return done
+    changes = [written_change(project, job) for job in jobs]
+    operations, rules = _named(changes)
+    files = count(len({patch.path for change in changes for patch in change.patches}), "file")
+    title = f"{', '.join(operations)}: fix {some_of(rules, _NAMED) or 'code'} in {files}"
+    gates = "\n".join(f"- {escape_markdown(text)}" for text in gate_texts(done.view))
+    text = _TEXT.format(changes="\n".join(map(_line, changes)), gates=gates, run=done.run_id)
+    path = project.trace.path / "pull-requests" / f"{branch.replace('/', '-')}.md"
+    with disk_errors(path):
+        path.parent.mkdir(exist_ok=True)
+        os.close(open_folder(path.parent))  # a link could lead anywhere
+        replace_file(path, project.redact.text(text).encode("utf-8", "replace"))
+    remotes = git_output(project.root, "remote").decode("utf-8", "replace").split()
+    remote = "origin" if "origin" in remotes else next(iter(remotes), "REMOTE")
+    words = "--title", title, "--body-file", str(path), "--head", branch
+    commands = ("git", "push", "-u", remote, branch), ("gh", "pr", "create", *words)
+    found = {"title": title, "body_file": str(path), "commands": [*map(shlex.join, commands)]}
+    return replace(done, pull_request=found)
+
+
+def _named(changes: Sequence[ReadyChange]) -> tuple[list[str], list[str]]:
+    """Return the operations and the rules of changes."""
+    return sorted({c.job.operation for c in changes}), sorted({r for c in changes for r in c.rules})
+
+
+def _line(change: ReadyChange) -> str:
+    rules = escape_markdown(", ".join(change.rules)) + ("" if change.is_whole else " (a part)")
+    return f"- {code(display_name(change.job.node_id))}: {change.job.operation} {rules}"

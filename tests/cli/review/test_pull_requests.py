@@ -1,0 +1,174 @@
+"""`accept --pr` prepares a branch and the text of a pull request, and sends nothing."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Done, git, tree, write
+from tests.cli.four_changes import Four
+
+NAMES = ("a.py", "a.py:load", "b.py", "b.py:load")
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Four:
+    return Four(tmp_path_factory.mktemp("pulls"))
+
+
+class Desk:
+    """A user with a project of four pending change sets, and a remote repository."""
+
+    def __init__(self, four: Four, remote: Path) -> None:
+        four.again()
+        self.four, self.root, self.remote = four, four.root, remote
+        git(remote.parent, "init", "-q", "--bare", str(remote))
+        git(self.root, "remote", "add", "upstream", str(remote))
+
+    def __call__(self, *words: str) -> Done:
+        return self.four.remora(*words, cwd=self.root)
+
+    def branches(self) -> list[str]:
+        return git(self.root, "branch", "--format=%(refname:short)").split()
+
+    @property
+    def text(self) -> str:
+        """The text of the only pull request."""
+        (path,) = (self.root / ".agentfs/pull-requests").iterdir()
+        return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def desk(four: Four, tmp_path: Path) -> Desk:
+    return Desk(four, tmp_path / "remote.git")
+
+
+def test_the_printed_commands_push_the_branch_and_open_the_pull_request(desk: Desk) -> None:
+    before = tree(desk.root)
+    done = desk("accept", "last", "--rule", "F401", "--pr")
+    assert done.code == 0, done.err
+    assert tree(desk.root) == before
+    assert git(desk.remote, "branch") == "", "nothing is sent"
+    push, create = (line[2:] for line in done.out.splitlines()[-2:])
+    assert push == "git push -u upstream remora/steps-f401"
+    subprocess.run(shlex.split(push), cwd=desk.root, check=True, capture_output=True)
+    commits = git(desk.remote, "log", "--format=%s", "remora/steps-f401").splitlines()
+    assert sorted(commits) == ["start", *sorted(f"steps: {name}" for name in NAMES)]
+    words = shlex.split(create)
+    assert words[:3] == ["gh", "pr", "create"]
+    options = dict(zip(words[3::2], words[4::2], strict=True))
+    assert options["--title"] == "steps: fix F401 in 2 files"
+    assert options["--head"] == "remora/steps-f401"
+    assert Path(options["--body-file"]).read_text(encoding="utf-8") == desk.text
+
+
+def test_the_text_says_what_changed_what_was_verified_and_how_to_take_it_back(desk: Desk) -> None:
+    assert desk("accept", "last", "--all", "--pr").code == 0
+    changes, _, others = desk.text.partition("What verified them")
+    for name in NAMES:
+        assert f"\n- `{name}`: steps F401\n" in changes
+    run_id = desk("runs", "--json").document["runs"][0]["run_id"]
+    gates = desk("show", "last").out.partition("proof: ")[2].splitlines()
+    assert f"- proof: {gates[0]}" in others
+    assert "not tested: " in others
+    assert "`git revert COMMIT`" in others
+    assert f"Run {run_id}." in others
+
+
+def test_a_document_has_the_title_the_file_and_the_commands(desk: Desk) -> None:
+    found = desk("accept", "last", "a.py:load", "--pr", "--git-branch", "my/fix", "--json").document
+    assert found["branch"] == "my/fix"
+    pull = found["pull_request"]
+    assert pull["title"] == "steps: fix F401 in 1 file"
+    assert pull["body_file"] == str(desk.root / ".agentfs/pull-requests/my-fix.md")
+    assert pull["commands"][0] == "git push -u upstream my/fix"
+    assert "pull_request" not in desk("accept", "last", "b.py:load", "--json").document
+
+
+def test_a_branch_that_is_open_gets_more_commits(desk: Desk) -> None:
+    for name in NAMES[:2]:
+        assert desk("accept", "last", name, "--pr").code == 0
+    assert desk.branches() == ["main", "remora/steps-f401"]
+    assert f"`{NAMES[0]}`" in desk.text
+    assert f"`{NAMES[1]}`" in desk.text
+
+
+def test_a_branch_has_no_pull_request_if_nothing_is_on_it(desk: Desk) -> None:
+    assert desk("accept", "last", "--all").code == 0
+    done = desk("accept", "last", "--all", "--pr", "--json")
+    assert (done.code, done.document["accepted"]) == (0, [])
+    assert "pull_request" not in done.document
+    assert desk.branches() == ["main"]
+
+
+def test_a_secret_in_the_text_is_redacted(desk: Desk) -> None:
+    key = "AKIAQWERTYUIOP234567"
+    write(desk.root, {f"{key}.py": "import os\n\n\ndef load():\n    return 1\n"})
+    git(desk.root, "add", "-A")
+    git(desk.root, "commit", "-q", "-m", "more")
+    assert desk("analyze", "-o", "steps", f"{key}.py").code == 0
+    assert desk("accept", "last", "--all", "--pr").code == 0
+    assert key not in desk.text
+    assert "<secret:" in desk.text
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (desk.root / ".agentfs/pull-requests").symlink_to(tmp_path / "elsewhere")
+    done = desk("accept", "last", "--all", "--pr")
+    assert done.code == 3
+    assert "is a link" in done.err
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_hunk_cannot_be_a_pull_request(desk: Desk) -> None:
+    done = desk("accept", "last", "a.py:load", "--hunk", "1", "--pr")
+    assert done.code == 2
+    assert "--pr" in done.err
+
+
+class TestLimit:
+    """`review.max_open_branches`, with one branch that waits."""
+
+    @pytest.fixture
+    def desk(self, four: Four, tmp_path: Path) -> Desk:
+        desk = Desk(four, tmp_path / "remote.git")
+        write(desk.root, {"remora.yaml": "review:\n  max_open_branches: 1\n"})
+        assert desk("accept", "last", "a.py", "--pr", "--git-branch", "remora/first").code == 0
+        return desk
+
+    def test_one_more_is_refused_with_those_that_wait(self, desk: Desk) -> None:
+        done = desk("accept", "last", "--all", "--pr")
+        assert done.code == 2
+        assert (
+            "1 branch of Remora not merged into HEAD: remora/first (review.max_open_branches: 1)"
+            in done.err
+        )
+        assert "merge or delete one, or add to one with --git-branch" in done.err
+        assert desk.branches() == ["main", "remora/first"]
+        jobs = desk("show", "last", "--json").document["jobs"]
+        assert [job["branch"] for job in jobs].count(None) == 3, "nothing is decided"
+
+    def test_an_open_branch_may_get_more(self, desk: Desk) -> None:
+        done = desk("accept", "last", "--all", "--pr", "--git-branch", "remora/first")
+        assert done.code == 0
+
+    def test_a_branch_without_a_pull_request_is_not_limited(self, desk: Desk) -> None:
+        assert desk("accept", "last", "--all", "--git-branch", "fixes").code == 0
+
+    def test_a_merged_branch_makes_room(self, desk: Desk) -> None:
+        git(desk.root, "merge", "-q", "remora/first")
+        assert desk("accept", "last", "--all", "--pr").code == 0
+        assert "remora/steps-f401" in desk.branches()
+
+    def test_a_merged_branch_that_begins_again_is_a_new_one(self, desk: Desk) -> None:
+        git(desk.root, "merge", "-q", "remora/first")
+        assert desk("accept", "last", "b.py", "--pr", "--git-branch", "second").code == 0
+        done = desk("accept", "last", "--all", "--pr", "--git-branch", "remora/first")
+        assert done.code == 2
+        assert "not merged into HEAD: second" in done.err
+
+    def test_zero_is_no_limit(self, desk: Desk) -> None:
+        write(desk.root, {"remora.yaml": "review:\n  max_open_branches: 0\n"})
+        assert desk("accept", "last", "--all", "--pr").code == 0
