@@ -200,9 +200,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     cores with two jobs at a time. If `shared_seconds` is not 0, the first job of a run takes so much
     longer, and does the work on the units of all jobs. `unit` is what a dry run counts, such as
     `finding`.
-
-    `more_rules` and `strengthened` say what the options `--select` and `--strengthen` do for the
-    operation. They are shown where a plan has little work.
     """
 
     name: str
@@ -218,8 +215,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     unit_seconds: float = 0.0
     shared_seconds: float = 0.0
     unit: str = ""
-    more_rules: str = ""
-    strengthened: str = ""
     replaced: bool = False
     """True if an agent of the project does this work instead of the built-in one."""
 
@@ -251,7 +246,7 @@ class Operations:
                 f"agents.replace: unknown operation {unknown[0]!r}{near}",
                 hint=f"operations: {', '.join(known)}",
             )
-        counted = {"totals": None, **dict.fromkeys(("unit", "more_rules", "strengthened"), "")}
+        counted = {"totals": None, "unit": ""}
         return Operations(
             msgspec.structs.replace(
                 operation, replaced=True, load=partial(_general_parts, operation.load), **counted

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli.app import output
-from remora.cli.app.output import diff_lines, print_error, table, wrap_text
+from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.output import print_error, table, wrap_text
 from remora.text import count, escape_line
 
 
@@ -53,6 +54,27 @@ def test_a_very_long_cell_does_not_make_the_other_lines_longer() -> None:
 
 def test_a_table_without_rows_is_its_head() -> None:
     assert len(table(("A", "B"), [])) == 1
+
+
+def test_the_words_of_a_line_that_changed_are_underlined() -> None:
+    lines = diff_lines("@@ -1 +1 @@\n a\n-def load(text):\n+def load(text, size):\n")
+    assert [click.unstyle(line) for line in lines] == [
+        "@@ -1 +1 @@", " a", "-def load(text):", "+def load(text, size):",
+    ]  # fmt: skip
+    assert click.style(", size", fg="green", bold=True, underline=True) in lines[-1]
+    assert "\x1b[4m" not in lines[2]
+
+
+def test_lines_that_have_little_in_common_are_not_compared() -> None:
+    assert diff_lines("-import os\n+x = compute(3)\n") == [
+        click.style("-import os", fg="red"), click.style("+x = compute(3)", fg="green"),
+    ]  # fmt: skip
+
+
+@given(st.lists(st.text("ab -+@", max_size=6), min_size=1, max_size=8).map("\n".join))
+def test_colors_change_no_character_of_a_diff(text: str) -> None:
+    shown = [click.unstyle(line) for line in diff_lines(text)]
+    assert shown == (text.removesuffix("\n").split("\n") if text else [])
 
 
 WORDS = st.lists(st.text("abc:/", min_size=1, max_size=30), min_size=1, max_size=8).map(" ".join)

@@ -221,7 +221,7 @@ class TestFaults:
         broken = shop.job(run_id, "guarded")
         assert (broken.status, broken.stop_reason) == ("error", "tool_error")
         assert "Too many links: 'b.py'; check the free disk space" in (broken.error or "")
-        assert shop.view(run_id).status == "ended"
+        assert shop.view(run_id).status == "failed"
 
     def test_a_model_that_fails_costs_only_its_part(self, shop: Desk) -> None:
         run_id = shop.analyze(lambda _: ModelError("gone", hint="start it"))

@@ -17,7 +17,6 @@ _MAX_WIDTH = 200
 _LEAST_SPACE = 24
 """Columns that a wrapped last column needs to be beside the others (decision)."""
 _UNITS = ("bytes", "KB", "MB", "GB")
-_MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 _COLORS = {
     "verified": "green",
     "accepted": "green",
@@ -179,19 +178,6 @@ def fit_line(text: str) -> str:
 def color_word(word: str) -> str:
     """Return a status or verdict in color."""
     return click.style(word, fg=_COLORS.get(word))
-
-
-def diff_lines(text: str) -> list[str]:
-    """Split a diff into lines, at `\\n` only, and color them."""
-    return [_diff_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
-
-
-def _diff_line(line: str) -> str:
-    shown = escape_line(line.removesuffix("\r"))
-    for mark, how in _MARKS.items():
-        if line.startswith(mark):
-            return click.style(shown, bold=True) if how == "bold" else click.style(shown, fg=how)
-    return shown
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

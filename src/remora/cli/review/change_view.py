@@ -7,7 +7,8 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from remora.cli.app.output import color_word, diff_lines, fit_line, wrapped
+from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.output import color_word, fit_line, wrapped
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
@@ -23,6 +24,7 @@ from remora.text import count, escape_line
 from remora.trace.read.event_summary import summarize_event
 from remora.trace.read.reader import decode_part, read_events
 
+_LEAST_DIFF = 6
 _MAX_ACTIONS = 6
 """Number of most recent turns whose actions are shown by default."""
 
@@ -30,10 +32,22 @@ _MAX_ACTIONS = 6
 def change_set_lines(
     project: Project, job: JobView, place: str, *, most: int | None = None
 ) -> Iterator[str]:
-    """Yield a heading, the most recent actions, and at most `most` lines of the diff.
+    """Yield a heading, the most recent actions and the diff, in at most `most` lines.
 
-    `place` is the position of the change set, such as `3/9`.
+    `place` is the position of the change set, such as `3/9`. At least `_LEAST_DIFF` lines of the
+    diff are shown.
     """
+    head, lines = [*_head_lines(project, job, place)], diff_lines(job_diff(project, job))
+    shown = len(lines)
+    if most is not None and len(head) + len(lines) + 1 > most:
+        shown = max(_LEAST_DIFF, most - len(head) - 2)
+    yield from (*head, *lines[:shown])
+    if len(lines) > shown:
+        yield click.style(f"… {count(len(lines) - shown, 'more line')}: press d", dim=True)
+    yield ""
+
+
+def _head_lines(project: Project, job: JobView, place: str) -> Iterator[str]:
     name = escape_line(display_name(job.node_id))
     yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
@@ -47,12 +61,6 @@ def change_set_lines(
     for reason in job.reasons:
         yield from wrapped(f"  {reason}", "  ")
     yield from action_lines(project, job, most=_MAX_ACTIONS)
-    yield ""
-    lines = diff_lines(job_diff(project, job))
-    shown = len(lines) if most is None else most
-    yield from lines[:shown]
-    if len(lines) > shown:
-        yield click.style(f"… {count(len(lines) - shown, 'more line')}: press d", dim=True)
     yield ""
 
 

@@ -114,8 +114,7 @@ class Review:
     def _decide(self, job: JobView, place: str) -> bool:
         """Show a change set, and ask until it is decided or skipped. Return False to quit."""
         try:
-            # keep the heading near the question
-            most = 2 * shutil.get_terminal_size().lines
+            most = shutil.get_terminal_size().lines - 1  # the question is below it
             print_lines(change_set_lines(self.project, job, place, most=most))
         except RemoraError as error:
             print_failure(error)

@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from remora.bootstrap.open_trace import require_extra
+from remora.cli.app.diff_colors import diff_lines
 from remora.cli.app.options import Options
 from remora.cli.app.output import (
-    diff_lines,
     note,
     print_json,
     print_lines,

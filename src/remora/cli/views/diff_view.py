@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from remora.cli.app.diff_colors import diff_lines
 from remora.cli.app.options import Options
-from remora.cli.app.output import color_word, diff_lines, note, print_lines
+from remora.cli.app.output import color_word, note, print_lines
 from remora.ids import display_name
 from remora.statuses import PENDING
 from remora.text import escape_line

@@ -8,10 +8,10 @@ from typing import Any
 
 from remora.cli.app.output import terminal_width, wrap_text, wrapped
 from remora.cli.views.job_view import job_lines
-from remora.cli.views.run_summary import BY_MODEL, with_reasons
+from remora.cli.views.run_summary import run_sentence, with_reasons
 from remora.cli.views.run_view import unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
-from remora.operations.base import NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX
+from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line, plural
@@ -35,9 +35,8 @@ def plan_lines(
         yield from wrap_text(plan_size(plan), width)
         yield from wrap_text(f"expected: {expected_text(prepared)}", width)
     else:
-        yield f"nothing to do: {_why_nothing(prepared, paths, verbose=verbose)}"
-        yield from wrap_text(_next_step(prepared), width) if plan.nodes else ()
-    yield from left_lines(plan, verbose=verbose)
+        yield from wrap_text(f"nothing to do: {_why_nothing(prepared, paths)}", width)
+    yield from left_lines(plan, verbose=verbose, brief=not (plan.jobs or verbose))
     yield from standard_lines(plan)
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
@@ -141,50 +140,13 @@ def about(seconds: float) -> str:
     return f"about {tens * 10} seconds" if tens else "less than 10 seconds"
 
 
-def _next_step(prepared: PreparedRun) -> str:
-    """Return the options with which there may be something to do."""
-    plan, request = prepared.plan, prepared.request
-    operations = [
-        operation
-        for operation in prepared.project.operations.all
-        if operation.name in plan.operations
-    ]
-    unsafe, steps = plan.findings_left.get(NEEDS_UNSAFE, 0), list[str]()
-    if unsafe:
-        steps.append(f"`--unsafe-fixes` fixes {count(unsafe, 'finding')}")
-    elif plan.findings_left or len(operations) == 1:
-        steps += [
-            f"`--select RULES` {operation.more_rules}"
-            for operation in operations
-            if operation.more_rules
-        ]
-    for operation in operations:
-        if written := plan.left.get(operation.name, {}).get(NEEDS_WRITER, 0):
-            what = count(written, operation.unit or operation.name)
-            steps.append(f"{BY_MODEL} lets a model write {what}")
-    if without_fix := plan.findings_left.get(NO_FIX, 0):
-        findings = count(without_fix, "finding")
-        steps.append(f"{BY_MODEL} lets a model try {findings} without a fix")
-    if not request.strengthen:
-        more = (operation.strengthened for operation in operations if operation.strengthened)
-        steps += [f"`--strengthen` {does}" for does in more]
-    others = [
-        f"`-o {operation.name}`"
-        for operation in prepared.project.operations.all
-        if not operation.by_default and operation not in operations
-    ]
-    if not steps and others:
-        steps.append(f"{' or '.join(others)} runs another operation")
-    return "to do more: " + "; ".join(steps) if steps else ""
-
-
-def _why_nothing(prepared: PreparedRun, paths: Sequence[Path], *, verbose: bool) -> str:
+def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        listed = findings_left(plan) + ("" if verbose else " (-v lists them)")
+        known = prepared.project.operations
+        left = run_sentence((), plan.findings_left, plan.left, known, 0, has_model=False)
         idle = "no proposal can be made" if plan.left else "no work needed"
-        found = listed if plan.findings_left else idle
-        return f"{count(plan.nodes, 'function')} checked, {found}"
+        return f"{count(plan.nodes, 'function')} checked; {left or idle}"
     if plan.unreadable:
         return f"no readable Python code in {escape_line(where)}"
     if prepared.project.config.exclude and any(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Operations
-from remora.runs.records.totals import Document, OperationTotals, phrases_of
+from remora.runs.records.totals import OperationTotals, phrases_of
 from remora.text import count
 
 UNSURE = "has no fix that passed"
@@ -32,34 +32,37 @@ def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
 
 
 def run_sentence(
-    plan: Document,
     sums: Sequence[OperationTotals],
+    findings: Mapping[str, int],
+    nodes: Mapping[str, Mapping[str, int]],
     operations: Operations,
     files: int,
     *,
     has_model: bool,
 ) -> str:
-    """Return the sentence about a run with a recorded plan. `files` have changes.
+    """Return the sentence about a run that changed some files.
 
-    What lint leaves has the plan's reasons. The rest of other operations needs a person or a model.
+    `findings` are those that the plan leaves, by reason, and `nodes` are the functions that it
+    leaves, by operation and reason. The rest of other operations than lint needs a person or a
+    model.
     """
-    left = {reason: len(texts) for reason, texts in plan.get("left_findings", {}).items()}
     counted = [each for each in sums if each.measures.get("findings")]
     unwritten = Counter({each.operation: each.remaining for each in sums if each not in counted})
-    for operation, reasons in plan.get("left_nodes", {}).items():
-        unwritten[operation] += len(reasons.get(NEEDS_WRITER, ()))
+    for operation, reasons in nodes.items():
+        unwritten[operation] += reasons.get(NEEDS_WRITER, 0)
     done = [f"{each.brief} ({each.more})" if each.more else each.brief for each in phrases_of(sums)]
     where = f" in {count(files, 'file')}" if files else ""
-    unsafe = left.pop(NEEDS_UNSAFE, 0)
-    stays = sum(each.remaining for each in counted) - unsafe
+    unsafe = findings.get(NEEDS_UNSAFE, 0)
+    reasons = {reason: number for reason, number in findings.items() if reason != NEEDS_UNSAFE}
+    stays = sum(each.remaining for each in counted) - unsafe if counted else sum(reasons.values())
     return "; ".join(
         filter(
             None,
             (
-                f"{' and '.join(done) or 'nothing was changed'}{where}",
+                f"{' and '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
                 *_unwritten(unwritten, operations, has_model=has_model),
-                _stays(stays, left),
+                _stays(stays, reasons),
             ),
         )
     )

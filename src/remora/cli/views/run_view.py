@@ -70,12 +70,25 @@ def run_lines(
     yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
     for line in (*_next(options, project, view), *_waiting(options, project, view)):
         yield from wrap_text(line, None if line.startswith("  ") else width)
+    yield from _end_lines(options, project, view, document)
+
+
+def _end_lines(
+    options: Options, project: ProjectRecords, view: RunView, document: Document
+) -> Iterator[str]:
+    """Yield the sentence about a run, and the command to run next."""
+    width, plan = terminal_width(), view.start.plan
     yield ""
-    sums = totals_by_operation(jobs, view.start.plan, project.operations.totals)
+    sums = totals_by_operation(document["jobs"], plan, project.operations.totals)
     files = {split_node_key(job.node_id)[0] for job in view.jobs if job.review in DONE}
     has_model = document["model"] != NO_MODEL
-    said = run_sentence(view.start.plan, sums, project.operations, len(files), has_model=has_model)
-    yield from wrap_text(escape_line(said), width)
+    findings = {reason: len(texts) for reason, texts in plan.get("left_findings", {}).items()}
+    nodes = {
+        operation: {reason: len(keys) for reason, keys in reasons.items()}
+        for operation, reasons in plan.get("left_nodes", {}).items()
+    }
+    said = run_sentence(sums, findings, nodes, project.operations, len(files), has_model=has_model)
+    yield from wrap_text(escape_line(said or "nothing was changed"), width)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"
         yield f"see the changes: {next_command(options, project.root, look, view.run_id)}"

@@ -63,7 +63,6 @@ def _settings() -> "type[OperationConfig]":
 
 LINT = Operation(
     name="lint",
-    more_rules="checks other rules",
     folder=Path(__file__).parent,
     job_seconds=0.05,
     unit_seconds=0.004,

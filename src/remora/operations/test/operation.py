@@ -118,7 +118,6 @@ TEST = Operation(
     folder=Path(__file__).parent,
     job_seconds=5.0,
     unit_seconds=3.0,
-    strengthened="looks for faults that existing tests miss",
     load=_load,
     totals=Totals(
         key="tests", measure=_measure, phrase=_phrase, measurement_text=_measurement_text
