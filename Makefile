@@ -88,12 +88,13 @@ bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 
 # Pins are valid for CPython 3.11 to 3.13 (markers where they differ); hashes cover every file of a
 # release. UV_INDEX_URL is used if set, but not recorded. httpx2-jsfetch runs in browsers only.
+# `make lock UPGRADE=` keeps the pinned versions, for example to add a package.
+UPGRADE := --upgrade
 lock: setup ## pin the newest allowed versions in requirements/*.txt
-	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
-	$(BIN)/python -m venv "$$tool"; "$$tool/bin/python" -m pip install --quiet uv; \
-	pin() { out=$$1; shift; "$$tool/bin/uv" pip compile "$$@" --quiet --universal --python-version 3.11 \
+	@set -e; \
+	pin() { out=$$1; shift; $(BIN)/uv pip compile "$$@" --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-package httpx2-jsfetch --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
-	  --upgrade --output-file "requirements/$$out.txt"; }; \
+	  $(UPGRADE) --output-file "requirements/$$out.txt"; }; \
 	pin dev pyproject.toml --extra embedded --extra types --extra postgres --extra queue --extra ray --extra mcp --extra ui --extra dev; \
 	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \
 	pin types pyproject.toml --extra types --constraint requirements/dev.txt; \

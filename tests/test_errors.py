@@ -1,11 +1,12 @@
 """The tree of errors is the one that is drawn."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from remora import errors
-from remora.errors import RemoraError, ScriptError
+from remora.errors import DISTRIBUTION, RemoraError, ScriptError, install_extra
 
 _DRAWN = re.compile(r"^([ │├└─]*)(\w+) +exit (\d)", re.MULTILINE)
 
@@ -51,3 +52,23 @@ def test_errors_have_a_message_and_a_hint() -> None:
         "mend it",
     )
     assert (error.kind, error.line) == ("typing", 3)
+
+
+def _installed(folder: Path) -> Path:
+    """Write the metadata of an installation from an index."""
+    metadata = folder / "remora_code-9.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {DISTRIBUTION}\nVersion: 9\n")
+    return metadata
+
+
+def test_an_extra_comes_from_the_index_only_if_the_package_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = _installed(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "`pip install 'remora-code[ui]'`" in install_extra("ui")
+    assert "clone" not in install_extra("ui")
+    (metadata / "direct_url.json").write_text('{"url": "file:///src", "dir_info": {}}')
+    assert "in its clone, " in install_extra("ui")
+    assert "`pip install '.[ui]'`" in install_extra("ui")

@@ -27,6 +27,9 @@
 Expected outcomes, such as a failed tool or a remaining finding, are values and not exceptions.
 """
 
+DISTRIBUTION = "remora-code"
+"""Name of the package in an index."""
+
 
 class RemoraError(Exception):
     """Base class of Remora's exceptions.
@@ -179,7 +182,18 @@ class HubLocked(OutsideError):
 
 def install_extra(extra: str) -> str:
     """Return a hint that says how to install an extra. pipx replaces the extras that it had."""
+    place, source = ("", DISTRIBUTION) if _is_from_index() else ("in its clone, ", ".")
     return (
-        "install Remora with this extra and those that it has: in its clone, "
-        f"`pipx install --force '.[{extra}]'` or `pip install '.[{extra}]'`"
+        f"install Remora with this extra and those that it has: {place}"
+        f"`pipx install --force '{source}[{extra}]'` or `pip install '{source}[{extra}]'`"
     )
+
+
+def _is_from_index() -> bool:
+    """Return True if an installer took this package from an index, not from a folder or file."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return distribution(DISTRIBUTION).read_text("direct_url.json") is None
+    except PackageNotFoundError:
+        return False

@@ -17,6 +17,7 @@ from remora.cli.app.lazy_group import TopGroup
 from remora.cli.app.options import global_options
 from remora.cli.review.verdict_commands import review
 from remora.cli.trace.export import export
+from remora.errors import DISTRIBUTION
 from remora.exports.formats import Format
 from remora.runs.review.pending import GroupBy
 from tests.cli.conftest import Ran, Remora
@@ -154,7 +155,7 @@ def test_every_global_option_that_it_lists_is_there() -> None:
 
 
 def test_help_and_the_version_are_printed(poor: Remora, tmp_path: Path) -> None:
-    number = version("remora")
+    number = version(DISTRIBUTION)
     assert poor("--version", cwd=tmp_path).out == f"remora {number}\n"
     assert poor("--version", "--json", cwd=tmp_path).out == f'{{"version": "{number}"}}\n'
     for args in (("--help",), ("-h",), ("analyze", "--help"), ("trace", "show", "-h")):

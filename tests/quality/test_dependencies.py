@@ -9,6 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from remora.errors import DISTRIBUTION
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -20,7 +22,13 @@ FILES = {
     "dev": PROJECT["dependencies"] + EXTRAS["embedded"] + EXTRAS["dev"],
 }
 
-ALL = [r for group in (PROJECT["dependencies"], *EXTRAS.values()) for r in group]
+# `all` names other extras of this package
+PACKAGES = [
+    requirement
+    for group in (PROJECT["dependencies"], *EXTRAS.values())
+    for requirement in map(Requirement, group)
+    if requirement.name != PROJECT["name"]
+]
 
 
 def pins(name: str) -> dict[str, str]:
@@ -73,6 +81,12 @@ def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> 
     assert shared == {k: version(everything[k]) for k in shared}
 
 
+def test_the_extra_all_has_every_extra_that_users_want_on_one_machine() -> None:
+    (requirement,) = map(Requirement, EXTRAS["all"])
+    assert requirement.name == PROJECT["name"] == DISTRIBUTION
+    assert set(EXTRAS) == requirement.extras | {"all", "ray", "docs", "peers", "dev"}
+
+
 def test_the_core_stays_small() -> None:
     # raise the number together with a line in docs/explanation/dependencies.md
     assert len(pins("core")) <= 33
@@ -92,4 +106,4 @@ def test_what_users_install_asks_no_more_than_mit_does() -> None:
 def test_docs_explain_exactly_the_declared_dependencies() -> None:
     text = (ROOT / "docs/explanation/dependencies.md").read_text(encoding="utf-8")
     explained = re.findall(r"(?m)^\| `([\w.-]+)` \|", text)
-    assert sorted(explained) == sorted({Requirement(r).name for r in ALL})
+    assert sorted(explained) == sorted({r.name for r in PACKAGES})

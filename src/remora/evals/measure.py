@@ -23,6 +23,7 @@ from remora.runs.records.results import RunView
 from remora.runs.review.accept_and_reject import accept
 from remora.statuses import WITH_RESULT
 from remora.text import count
+from remora.version import __version__
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 _SETTINGS = ("remora.yaml", ".remora/**")
@@ -145,7 +146,7 @@ class Measurement:
 
 
 def _versions() -> dict[str, str]:
-    found = {"remora": version("remora"), "python": python_version()}
+    found = {"remora": __version__, "python": python_version()}
     for name in _PROGRAMS:
         try:
             found[name] = version(name)
