@@ -1,22 +1,30 @@
-"""Installations in a fresh environment: the wheel without a model, and the steps of the Dockerfile."""
+"""Installations in a fresh environment: the wheel with pip and uvx, and the steps of the Dockerfile."""
 
+import asyncio
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 import venv
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from remora.config.user_folders import UserFolders
 from remora.models.embedded.weights import weights_path
+from remora.version import __version__
+from tests.packages.conftest import ROOT
+from tests.packages.server_manifest import client_command
 
-ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+WITHIN_S = 10
+"""What a user waits for whose uv has the packages in its cache."""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    return 1\n'
 
@@ -27,16 +35,26 @@ def run(words: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> str:
     return done.stdout + done.stderr
 
 
+def registry() -> dict[str, str]:
+    """Return the variables by which pip and uv find the registry, which is the user's choice."""
+    kept = ("PIP_", "UV_", "SSL_CERT_")
+    found = {key: os.environ[key] for key in os.environ if key.startswith(kept)}
+    for variable, name in (
+        ("PIP_CONFIG_FILE", ".config/pip/pip.conf"),
+        ("PIP_CONFIG_FILE", ".pip/pip.conf"),
+        ("UV_CONFIG_FILE", ".config/uv/uv.toml"),
+    ):
+        if (Path.home() / name).exists() and variable not in os.environ:
+            found[variable] = str(Path.home() / name)
+    return found
+
+
 def environment(folder: Path) -> dict[str, str]:
     """Make a virtual environment and a home folder; return the variables that select them."""
     venv.create(folder / "venv", with_pip=True)
     (folder / "home").mkdir()
-    kept = {key: os.environ[key] for key in os.environ if key.startswith("PIP_")}
-    for name in (".config/pip/pip.conf", ".pip/pip.conf"):  # which registry: the user's choice
-        if (Path.home() / name).exists() and "PIP_CONFIG_FILE" not in os.environ:
-            kept["PIP_CONFIG_FILE"] = str(Path.home() / name)
     path = f"{folder / 'venv/bin'}:{os.environ['PATH']}"
-    return {**kept, "HOME": str(folder / "home"), "PATH": path, "LANG": "C.UTF-8"}
+    return {**registry(), "HOME": str(folder / "home"), "PATH": path, "LANG": "C.UTF-8"}
 
 
 def project(folder: Path) -> Path:
@@ -62,20 +80,77 @@ def works(root: Path, environ: Mapping[str, str]) -> str:
     return printed
 
 
-def test_the_wheel_works_without_a_model(tmp_path: Path) -> None:
+def test_the_wheel_works_without_a_model(wheel: Path, tmp_path: Path) -> None:
     environ = environment(tmp_path)
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    run(build, ROOT, environ)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    for path in (ROOT / "src/remora").rglob("*"):
-        if path.suffix in {".py", ".pym", ".yaml"}:
-            assert path.relative_to(ROOT / "src").as_posix() in names
     pip = [str(tmp_path / "venv/bin/pip"), "install", "-q"]
     run([*pip, "--require-hashes", "-r", str(ROOT / "requirements/core.txt")], tmp_path, environ)
     run([*pip, "--no-deps", "--no-index", str(wheel)], tmp_path, environ)
     printed = works(project(tmp_path), environ)
     assert printed.count("no model: rules only") == 1
+
+
+@pytest.fixture(scope="module")
+def warm_cache(dist: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Run the wheel once with uvx; return the variables that select its cache, without a home."""
+    folder = tmp_path_factory.mktemp("uv")
+    (folder / "home").mkdir()
+    environ = {
+        **registry(),
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "LANG": "C.UTF-8",
+        "UV_CACHE_DIR": str(folder / "cache"),
+        "UV_FIND_LINKS": str(dist),  # instead of the index, where a release would be
+        "UV_PYTHON": sys.executable,
+        "UV_PYTHON_DOWNLOADS": "never",
+    }
+    for words in (
+        ["uvx", "--from", str(wheel), "remora", "--version"],
+        ["uvx", "--from", str(wheel), "--with", "mcp", "remora", "--version"],
+        [*client_command()[:-1], "--version"],
+    ):
+        printed = run(words, folder, {**environ, "HOME": str(folder / "home")})
+        assert f"remora {__version__}\n" in printed
+    return environ
+
+
+@pytest.fixture
+def newcomer(warm_cache: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """The variables of a user with an empty home."""
+    (tmp_path / "home").mkdir()
+    return {**warm_cache, "HOME": str(tmp_path / "home")}
+
+
+def test_uvx_checks_a_file_within_ten_seconds(
+    wheel: Path, newcomer: dict[str, str], tmp_path: Path
+) -> None:
+    root = project(tmp_path)
+    words = ["uvx", "--from", str(wheel), "remora", "check", "a.py"]
+    started = time.monotonic()
+    done = subprocess.run(
+        words, cwd=root, env=newcomer, capture_output=True, text=True, check=False
+    )
+    assert time.monotonic() - started < WITHIN_S
+    assert done.returncode == 1, done.stderr
+    assert "a.py:1: lint F401: `os` imported but unused" in done.stdout
+
+
+@pytest.mark.parametrize("source", ["wheel", "registry"])
+def test_uvx_serves_mcp_within_ten_seconds(
+    source: str, wheel: Path, newcomer: dict[str, str], tmp_path: Path
+) -> None:
+    from_wheel = ["uvx", "--from", str(wheel), "--with", "mcp", "remora", "mcp"]
+    command, *arguments = from_wheel if source == "wheel" else client_command()
+    server = StdioServerParameters(
+        command=str(BIN / command), args=arguments, cwd=project(tmp_path), env=newcomer
+    )
+
+    async def tools() -> set[str]:
+        async with Client(stdio_client(server, errlog=subprocess.DEVNULL)) as client:  # type: ignore[arg-type]
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    started = time.monotonic()
+    assert {"hub_get", "runs"} <= asyncio.run(tools())
+    assert time.monotonic() - started < WITHIN_S
 
 
 def docker_steps() -> list[str]:
@@ -86,20 +161,34 @@ def docker_steps() -> list[str]:
     return found[1:]
 
 
+def copied_names() -> list[str]:
+    """Return the files and folders that the Dockerfile copies."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    return [
+        name
+        for names in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE)
+        for name in names.split()
+    ]
+
+
+def test_the_image_gets_every_file_that_it_copies() -> None:
+    ignored, *kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert ignored == "*"
+    assert sorted(copied_names()) == sorted(name[1:] for name in kept if name.startswith("!"))
+
+
 @pytest.mark.parametrize("model", ["core", "embedded"])
 def test_the_steps_of_the_dockerfile(tmp_path: Path, model: str) -> None:
     environ = {**environment(tmp_path), "MODEL": model}
     copied = tmp_path / "remora"
     copied.mkdir()
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    for names in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE):
-        for name in names.split():
-            target = copied / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(ROOT / name, target)
+    for name in copied_names():
+        target = copied / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, target)
     weights = weights_path(UserFolders.from_environ(os.environ).cache)
     for step in docker_steps():
         offline = step.replace("pull --quiet", f"pull --quiet --from {weights}")

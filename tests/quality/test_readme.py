@@ -19,7 +19,7 @@ sys.exit(max(map(run, json.loads(sys.argv[1]))))
 """
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
 # programs that are not ours and that a shell has or pip brings
-FOREIGN = {"cd", "git", "source", "python3", "pip", "pipx", "uv"}
+FOREIGN = {"cd", "git", "source", "python3", "pip", "pipx", "uv", "uvx"}
 
 
 def commands(text: str) -> list[str]:
