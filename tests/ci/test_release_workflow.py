@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,14 @@ def test_what_was_built_is_tested_before_it_is_published() -> None:
     }
 
 
+def test_the_wheel_is_tried_with_every_python_that_the_package_declares() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    prefix = "Programming Language :: Python :: "
+    classifiers = tomllib.loads(text)["project"]["classifiers"]
+    declared = [line.removeprefix(prefix) for line in classifiers if line.startswith(prefix)]
+    assert JOBS["test"]["strategy"]["matrix"] == {"python": declared}
+
+
 def test_the_job_with_the_token_runs_nothing_but_the_upload_with_attestations() -> None:
     assert commands("publish") == []
     assert actions("publish") == ["actions/download-artifact", "pypa/gh-action-pypi-publish"]
@@ -62,7 +71,7 @@ def test_every_action_is_pinned_and_no_value_becomes_part_of_a_script() -> None:
         assert job["timeout-minutes"] <= 20
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step)
-            assert "${{" not in str(step)
+            assert "${{" not in str([step.get("run"), step.get("env")])
             assert _PINNED.fullmatch(step.get("uses", "a@v1"))
 
 
