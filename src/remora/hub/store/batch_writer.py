@@ -24,7 +24,7 @@ _PUT_NODE = (
     f"ON CONFLICT (key) DO UPDATE SET {','.join(f'{c}=excluded.{c}' for c in _COLUMNS[1:])}"
 )
 # one statement for all names of a file is twice as fast as one statement per name
-_PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ?2 FROM json_each(?1)"
+_PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ? FROM json_each(?)"
 _PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _HASH_NODES = (  # the same key range as in `StoredSnapshot.nodes`
     "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
@@ -81,7 +81,7 @@ class BatchWriter:
         files: list[tuple[Any, ...]] = []
         ids: dict[str, int] = {}
         less: list[tuple[str, int | None]] = []
-        mentions: list[tuple[str, int]] = []
+        mentions: list[tuple[int, str]] = []
         new = False
         for each in self._changed:
             if each.update is None:
@@ -95,7 +95,7 @@ class BatchWriter:
             names, before = each.update.facts.lowered.names, each.before.names
             less += [(name, id_) for name in before.difference(names)] if before else []
             if added := [name for name in names if name not in before] if before else names:
-                mentions.append((msgspec.json.encode(added).decode(), id_))
+                mentions.append((id_, msgspec.json.encode(added).decode()))
         many(_PUT_FILE, files)
         self._write_ir(generation, ids)
         many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
