@@ -54,6 +54,26 @@ def test_git_sees_nothing_of_it(tmp_path: Path) -> None:
     assert status.stdout == b""
 
 
+@pytest.mark.parametrize("theirs", ["", "*.db\n", "!*\n", "*\n!*/\n", "*\n!.gitignore\n", "folder"])
+def test_an_ignore_file_of_another_tool_is_kept_and_git_sees_nothing_of_ours(
+    theirs: str, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    place = tmp_path / ".agentfs" / ".gitignore"
+    (place if theirs == "folder" else place.parent).mkdir(parents=True)
+    if theirs != "folder":
+        place.write_text(theirs)
+    folder = TraceFolder(tmp_path)
+    folder.create()
+    play_run(folder)
+    folder.create()
+    words = ("ls-files", "--others", "--exclude-standard")
+    seen = subprocess.run(["git", "-C", tmp_path, *words], check=True, capture_output=True).stdout
+    assert set(seen.decode().split()) <= {".agentfs/.gitignore"}
+    assert list(folder.agent_streams())
+    assert theirs == "folder" or place.read_text() == theirs
+
+
 @pytest.mark.parametrize("part", ["", *PARTS])
 def test_a_link_in_its_place_is_refused_and_nothing_is_written_behind_it(
     part: str, tmp_path: Path

@@ -87,7 +87,7 @@ def test_stored_entries_that_cannot_be_read_or_of_another_version_are_replaced(
     monkeypatch.setattr(stored_run_lines, "_LARGE", 1)
     trace = ran.project.trace
     before = list_run_lines(trace)
-    stored = trace.path / "run_lines.json"
+    stored = trace.runs / "run_lines.json"
     right = stored.read_bytes()
     document = json.loads(right)
     for entry in document["lines"].values():
@@ -107,7 +107,7 @@ def test_what_may_be_removed_is_read_from_the_streams(
     trace = ran.project.trace
     (before,) = list_run_lines(trace)
     assert before.pending
-    stored = trace.path / "run_lines.json"
+    stored = trace.runs / "run_lines.json"
     stored.write_text(stored.read_text().replace(f'"pending":{before.pending}', '"pending":0'))
     assert [line.pending for line in list_run_lines(trace)] == [0]
     assert list_run_lines_from_streams(trace) == [before]

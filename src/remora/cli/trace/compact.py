@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, size_text, wrapped
+from remora.cli.app.output import emit, note, size_text, wrapped
 from remora.cli.app.project_context import project_of
 from remora.text import count, escape_line
 
@@ -28,9 +28,15 @@ def compact(options: Options, *, dry_run: bool) -> int:
 
     from remora.runs.retention.compact import compact as carried_out
     from remora.runs.retention.inventory import DAMAGE
+    from remora.trace.retention.expired_log import is_unignored
     from remora.trace.stream.line_builder import utc_now
 
-    done = carried_out(project_of(options), utc_now(), dry_run=dry_run)
+    project = project_of(options)
+    done = carried_out(project, utc_now(), dry_run=dry_run)
+    if done.expired and is_unignored(project.trace):
+        note(
+            options, "add the line /expired.jsonl to .agentfs/.gitignore, which another tool wrote"
+        )
     emit(options, msgspec.to_builtins(done), _lines(done, verbose=options.verbose))
     return 1 if done.problems or any(run.reason == DAMAGE for run in done.kept) else 0
 

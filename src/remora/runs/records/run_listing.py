@@ -59,13 +59,13 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
 
     Files that do not begin with `run_start` are ignored.
     """
-    known, lines = read_stored_lines(folder.path), dict[str, StoredLine]()
+    known, lines = read_stored_lines(folder.runs), dict[str, StoredLine]()
     for path in folder.run_streams():
         found = _current_line(path, known.get(path.name))
         if found is not None and folder.copy_problem(path):
             found = replace(found, line=_damaged(found.line))
         lines |= {path.name: found} if found is not None else {}
-    write_stored_lines(folder.path, lines, known)
+    write_stored_lines(folder.runs, lines, known)
     return sorted((found.line for found in lines.values()), key=_order)
 
 
