@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.parsed_once import parse_each_text_once
 from tests.plain_python import plain_python
+from tests.platform_facilities import need_facility
 from tests.postgres_server import PostgresServer, required_server
 
 __all__ = ["plain_python"]
@@ -87,6 +88,12 @@ def _each_text_is_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         parse_each_text_once(patch.setattr)
         yield
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip tests marked with `needs` on a system that lacks the facility."""
+    for mark in item.iter_markers("needs"):
+        need_facility(*mark.args)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,10 +8,12 @@ import pytest
 
 from remora.sandbox.isolation import level_problem
 from remora.sandbox.supervisor_client import bubblewrap_path
+from tests.platform_facilities import need_facility
 
 ALL = (0, 1, 2, 3)
 COMMON = (0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow))
 """None at all, and what most machines have; the others are for `make test-all`."""
+_FACILITIES = ("Landlock", "namespaces", "overlay")
 MARK = "REMORA_TEST_MARK"
 """A variable that every process of a run inherits: its number means nothing outside."""
 
@@ -19,8 +21,10 @@ MARK = "REMORA_TEST_MARK"
 def need(level: int) -> int:
     """Return the level if this machine has it.
 
-    Without bubblewrap, tests of level 3 are skipped. Anything else that is missing is a failure.
+    Without bubblewrap, tests of level 3 are skipped, and on a system other than Linux, those of all
+    levels but 0. Anything else that is missing is a failure.
     """
+    need_facility(*_FACILITIES[:level])
     if level == 3 and not bubblewrap_path():
         pytest.skip("isolation level 3: bubblewrap is not installed")
     assert level == 0 or level_problem(level) == ""

@@ -19,6 +19,7 @@ from remora.config.user_folders import UserFolders
 from remora.models.embedded import weights
 from tests.forked_process import warm
 from tests.openai_server import Server, answer, openai_server, send_json
+from tests.platform_facilities import PASSED_ON
 
 MODULE = '''"""Reads settings."""
 import os
@@ -84,6 +85,7 @@ class Remora:
             "XDG_STATE_HOME": str(self.home / "state"),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "REMORA_RUNNER__DECISIONS": "model",  # where there is one
+            **PASSED_ON,
             **self.environ,
         }
 

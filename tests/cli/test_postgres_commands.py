@@ -212,6 +212,7 @@ def test_tail_follows_a_run_that_is_written_elsewhere(
     assert tail.returncode == 0, err
 
 
+@pytest.mark.needs("/proc")
 def test_a_run_that_is_written_elsewhere_is_running_and_one_of_a_dead_process_is_not(
     own: Project, writer: JsonlEventEmitter
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import list_streams, read_events
 from tests.forked_process import warm
+from tests.platform_facilities import PASSED_ON
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 REMORA = f"{shlex.quote(sys.executable)} -m remora"
@@ -51,7 +52,7 @@ def ran(waiting: Kept) -> Desk:
 
 
 def environment(desk: Desk) -> dict[str, str]:
-    return {"HOME": str(desk.home), "PATH": os.environ["PATH"]}
+    return {"HOME": str(desk.home), "PATH": os.environ["PATH"], **PASSED_ON}
 
 
 def remora(desk: Desk, *words: str) -> Done:

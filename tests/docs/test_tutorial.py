@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.platform_facilities import PASSED_ON
+
 PAGE = Path(__file__).parents[2] / "docs/tutorial.md"
 BLOCK = re.compile(r"^```(bash|console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_NETWORK = ("pipx install", "python3 -m venv", ".venv/bin/pip")
@@ -52,6 +54,7 @@ def test_the_tutorial(tmp_path: Path) -> None:
     home.mkdir()
     environ = {
         "HOME": str(home),
+        **PASSED_ON,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "LANG": "C.UTF-8",
     }

@@ -88,6 +88,7 @@ def test_a_silent_git_is_not_waited_for(
             asked.ignored(["a.py"])
 
 
+@pytest.mark.needs("/proc")
 def test_a_pipe_is_not_waited_for(
     root: Path, asked: GitIgnores, monkeypatch: pytest.MonkeyPatch
 ) -> None:

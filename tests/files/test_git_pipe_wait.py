@@ -91,6 +91,7 @@ SPOILED: dict[str, Callable[[Path], object]] = {
 SOME = {"HEAD", "index, behind a file", "an ignore file"}
 
 
+@pytest.mark.needs("/proc")
 @pytest.mark.parametrize(
     "spoils",
     [
@@ -125,6 +126,7 @@ def _touched(path: Path) -> Path:
     return path
 
 
+@pytest.mark.needs("/proc")
 def test_the_next_call_for_that_folder_fails_at_once(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

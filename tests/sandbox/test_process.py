@@ -194,6 +194,7 @@ def test_cancelled_work_ends_its_commands_at_once(tmp_path: Path, level: int, ma
     wait_until_gone(mark)
 
 
+@pytest.mark.needs("/proc")
 def test_background_processes_end_with_the_command(tmp_path: Path, level: int, mark: str) -> None:
     result = python(TREE, tmp_path, level, mark=mark)
     assert (len(pids(tmp_path)), result.timed_out, result.returncode) == (4, False, 0)
@@ -201,6 +202,7 @@ def test_background_processes_end_with_the_command(tmp_path: Path, level: int, m
 
 
 @pytest.mark.slow
+@pytest.mark.needs("/proc")
 def test_a_fork_storm_ends(tmp_path: Path, level: int, mark: str) -> None:
     result = python(
         """
@@ -225,6 +227,7 @@ def test_a_fork_storm_ends(tmp_path: Path, level: int, mark: str) -> None:
     assert survivors(mark) == []
 
 
+@pytest.mark.needs("/proc")
 def test_children_end_when_we_are_killed(tmp_path: Path, level: int, mark: str) -> None:
     host = f"""
 import pathlib

@@ -94,6 +94,7 @@ def test_one_that_is_gone_is_named(root: Path, names: list[str]) -> None:
         list(read_blobs(root, names, LIMIT))
 
 
+@pytest.mark.needs("/proc")
 def test_one_that_never_ends_is_named(
     root: Path, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.config.pyproject import has_settings, read_settings
 from remora.config.user_folders import KEY_VARIABLES, UserFolders
 from remora.errors import ConfigError, UsageError
+from remora.facilities import POSIX_VARIABLE
 from remora.files.project_root import find_root
 from remora.operations.base import Operations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from remora.config.yaml_positions import KeyPath
 
 _NOT_SETTINGS = {
-    *("REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG"),
+    *("REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG", POSIX_VARIABLE),
     *(name for names in KEY_VARIABLES.values() for name in names),
 }
 

@@ -4,6 +4,8 @@ import threading
 import time
 from pathlib import Path
 
+from remora.facilities import proc_path
+
 STALL_SECONDS = 1.0
 """A process that has not run for this many seconds waits for input that may never arrive."""
 _REMEMBERED_SECONDS = 60.0
@@ -38,7 +40,7 @@ def _asleep(pid: int) -> object:
     """
     found = []
     try:
-        for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
+        for task in sorted(proc_path(f"{pid}/task").iterdir()):
             lines = (task / "status").read_text().splitlines()
             fields = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
             if fields["State"][0] != "S" or (task / "children").read_text():

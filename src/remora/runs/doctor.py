@@ -14,6 +14,7 @@ import msgspec
 
 from remora.config.user_folders import UserFolders, make_private
 from remora.errors import HostError, OutsideError, RemoraError
+from remora.facilities import FACILITIES
 from remora.files.git import ForeignRepository, git_output
 from remora.files.project_files import project_files
 from remora.models.embedded.weights import require_engine
@@ -47,7 +48,13 @@ def check_machine(root: Path, folders: UserFolders) -> list[DoctorCheck]:
         _writable("cache", folders.cache),
         _writable("state", folders.state),
         _root(root),
+        *(_facility(name, has(), lost) for name, (has, lost) in FACILITIES.items()),
     ]
+
+
+def _facility(name: str, ok: bool, lost: str) -> DoctorCheck:
+    detail = "available" if ok else f"missing: {lost}"
+    return DoctorCheck(name=name, ok=ok, detail=detail, needed=False)
 
 
 def check_database(measure: Callable[[], str]) -> DoctorCheck:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import ConfigError, HostError, UsageError
+from remora.facilities import is_linux
 from remora.sandbox import isolation_probe
 from remora.sandbox.child.command_record import BUBBLEWRAP, LANDLOCK, LIMITS_ONLY, NAMESPACES
 from remora.sandbox.confinement import Confinement
@@ -106,6 +107,8 @@ def level_problem(level: int) -> str:
     """Return why this machine does not support a level, or an empty string if the level is
     supported.
     """
+    if level and not is_linux():
+        return "this system has neither Landlock nor namespaces"
     with _ONCE:  # only one thread runs the probe
         return _problem_of(level)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
+from remora.facilities import proc_path
 from remora.rmtree import temporary_folder
 from remora.sandbox import child
 from remora.sandbox.child.command_record import (
@@ -168,6 +169,7 @@ def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list
         "limit": [cpu, _FILE_BYTES, _ADDRESS_SPACE, command.memory],
         "folder": [str(command.folder.resolve())],
         "spare": [spare],
+        "proc": [proc_path()],
         "bwrap": [bubblewrap_path() if level == BUBBLEWRAP else ""],
         "read": list(paths.read),
         "write": list(paths.write),

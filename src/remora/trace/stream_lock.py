@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import StreamLocked
+from remora.facilities import proc_path
 from remora.regular_file import closing_fd, read_regular
 from remora.trace.content.private_files import open_file, open_read_only, write_all
 
@@ -32,10 +33,9 @@ def lock_stream(file: int, path: Path) -> None:
                 time.sleep(_PAUSE_S)
         else:
             return
-    pid = lock_owner(file)
-    who = f"process {pid}" if pid is not None else "another process"
     raise StreamLocked(
-        f"{path.name} is locked by {who}", hint="wait until that process finishes, or stop it"
+        f"{path.name} is locked by {lock_owner(file)}",
+        hint="wait until that process finishes, or stop it",
     )
 
 
@@ -88,18 +88,13 @@ def _lease_end(path: Path) -> float:
         return 0.0
 
 
-def lock_owner(file: int) -> int | None:
-    """Return the ID of the process that has locked an open file, or None if the system does not
-    report it.
-    """
+def lock_owner(file: int) -> str:
+    """Return the process that has locked an open file, or `another process` if it is unknown."""
     status = os.fstat(file)
     inode = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    try:
-        table = Path("/proc/locks").read_text()
-    except OSError:
-        return None
-    for line in table.splitlines():
-        words = line.split()
-        if len(words) >= 6 and words[1] == "FLOCK" and words[5] == inode:
-            return int(words[4]) if int(words[4]) > 0 else None  # 0: owner is in another container
-    return None
+    with suppress(OSError):
+        for line in proc_path("locks").read_text().splitlines():
+            words = line.split()
+            if len(words) >= 6 and words[1] == "FLOCK" and words[5] == inode and int(words[4]) > 0:
+                return f"process {words[4]}"  # 0: owner is in another container
+    return "another process"

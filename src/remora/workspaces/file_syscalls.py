@@ -2,8 +2,9 @@
 
 import ctypes
 import errno
-import functools
 import os
+
+from remora.sandbox.child.syscalls import LIBC, check_result, syscall
 
 _SYS_OPENAT2 = 437  # the same number on every architecture that has it
 _RESOLVE_NO_MAGICLINKS = 0x02
@@ -17,16 +18,6 @@ class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
-@functools.cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _raise_errno() -> None:
-    number = ctypes.get_errno()
-    raise OSError(number, os.strerror(number))
-
-
 def openat2(folder: int, path: bytes, flags: int) -> int:
     """Open `path` relative to the folder descriptor `folder`, without following links.
 
@@ -36,23 +27,19 @@ def openat2(folder: int, path: bytes, flags: int) -> int:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
     how = _OpenHow(flags | os.O_CLOEXEC, 0, resolve)
-    result: int = _libc().syscall(
-        ctypes.c_long(_SYS_OPENAT2),
+    return syscall(
+        _SYS_OPENAT2,
         ctypes.c_int(folder),
         ctypes.c_char_p(path),
         ctypes.byref(how),
         ctypes.c_size_t(ctypes.sizeof(how)),
     )
-    if result < 0:
-        _raise_errno()
-    return result
 
 
 def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
-    if (call := getattr(_libc(), "renameat2", None)) is None:
+    if (call := getattr(LIBC, "renameat2", None)) is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if call(folder, old, folder, new, ctypes.c_uint(flags)) != 0:
-        _raise_errno()
+    check_result(call(folder, old, folder, new, ctypes.c_uint(flags)))
 
 
 def rename_exchange(folder: int, one: bytes, other: bytes) -> None:

@@ -242,7 +242,7 @@ def test_an_interrupted_check_removes_its_records(
     before = _all_of(shop, poor)
     process = user.start("check", cwd=shop)
     end = time.monotonic() + 30
-    while not list(records.glob("remora-check-*/records/traces/*")):
+    while not list(records.glob("remora-check-*/records/traces/*.jsonl")):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -49,7 +49,7 @@ def limits(remora: Remora, settings: str) -> None:
 
 
 def streams(root: Path) -> list[str]:
-    return sorted(path.name for path in (root / ".agentfs" / "traces").iterdir())
+    return sorted(path.name for path in (root / ".agentfs" / "traces").glob("[!.]*"))
 
 
 def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path]) -> None:
@@ -107,7 +107,7 @@ def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -
 def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
     remora, root = old
     assert remora("reject", "last", "--all", cwd=root).code == 0
-    path = next((root / ".agentfs" / "traces").iterdir())
+    path = next((root / ".agentfs" / "traces").glob("[!.]*"))
     path.write_bytes(path.read_bytes().replace(b'"trim":0', b'"trim":1'))
     done = remora("trace", "compact", "--json", cwd=root)
     assert done.code == 1

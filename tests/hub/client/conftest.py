@@ -26,6 +26,7 @@ from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.usecases.hub.start_daemon import start_hub
 from remora.usecases.hub.target import HubTarget
+from tests.platform_facilities import PASSED_ON
 
 _T = TypeVar("_T")
 GENEROUS = 30.0
@@ -56,7 +57,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.root = folder / "project"
-        environ = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
+        environ = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), **PASSED_ON}
         environ["XDG_RUNTIME_DIR"] = str(folder / "run")
         self.root.mkdir()
         self.caller = Invocation(environ=environ, folder=self.root, root=self.root)

@@ -18,6 +18,7 @@ from remora.hub.process import control
 from remora.usecases.hub.start_daemon import start_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 from tests.hub.conftest import Client
+from tests.platform_facilities import PASSED_ON
 
 PATIENCE_S = 20.0
 
@@ -53,6 +54,7 @@ class Hub:
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_RUNTIME_DIR": str(home / "run"),
             "GIT_CONFIG_GLOBAL": os.devnull,
+            **PASSED_ON,
             **environ,
         }
         self._children: list[subprocess.Popen[bytes]] = []

@@ -18,6 +18,7 @@ from remora.hub.daemon.health import (
 from remora.usecases.hub.run_daemon import MAX_BYTES, log_to
 
 
+@pytest.mark.needs("/proc")
 def test_memory_is_measured_and_given_back() -> None:
     used = memory_mb()
     assert used is not None

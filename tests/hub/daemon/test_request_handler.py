@@ -164,6 +164,7 @@ def test_a_disconnected_client_does_not_cancel_shared_answers(
     asyncio.run(asked())
 
 
+@pytest.mark.needs("inotify")
 def test_an_answer_without_its_tests_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +182,7 @@ def test_an_answer_without_its_tests_is_not_kept(
     asyncio.run(asked())
 
 
+@pytest.mark.needs("inotify")
 def test_what_questions_take_counts_among_what_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

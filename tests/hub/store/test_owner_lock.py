@@ -90,6 +90,7 @@ def test_what_names_no_process_of_this_container_is_held_by_an_unknown_one(
     assert owner(lock) is None
 
 
+@pytest.mark.needs("/proc", "namespaces")
 def test_a_process_of_another_container_is_not_taken_for_the_owner_that_has_its_id(
     tmp_path: Path,
 ) -> None:

@@ -14,6 +14,8 @@ from remora.hub.members.members import Members
 from remora.hub.watch.inotify import Changes
 from remora.hub.watch.watcher import Watcher, open_watcher
 
+pytestmark = pytest.mark.needs("inotify")
+
 NAMES = ["a.py", "b.py", "d/a.py", "d/e/b.py", os.fsdecode(b"d/\xe9\n%.py")]
 
 

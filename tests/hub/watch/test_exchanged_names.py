@@ -10,6 +10,8 @@ import pytest
 from remora.hub.members.members import Members
 from remora.hub.watch.watcher import Watcher, open_watcher
 
+pytestmark = pytest.mark.needs("inotify")
+
 _AT_FDCWD = -100
 _EXCHANGE = ctypes.c_uint(2)
 

@@ -152,11 +152,14 @@ def beside(folder: Path, seed: int, rounds: int, *, with_git: bool) -> Follower:
 
 
 @pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
-@pytest.mark.parametrize("kind", ["inotify", "sweep"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("inotify", marks=pytest.mark.needs("inotify")), "sweep"]
+)
 def test_some_edits(kind: str, with_git: bool, tmp_path: Path) -> None:
     fuzz(tmp_path, 1, 50, kind=kind, with_git=with_git)
 
 
+@pytest.mark.needs("inotify")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("with_git", [True, False], ids=["git", "walk"])
@@ -166,6 +169,7 @@ def test_many_edits_while_questions_are_asked(seed: int, with_git: bool, tmp_pat
     assert follower.questions > follower.sweeps
 
 
+@pytest.mark.needs("inotify")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(10))

@@ -14,6 +14,8 @@ from remora.hub.watch.inotify import Changes
 from remora.hub.watch.watcher import Watcher, open_watcher
 from tests.hub.small_files import git, put
 
+pytestmark = pytest.mark.needs("inotify")
+
 
 class EditedMembers(Members):
     """Members of a project that is edited at the beginning of each walk, by the next of `edits`."""

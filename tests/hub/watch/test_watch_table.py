@@ -9,6 +9,8 @@ import pytest
 from remora.hub.watch.inotify_syscalls import Inotify
 from remora.hub.watch.watch_table import WatchedFolders
 
+pytestmark = pytest.mark.needs("inotify")
+
 
 @pytest.fixture
 def kernel() -> Iterator[Inotify]:

@@ -20,6 +20,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.needs("inotify")
 def test_a_root_that_is_not_there(tmp_path: Path) -> None:
     root = tmp_path / "absent"
     watcher = open_watcher(root, Members(root))
@@ -57,6 +58,7 @@ EXHAUSTED = """
 """
 
 
+@pytest.mark.needs("inotify")
 @pytest.mark.parametrize(("most", "first"), [(1, "sweep"), (10, "inotify")])
 def test_exhausted_watches(most: int, first: str, root: Path) -> None:
     done = subprocess.run(
@@ -74,6 +76,7 @@ def test_exhausted_watches(most: int, first: str, root: Path) -> None:
     assert "fs.inotify.max_user_watches" in lines[2]
 
 
+@pytest.mark.needs("inotify")
 def test_exhausted_instances(root: Path) -> None:
     script = textwrap.dedent(EXHAUSTED).replace("inotify_watches", "inotify_instances")
     words = [sys.executable, "-c", script, str(root), "0"]
@@ -85,6 +88,7 @@ def test_exhausted_instances(root: Path) -> None:
     assert "fs.inotify.max_user_instances" in lines[0]
 
 
+@pytest.mark.needs("/proc")
 class TestMounts:
     def test_a_local_file_system_is_believed(self, root: Path) -> None:
         mounts = MountTable()

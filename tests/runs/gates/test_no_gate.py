@@ -128,6 +128,7 @@ def test_of_a_slow_suite_the_tests_that_were_seen_to_reach_the_changes_judge(
     assert judged.accepted() == {"shop.py": files["shop.py"].replace("n / 3", "n * (1 / 3)")}
 
 
+@pytest.mark.needs("namespaces")
 def test_without_an_environment_only_ruff_judges(user: Path, judge: Judge) -> None:
     files = {"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n", "test_shop.py": TEST}
     judged = judge(files, PLANTS)

@@ -223,6 +223,7 @@ class TestDeadOwners:
         process.stdout.close()
         return process
 
+    @pytest.mark.needs("/proc")
     def test_the_stream_of_a_killed_process_of_this_machine_is_free_at_once(
         self, writer: "subprocess.Popen[bytes]", opens: OpensStore
     ) -> None:
@@ -241,6 +242,7 @@ class TestDeadOwners:
         writer.kill()
         writer.wait()
 
+    @pytest.mark.needs("/proc")
     def test_a_process_of_another_machine_is_never_called_dead(self) -> None:
         here = Owner.of_this_process()
         assert not here.has_died

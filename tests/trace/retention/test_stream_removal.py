@@ -5,6 +5,7 @@ import os
 import pytest
 
 from remora.errors import NotFound, StreamLocked
+from remora.facilities import POSIX_VARIABLE
 from remora.trace.retention.stream_removal import (
     compaction_lock,
     locked_stream,
@@ -30,7 +31,7 @@ def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
     other.touch()
     assert quarantine_files(path) == torn
     remove_stream(path)
-    assert list(folder.traces.iterdir()) == [other]
+    assert list(folder.traces.glob("[!.]*")) == [other]
     remove_stream(path)
 
 
@@ -48,8 +49,14 @@ def test_removal_locks_out_writers(folder: TraceFolder) -> None:
         pass
 
 
-def test_only_one_compacts_at_a_time(folder: TraceFolder) -> None:
-    me = f"process {os.getpid()}"
+@pytest.mark.parametrize(
+    "other_system", [pytest.param("", marks=pytest.mark.needs("/proc"), id="/proc"), "1"]
+)
+def test_only_one_compacts_at_a_time(
+    folder: TraceFolder, other_system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(POSIX_VARIABLE, other_system)
+    me = r"\(another process\)" if other_system else f"process {os.getpid()}"
     with compaction_lock(folder), pytest.raises(StreamLocked, match=me), compaction_lock(folder):
         pass
     with compaction_lock(folder):

@@ -50,7 +50,7 @@ def cut_at_a_line(folder: TraceFolder, path: Path) -> None:
 
 
 def without_a_blob(folder: TraceFolder, _: Path) -> None:
-    (blob,) = (path for path in folder.blobs.folder.rglob("*") if path.is_file())
+    (blob,) = (path for path in folder.blobs.folder.glob("??/*") if path.is_file())
     blob.unlink()
 
 

@@ -21,6 +21,7 @@ from remora.usecases.watch.watch_settings import WatchSettings, settings_hash
 from tests.misbehaving_server import FAULTS, good
 from tests.odd_files import ODD
 from tests.openai_server import Handler, openai_server
+from tests.platform_facilities import PASSED_ON
 
 EMPTY = '"""A cart."""\n'
 CART = (
@@ -47,6 +48,7 @@ def caller(tmp_path: Path) -> Invocation:
         subprocess.run(["git", *who, *words], cwd=root, check=True)
     environ = {
         "HOME": str(tmp_path / "home"),
+        **PASSED_ON,
         "REMORA_MODEL__RETRIES": "0",
         "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000",
     }

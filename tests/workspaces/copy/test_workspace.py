@@ -12,12 +12,12 @@ from remora.errors import HostError
 from remora.sandbox.child.command_record import NAMESPACES
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
-from remora.sandbox.isolation import level_problem
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.workspaces.copy.changes import FileState, changes_between
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
+from tests.isolation_levels import need
 from tests.workspaces.conftest import tree
 
 
@@ -182,14 +182,9 @@ def test_nothing_reaches_the_base_or_the_project(driver: SlotDriver, base: BaseS
     assert {path: base.read(path) for path in base.files} == contents
 
 
-def _skip_without(level: int) -> None:
-    if level and level_problem(level):
-        pytest.skip(f"this machine does not isolate commands at level {level}")
-
-
 @pytest.mark.parametrize("level", range(4))
 def test_a_command_works_in_it_at_every_level(driver: SlotDriver, level: int) -> None:
-    _skip_without(level)
+    need(level)
     script = """
 import os, shutil
 with open("pkg/a.py", "a") as file:
@@ -207,7 +202,7 @@ with open(os.getcwd() + "/new.py", "x"):
 
 @pytest.mark.parametrize("level", range(NAMESPACES, 4))
 def test_a_command_can_have_changes_for_itself_alone(driver: SlotDriver, level: int) -> None:
-    _skip_without(level)
+    need(level)
     python = interpreter_paths(Path(sys.executable), trusted=True)
     script = "open('pkg/a.py', 'a').write('x'); print(open('pkg/a.py').read())"
     with driver.open() as workspace:

@@ -116,12 +116,11 @@ def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
 
 
 def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[str]:
+    from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 
-    mark, color = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
-    yield (
-        f"{click.style(mark, fg=color)}  {'isolation':<10} subprocesses are {describe_level(level)}"
-    )
+    ok, detail = level >= SAFE_LEVEL, f"subprocesses are {describe_level(level)}"
+    yield from _lines([DoctorCheck(name="isolation", ok=ok, detail=detail, needed=False)])
     for each in better:
         yield f"    {'':<10} L{each.level}, {each.name}: {escape_line(each.problem)}"
         yield f"    {'':<10} {escape_line(each.hint)}"

@@ -1,20 +1,18 @@
 """Startup of the daemon's child processes, and framing of their messages."""
 
-import ctypes
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from remora.hub.process.spawn import FOLDER, command
+from remora.sandbox.child.syscalls import PR_SET_PDEATHSIG, prctl
 
 if TYPE_CHECKING:
     from asyncio import StreamReader
     from asyncio.subprocess import Process
 
 _LENGTH = 4
-_PR_SET_PDEATHSIG = 1
 
 
 async def start_child(
@@ -50,8 +48,7 @@ def begin() -> BinaryIO | None:
     the child when its parent exits.
     """
     parent = os.getppid()
-    if sys.platform == "linux":  # a busy child would not notice the end of its input
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a busy child would not notice the end of its input
     if os.getppid() != parent:  # the parent exited before the call
         return None
     messages = os.fdopen(os.dup(1), "wb")

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from remora.facilities import proc_path
+
 REPLACE_AGAIN_S = 600.0
 """Minimum seconds between two restarts caused by memory use."""
 OVER_S = 15.0
@@ -90,6 +92,6 @@ def release_memory() -> None:
 def memory_mb() -> int | None:
     """Return the resident memory of this process in MiB, or None if unknown."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE >> 20
+        return int(proc_path("self/statm").read_text().split()[1]) * _PAGE >> 20
     except (OSError, ValueError, IndexError):
         return None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from remora.config.user_folders import KEY_VARIABLES
+from remora.facilities import is_linux
 
 _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 _PACKAGES = Path(__file__).resolve().parents[3]
@@ -51,7 +52,7 @@ def detached(words: list[str]) -> list[str]:
 
 def tied(words: list[str]) -> list[str]:
     """Return a command line that runs `words` in a process that Linux kills if its parent exits."""
-    if sys.platform != "linux":
+    if not is_linux():
         return words
     run = (
         "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); "  # PR_SET_PDEATHSIG

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HubLocked, OutsideError
+from remora.facilities import proc_path
 from remora.regular_file import READ_NO_FOLLOW, closing_fd
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -149,7 +150,7 @@ def _written_pid(file: int) -> int | None:
 def _namespace() -> int:
     """Return the number of this process's PID namespace, or 0 where there are none."""
     try:
-        return Path("/proc/self/ns/pid").stat().st_ino
+        return proc_path("self/ns/pid").stat().st_ino
     except OSError:
         return 0
 

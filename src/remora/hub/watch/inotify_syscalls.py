@@ -4,11 +4,12 @@ import array
 import ctypes
 import errno
 import fcntl
-import functools
 import os
 import struct
 import termios
 from typing import NamedTuple
+
+from remora.sandbox.child.syscalls import LIBC, check_result
 
 MODIFY = 0x002
 ATTRIB = 0x004
@@ -53,22 +54,6 @@ class Event(NamedTuple):
     """Name of the entry in the watched folder. Empty if the event is for the folder itself."""
 
 
-@functools.cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def has_inotify() -> bool:
-    return hasattr(_libc(), "inotify_init1")
-
-
-def _check_result(result: int) -> int:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
-
-
 class Inotify:
     """Event queue of the kernel.
 
@@ -77,7 +62,7 @@ class Inotify:
     """
 
     def __init__(self) -> None:
-        self._fd = _check_result(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._fd = check_result(LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder: str) -> int:
         """Watch a folder and return the number of the watch.
@@ -86,13 +71,13 @@ class Inotify:
         Raises OSError if the folder cannot be watched.
         """
         path = ctypes.c_char_p(os.fsencode(folder))
-        return _check_result(
-            _libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_WATCHED_EVENTS))
+        return check_result(
+            LIBC.inotify_add_watch(self._fd, path, ctypes.c_uint32(_WATCHED_EVENTS))
         )
 
     def unwatch(self, watch: int) -> None:
         try:
-            _check_result(_libc().inotify_rm_watch(self._fd, watch))
+            check_result(LIBC.inotify_rm_watch(self._fd, watch))
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise

@@ -4,10 +4,10 @@ import os
 import re
 import select
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
-_TABLE = Path("/proc/self/mountinfo")
+from remora.facilities import proc_path
+
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _LOCAL = frozenset(
     {
@@ -32,7 +32,7 @@ class MountTable:
     """
 
     def __init__(self) -> None:
-        self._file = _TABLE.open("rb", buffering=0)
+        self._file = proc_path("self/mountinfo").open("rb", buffering=0)
         self._poll = select.poll()
         self._poll.register(self._file, select.POLLPRI | select.POLLERR)
 

@@ -4,6 +4,7 @@ import errno
 from pathlib import Path
 from typing import Protocol
 
+from remora.facilities import has_inotify
 from remora.hub.members.members import Members
 from remora.hub.watch.inotify import (
     UNKNOWN_CHANGES,
@@ -12,7 +13,6 @@ from remora.hub.watch.inotify import (
     InotifyWatcher,
     Kind,
 )
-from remora.hub.watch.inotify_syscalls import has_inotify
 from remora.hub.watch.watch_table import WatchesExhausted
 
 

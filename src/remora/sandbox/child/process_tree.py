@@ -26,7 +26,7 @@ def reap() -> dict[int, int]:
     return exit_codes
 
 
-def end_descendants(child: int) -> dict[int, int]:
+def end_descendants(child: int, proc: str) -> dict[int, int]:
     """Kill all descendants, and return the exit codes of the children that were reaped.
 
     All descendants are stopped before they are killed, so that none of them can escape by forking.
@@ -35,7 +35,7 @@ def end_descendants(child: int) -> dict[int, int]:
     until = time.monotonic() + _KILL_SECONDS
     while _has_children() and time.monotonic() < until:
         stopped: set[int] = set()
-        while new := _descendants() - stopped:
+        while new := _descendants(proc) - stopped:
             for pid in new:
                 _signal(pid, signals.SIGSTOP)
             stopped |= new
@@ -54,15 +54,15 @@ def _has_children() -> bool:
     return True
 
 
-def _descendants() -> set[int]:
+def _descendants(proc: str) -> set[int]:
     """Return the IDs of all running descendants of this process.
 
-    The result is empty if /proc is not mounted.
+    The result is empty if `proc` is not a folder.
     """
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+    for name in os.listdir(proc) if os.path.isdir(proc) else []:
         if name.isdigit():
-            parent = _parent(name)
+            parent = _parent(f"{proc}/{name}/stat")
             if parent is not None:
                 children.setdefault(parent, []).append(int(name))
     found: set[int] = set()
@@ -74,9 +74,9 @@ def _descendants() -> set[int]:
     return found
 
 
-def _parent(pid: str) -> int | None:
+def _parent(path: str) -> int | None:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(path, "rb") as file:
             state, parent = file.read().rpartition(b")")[2].split()[:2]
     except (OSError, ValueError):
         return None

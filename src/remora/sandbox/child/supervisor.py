@@ -32,7 +32,7 @@ def main(words: list[str]) -> None:
         os.write(record.report, f"failed {started.problem}\n".encode())
         return
     code, how = _watch(started.pid, record.lifeline, wake, time.monotonic() + record.seconds)
-    exit_codes = end_descendants(started.pid)
+    exit_codes = end_descendants(started.pid, record.proc)
     code = (
         exit_codes.get(started.pid, -signals.SIGKILL)
         if code is None

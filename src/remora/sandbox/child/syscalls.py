@@ -37,10 +37,10 @@ _CAPABILITY_VERSION_3 = 0x20080522
 _SYS_KEYCTL = {"Linux x86_64": 250, "Linux aarch64": 219, "Linux riscv64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def _check_result(result: int) -> int:
+def check_result(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -49,35 +49,35 @@ def _check_result(result: int) -> int:
 
 def syscall(number: int, *arguments: object) -> int:
     """Call a system call by its number. Arguments are ctypes values or None. Raises OSError."""
-    return _check_result(_LIBC.syscall(ctypes.c_long(number), *arguments))
+    return check_result(LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
 def prctl(option: int, value: int, address: int = 0) -> None:
     """Call prctl(2). Does nothing on systems other than Linux. Raises OSError."""
-    call = getattr(_LIBC, "prctl", None)
+    call = getattr(LIBC, "prctl", None)
     if call is not None:
-        _check_result(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
+        check_result(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
 
 
 def unshare(flags: int) -> None:
     """Call unshare(2). Raises OSError."""
-    _check_result(_LIBC.unshare(flags))
+    check_result(LIBC.unshare(flags))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
     """Call mount(2). Raises OSError."""
     words = [os.fsencode(source), os.fsencode(target), kind and os.fsencode(kind)]
-    _check_result(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
+    check_result(LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
 
 
 def unmount(target: str) -> None:
     """Unmount `target` lazily, even if it is in use. Raises OSError."""
-    _check_result(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
+    check_result(LIBC.umount2(os.fsencode(target), _MNT_DETACH))
 
 
 def pivot_root(new: str, old: str) -> None:
     """Call pivot_root(2). Raises OSError."""
-    _check_result(_LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
+    check_result(LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
 
 
 class _MountAttr(ctypes.Structure):
@@ -110,7 +110,7 @@ def drop_capabilities() -> None:
         except OSError:  # unknown to this kernel, or not permitted
             break
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    _check_result(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
+    check_result(LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
 
 
 def join_new_keyring() -> None:
@@ -121,6 +121,6 @@ def join_new_keyring() -> None:
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")
     if number is not None:
-        _LIBC.syscall(
+        LIBC.syscall(
             ctypes.c_long(number), ctypes.c_int(_KEYCTL_JOIN_SESSION_KEYRING), ctypes.c_void_p(None)
         )

@@ -3,10 +3,11 @@
 import os
 import secrets
 import socket
-from pathlib import Path
 from typing import Self
 
 import msgspec
+
+from remora.facilities import proc_path
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -54,8 +55,8 @@ class Owner(msgspec.Struct, frozen=True):
 def this_machine() -> str:
     """Return the identity of this boot and PID namespace, or an empty string if it is unknown."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+        boot = proc_path("sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {proc_path('self/ns/pid').readlink()}"
     except OSError:
         return ""
 
@@ -74,7 +75,7 @@ def _exists(pid: int) -> bool:
 def _started(pid: int) -> str:
     """Return the start time of a process, or an empty string if there is none."""
     try:
-        status = Path(f"/proc/{pid}/stat").read_text()
+        status = proc_path(f"{pid}/stat").read_text()
     except OSError:
         return ""
     fields = status.rpartition(")")[2].split()  # the name may contain spaces and parentheses

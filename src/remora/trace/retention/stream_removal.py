@@ -29,7 +29,7 @@ def compaction_lock(folder: TraceFolder) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise StreamLocked(
-            f"another `remora trace compact` is running (process {stream_lock.lock_owner(file)})",
+            f"another `remora trace compact` is running ({stream_lock.lock_owner(file)})",
             hint="wait until it finishes",
         ) from error
     else:
