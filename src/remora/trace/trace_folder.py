@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
-from remora.regular_file import closing_fd, read_regular
+from remora.regular_file import closing_fd
 from remora.text import did_you_mean
 from remora.trace.content.objects import ObjectStore
 from remora.trace.content.private_files import (
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
-_IGNORE_ALL = b"*\n"
 STREAM_SUFFIX = ".jsonl"
 COMPRESSED_SUFFIX = f"{STREAM_SUFFIX}.zst"
 """File name suffixes of plain and compressed streams. If both files exist, the plain one counts."""
@@ -46,10 +45,10 @@ class TraceFolder:
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:
-        """Create missing folders and a `.gitignore`. The folders are private.
+        """Create missing folders, each with a `.gitignore`. The folders are private.
 
-        A `.gitignore` that another tool has put there is kept, and each folder then gets its own.
-        Raises DiskError if a folder cannot be created or is a link.
+        A `.gitignore` of another tool is kept. Raises DiskError if a folder cannot be created or is
+        a link.
         """
         with ExitStack() as stack:
             with disk_errors(self.path.parent):
@@ -58,15 +57,12 @@ class TraceFolder:
             with disk_errors(self.path):
                 top = open_subfolder(above, self.path.name, make=True)
                 stack.callback(os.close, top)
-            with disk_errors(self.path / ".gitignore"):
                 _write_gitignore(top)
-            is_ours = _is_ours(self.path / ".gitignore")
             for name in _PARTS:
                 with disk_errors(self.path / name):
                     part = open_subfolder(top, name, make=True)
                     stack.callback(os.close, part)
-                    if not is_ours:
-                        _write_gitignore(part)
+                    _write_gitignore(part)
 
     def check(self) -> None:
         """Raise DiskError if `.agentfs` or a folder in it is a link.
@@ -209,10 +205,4 @@ def _write_gitignore(folder: int) -> None:
     with suppress(FileExistsError):
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with closing_fd(open_file(".gitignore", new, folder=folder)) as file:
-            write_all(file, _IGNORE_ALL)
-
-
-def _is_ours(gitignore: Path) -> bool:
-    with suppress(OSError):
-        return read_regular(gitignore, len(_IGNORE_ALL)) == _IGNORE_ALL
-    return False
+            write_all(file, b"*\n")
