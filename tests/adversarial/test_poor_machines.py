@@ -13,6 +13,8 @@ import pytest
 from remora.sandbox.supervisor_client import bubblewrap_path
 from tests.adversarial.limited_machines import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
 
+pytestmark = pytest.mark.needs("namespaces")
+
 BEST_OF_ALL = 3 if bubblewrap_path() else 2
 TESTS = """
 import os

@@ -94,6 +94,7 @@ def files(desk: Desk) -> dict[str, bytes]:
 
 
 class TestTwoWriters:
+    @pytest.mark.needs("/proc")
     @pytest.mark.parametrize("words", [("accept", "last", "--all"), ("reject", "last", "--all")])
     def test_a_decision_during_a_write_names_the_writer(
         self, words: tuple[str, ...], ran: Desk

@@ -112,7 +112,7 @@ def test_it_finds_what_verify_finds(
 @pytest.mark.parametrize("store", ["objects", "blobs"])
 def test_it_misses_a_content(store: str, folder: TraceFolder) -> None:
     play_run(folder)
-    next(path for path in (folder.path / store).rglob("*") if path.is_file()).unlink()
+    next((folder.path / store).glob("??/*")).unlink()
     status, said = check(folder.root)
     assert status == 1
     assert f"{store[:-1]} " in said[0]

@@ -41,7 +41,7 @@ from tests.trace.conftest import AGENT, Recorder, play_run
 
 
 def names(path: Path) -> list[str]:
-    return sorted(child.name for child in path.parent.glob("[!.]*"))
+    return sorted(child.name for child in path.parent.iterdir() if child.name != ".gitignore")
 
 
 @pytest.fixture
