@@ -145,6 +145,7 @@ def test_a_question_after_an_edit_gets_no_earlier_answer(
     asyncio.run(asked())
 
 
+@pytest.mark.needs("inotify")
 def test_a_disconnected_client_does_not_cancel_shared_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
