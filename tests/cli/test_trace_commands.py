@@ -229,7 +229,7 @@ class TestQuestions:
 
     def test_they_stand_by_node_and_a_turn_says_whose_it_is(self, ran: Ran) -> None:
         nodes = ["src/settings.py", "src/settings.py:read"]
-        assert [line.split()[3] for line in ran("trace", "list").out.splitlines()[1:]] == nodes
+        assert [line.split()[-1] for line in ran("trace", "list").out.splitlines()[1:]] == nodes
         head, *turns, _ = ran("trace", "list", "--since", "1h").out.splitlines()
         assert head.split()[-1] == "NODE"
         shown = [line.split()[-1] for line in turns]

@@ -14,9 +14,9 @@ def gate_texts(view: RunView) -> list[str]:
         return []
     results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)
     *others, last = [gate.label for gate in results if not gate.missing] or [""]
-    held = f"{', '.join(others)} and {last}" if others else last
-    does = "report" if others else "reports"
-    first = f"{view.gates.proof}: {held} {does} the same as before" if last else view.gates.proof
+    held = f"{', '.join(others)} and {last} report" if others else f"{last} reports"
+    said = f"{held} the same as before" if last else "none of the project's own checks could run"
+    first = f"{view.gates.proof}: {said}"
     return [first, *(text for gate in results if (text := _text(gate)))]
 
 
