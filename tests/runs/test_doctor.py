@@ -21,7 +21,7 @@ def test_a_repository_that_git_refuses_is_reported_with_the_command_that_allows_
     refused = check_git(shop)
     assert not refused.ok
     assert not refused.needed, "without git, all files are read"
-    assert "dubious ownership" in refused.detail
+    assert "because another user owns it" in refused.detail
     assert (
         refused.hint == f"if you trust it, run `git config --global --add safe.directory '{shop}'`"
     )

@@ -87,6 +87,7 @@ def git_output(
         )
         if "dubious ownership" in said:
             command = said.rpartition("\n")[2].strip()
+            message = f"git refuses the repository of {root}, because another user owns it"
             raise ForeignRepository(message, hint=f"if you trust it, run `{command}`")
         raise OutsideError(message)
     return output

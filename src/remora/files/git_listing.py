@@ -38,7 +38,8 @@ def git_root(root: Path) -> Path:
         top = _output_path(root, "rev-parse", "--show-toplevel")
         check_excludes(root, top)
     except OutsideError as error:
-        raise OutsideError(f"git cannot be used in {root}: {error.message}") from error
+        message = f"git cannot be used in {root}: {error.message}"
+        raise OutsideError(message, hint=error.hint) from error
     if top != root.resolve() and _is_ignored(root):
         raise OutsideError(f"{root} is ignored by the git repository that contains it")
     return top

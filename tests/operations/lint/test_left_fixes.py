@@ -168,27 +168,23 @@ def test_branches_with_equal_conditions_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "settings", "selected", "is_fixed"),
+    ("path", "selected", "is_fixed"),
     [
-        ("docs/tutorial/a.py", {}, "F401", False),
-        ("versioneer.py", {}, "F401", False),
-        ("src/a.py", {}, "F401", True),
-        ("src/copied/a.py", {".flake8": "[flake8]\nextend-exclude =\n    build/\n    src/copied/\n"}, "F401", False),
-        ("src/a.py", {"setup.cfg": "[flake8]\nexclude = .git, a.*\n"}, "F401", False),
-        ("src/a.py", {".flake8": "[flake8]\nexclude = src\n", "ruff.toml": ""}, "F401", True),
-        ("src/a.py", {"pyproject.toml": "[tool.flake8]\nexclude = ['src/a.py']\n"}, "F401", False),
-        ("examples/a.py", {}, "PIE790", False),
-        ("src/a.py", {}, "PIE790", True),
-        ("tests/test_a.py", {}, "B009", False),
-        ("src/a.py", {}, "B009", True),
+        ("docs/tutorial/a.py", "F401", False),
+        ("versioneer.py", "F401", False),
+        ("src/a.py", "F401", True),
+        ("examples/a.py", "PIE790", False),
+        ("src/a.py", "PIE790", True),
+        ("tests/test_a.py", "B009", False),
+        ("src/a.py", "B009", True),
     ],
 )  # fmt: skip
 def test_a_fix_is_left_out_in_some_files(
-    tmp_path: Path, path: str, settings: dict[str, str], selected: str, is_fixed: bool
+    tmp_path: Path, path: str, selected: str, is_fixed: bool
 ) -> None:
     source = {"F401": "import os\n", "PIE790": "def f():\n    print()\n    pass\n"}
     text = source.get(selected, "print(getattr(print, 'sep'))\n")
-    assert (edited(tmp_path, {path: text, **settings}, selected) != text) is is_fixed
+    assert (edited(tmp_path, {path: text}, selected) != text) is is_fixed
 
 
 def test_another_ruff_may_sort_imports_otherwise(tmp_path: Path) -> None:

@@ -394,21 +394,6 @@ def test_imports_of_modules_that_run_code_stay(tmp_path: Path) -> None:
     assert edited(tmp_path, files) == "import fixpath\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "stays"),
-    [
-        ("tests/data/a.py", True),
-        ("testdata/a.py", True),
-        ("data/a.py", False),
-        ("tests/a.py", False),
-        ("tests/issue_files/a.py", True),
-        ("tests/units/test_a.py", False),
-    ],
-)
-def test_files_that_tests_read_stay(tmp_path: Path, path: str, stays: bool) -> None:
-    assert (edited(tmp_path, {path: "import os\n"}) != "") is stays
-
-
 WIDTHS = {
     "setup.cfg": "[flake8]\nmax-line-length = 120\n",
     "Makefile": "lint:\n\tpython -m black --check \\\n\t    --line-length=120 src\n",

@@ -9,9 +9,8 @@ from remora.runs.records import run_listing, stored_run_lines
 from remora.runs.records.run_listing import (
     list_run_lines,
     list_run_lines_from_streams,
-    older_runs_waiting,
 )
-from remora.runs.review.accept_and_reject import accept, reject
+from remora.runs.review.accept_and_reject import accept
 from tests.runs.conftest import CHOICE, Desk
 from tests.trace.conftest import RUN, RunRecorder
 
@@ -24,14 +23,6 @@ def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     reviews = [job.review for job in ran.view(run_id).jobs]
     counted = [reviews.count(word) for word in ("pending", "accepted", "conflict")]
     assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
-
-
-def test_only_older_runs_with_pending_change_sets_wait(ran: Desk) -> None:
-    first, view = ran.newest, ran.view(ran.newest)
-    assert [run.run_id for run in older_runs_waiting(ran.project.trace, ("9", ""))] == [first]
-    assert older_runs_waiting(ran.project.trace, (view.started, first)) == []
-    reject(ran.project, first, [], every=True)
-    assert older_runs_waiting(ran.project.trace, ("9", "")) == []
 
 
 def test_a_run_that_cannot_be_read_to_its_end_is_damaged_and_what_began_as_none_is_skipped(

@@ -23,7 +23,6 @@ from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
-from remora.runs.records.run_listing import older_runs_waiting
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
@@ -68,7 +67,7 @@ def run_lines(
     if not is_of_other_program(view.start):
         yield from decision_lines(document, width, verbose=options.verbose)
     yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
-    for line in (*_next(options, project, view), *_waiting(options, project, view)):
+    for line in _next(options, project, view):
         yield from wrap_text(line, None if line.startswith("  ") else width)
     yield from _end_lines(options, project, view, document)
 
@@ -247,15 +246,3 @@ def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     selected = recorded_selectors(view.start)
     words += ["--select", ",".join(selected)] if selected else []
     return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
-
-
-def _waiting(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
-    """Yield a note if older runs have pending change sets."""
-    older = older_runs_waiting(project.trace, (view.started, view.run_id))
-    if older:
-        yield ""
-        pending = sum(run.pending for run in older)
-        sets, are = count(pending, "change"), "is" if pending == 1 else "are"
-        runs = count(len(older), "older run")
-        listed = next_command(options, project.root, "runs")
-        yield f"{sets} in {runs} {are} also pending; `{listed}` lists them"

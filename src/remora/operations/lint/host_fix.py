@@ -98,8 +98,7 @@ class _Fixer:
         self._is_configured = is_configured(place, path)
         self._fixes = FixableFindings(place, unsafe=unsafe)
         self.before = self.check(content)
-        body = decode(path, content).body
-        self._left_alone = LeftAlone(place, path, body, self.before, self._fixes)
+        self._left_alone = LeftAlone(place, path, self.before, self._fixes)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:

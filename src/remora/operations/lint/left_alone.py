@@ -14,7 +14,7 @@ from typing import Any
 from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import split_lines
 from remora.code.folders import BESIDE, is_vendored
-from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_of_tests
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.lint.conversions import (
     IDIOMS,
@@ -27,7 +27,7 @@ from remora.operations.lint.fixable_findings import FixableFindings, Place, plac
 from remora.operations.lint.used_imports import NeededImports
 from remora.tools.host.ruff.config_files import is_configured, supports_python_2
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.import_style import is_excluded_by_flake8, tool_settings
+from remora.tools.host.ruff.import_style import tool_settings
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.tree import ToolTree
 
@@ -62,11 +62,6 @@ _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
 _OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
 """Rules that rewrite types, some because of an import that is outside of a marked region."""
-_EXTENSIONS = "typing_extensions"
-_TEST_DATA = frozenset(("testdata", "test_data", "test-data", "testcases"))
-_DATA = frozenset(("data", "fixtures", "samples", "cases", "resources"))
-"""Folders of files that tests read, anywhere and inside folders of tests."""
-_CODE_OF_TESTS = re.compile(r"(?:^|/)(?:__init__|conftest|test[^/]*|[^/]*tests?)\.py$")
 
 
 def is_generated(body: str) -> bool:
@@ -92,7 +87,6 @@ class LeftAlone:
         self,
         place: ToolTree,
         path: str,
-        body: str,
         findings: Sequence[Finding],
         fixes: FixableFindings,
     ) -> None:
@@ -104,9 +98,6 @@ class LeftAlone:
         idioms = place.once(usual_idioms).items() if is_asked else ()
         self.rules = {code: why for code, why in idioms if not meant(code)}
         self.rules |= _rules_to_skip(place, path, findings)
-        self._lacks_extensions = not re.search(
-            r"^\s*(?:from|import) typing_extensions\b", body, re.MULTILINE
-        )
         self._path = path
         self._is_configured = is_configured(place, path)
         self._needed = NeededImports(place, path)
@@ -148,7 +139,6 @@ class LeftAlone:
             yield line in _second_of_two(body), "it marks an empty body"
         added = " ".join(edit["content"] for edit in _edits(finding))
         yield "import builtins" in added and "import builtins" not in body, "it hides a builtin"
-        yield self._lacks_extensions and _EXTENSIONS in added, "typing_extensions may be absent"
         if code in _CHOSEN:
             is_choice = any(line in lines for lines in _import_choices(body))
             yield is_choice, "what can be imported decides"
@@ -170,7 +160,7 @@ def kept_findings(
     """Return the findings of a file that the fixes leave alone, with the reasons."""
     if is_generated(body):
         return dict.fromkeys(map(place_of, findings), "the file is generated")
-    return LeftAlone(place, path, body, findings, fixes).reasons(findings, body)
+    return LeftAlone(place, path, findings, fixes).reasons(findings, body)
 
 
 def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
@@ -244,21 +234,6 @@ def _second_of_two(body: str) -> frozenset[int]:
     )
 
 
-def _is_test_data(place: ToolTree, path: str) -> bool:
-    """Return True for files such as `tests/data/cases.py`, which tests read.
-
-    They are in a folder with such a name, or in a subfolder of tests without tests or a package.
-    """
-    *folders, _ = path.split("/")
-    in_tests = any(each in TEST_FOLDERS for each in folders)
-    if any(each in _TEST_DATA or (in_tests and each in _DATA) for each in folders):
-        return True
-    if not in_tests or folders[-1] in TEST_FOLDERS:
-        return False
-    beside = place.files.glob(f"{'/'.join(folders)}/*.py", look=place.left)
-    return not any(map(_CODE_OF_TESTS.search, beside))
-
-
 def _has_own_version(place: ToolTree, path: str) -> bool:
     """Return True if a package inside another one, such as `strictyaml.ruamel`, has a version."""
     *folders, _ = path.split("/")
@@ -270,16 +245,11 @@ def _has_own_version(place: ToolTree, path: str) -> bool:
 def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> dict[str, str]:
     """Return the rules whose findings stay, with the reasons.
 
-    A project that supports Python 2 gets nothing that needs Python 3. Files that tests read as data
-    stay as they are.
+    A project that supports Python 2 gets nothing that needs Python 3.
     """
     codes = {finding["code"] for finding in findings}
     if is_vendored(path) or _has_own_version(place, path):
         return dict.fromkeys(codes, "the file is a copy from another project")
-    if is_excluded_by_flake8(place, path) and not is_configured(place, path):
-        return dict.fromkeys(codes, "the project's flake8 leaves the file out")
-    if _is_test_data(place, path):
-        return dict.fromkeys(codes, "tests read the file as data")
     skipped = dict.fromkeys(codes & _UNDERSCORES, "an underscore makes the code no better")
     skipped |= dict.fromkeys(codes & _MAYBE_ANOTHER, "another value may be meant")
     if is_of_tests(path):

@@ -101,7 +101,8 @@ def commit_of(root: Path, revision: str) -> str:
     try:
         git_root(root)
     except OutsideError as error:
-        raise UsageError(f"no changes can be found without git: {error.message}") from error
+        message = f"no changes can be found without git: {error.message}"
+        raise UsageError(message, hint=error.hint) from error
     try:
         found = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
     except OutsideError as error:

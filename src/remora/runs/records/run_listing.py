@@ -93,12 +93,6 @@ def list_run_lines_from_streams(folder: TraceFolder) -> list[RunLine]:
     return _read_lines(folder, folder.run_streams())
 
 
-def older_runs_waiting(folder: TraceFolder, run: tuple[str, str]) -> list[RunLine]:
-    """Return the runs with pending change sets that began before a run, given by time and ID."""
-    others = (path for path in folder.run_streams() if stream_id(path) != run[1])
-    return [line for line in _read_lines(folder, others) if line.pending and _order(line) < run]
-
-
 def _read_lines(folder: TraceFolder, paths: Iterable[Path]) -> list[RunLine]:
     lines = [
         _damaged(read[0]) if folder.copy_problem(path) else read[0]

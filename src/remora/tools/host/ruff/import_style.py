@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatch
 from itertools import islice
 
 from remora.tools.file_tree import FileTree
@@ -33,23 +32,6 @@ def tool_settings(place: FileTree, tool: str) -> Iterator[Mapping[str, object]]:
             for section in ("settings", tool, f"tool:{tool}")
             if parser.has_section(section) and (section != "settings" or name.startswith("."))
         )
-
-
-def is_excluded_by_flake8(place: FileTree, path: str) -> bool:
-    """Return True if the project's settings of flake8 leave a file out, by its name or a folder's."""
-    parts = path.split("/")
-    names = {*parts, *("/".join(parts[:end]) for end in range(1, len(parts) + 1))}
-    patterns = [
-        pattern.removeprefix("./").rstrip("/")
-        for settings in tool_settings(place, "flake8")
-        for key in ("exclude", "extend-exclude", "extend_exclude")
-        for pattern in re.split(r"[\s,]+", re.sub("#.*", "", _as_text(settings.get(key, ""))))
-    ]
-    return any(fnmatch(name, pattern) for pattern in patterns if pattern for name in names)
-
-
-def _as_text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def imports_one_per_line(place: FileTree) -> bool:
