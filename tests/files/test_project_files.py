@@ -151,7 +151,7 @@ class TestGit:
         for path in [repository, repository / ".git"]:
             os.chown(path, 12345, 12345)
         found = project_files(repository)
-        assert "ownership" in found.note
+        assert "another user owns it" in found.note
         assert found.paths == (".gitignore", "a.py", "src/b.py", "src/gone.py")
 
     def test_a_copy_within_an_ignored_folder_is_walked(self, repository: Path) -> None:

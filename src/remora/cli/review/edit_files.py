@@ -1,4 +1,4 @@
-"""Opens the files that a change proposes in the user's editor."""
+"""Chooses lines that the user changed, too, and opens proposed files in the user's editor."""
 
 import shlex
 import subprocess
@@ -9,8 +9,20 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from remora.errors import OutsideError, UsageError
+from remora.runs.review.accept_part import ChooseLines
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import is_text
+
+WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
+LINES: dict[str, tuple[str, ChooseLines]] = {
+    "m": ("mine", lambda lines: lines.ours),
+    "a": ("agent's", lambda lines: lines.theirs),
+    "e": (
+        "edit",
+        lambda lines: b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % (lines.ours, lines.theirs),
+    ),
+}
+"""What a key takes of lines that the user and the agent changed."""
 
 
 def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[FilePatch]:

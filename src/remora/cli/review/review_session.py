@@ -13,7 +13,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import print_failure, print_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.review.edit_files import edit_files
+from remora.cli.review.edit_files import LINES, WHOSE, edit_files
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.review.verdicts import announce_to
 from remora.cli.run.foreground_run import run_to_end
@@ -26,7 +26,6 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.accept_part import ChooseLines
 from remora.runs.review.conflicts import conflicts_now
 from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
 from remora.runs.review.ready_changes import ready_change
@@ -39,15 +38,6 @@ from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
 _EDIT_IS_KEPT = "  your edit is kept: [e] continues it"
-_WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
-_LINES: dict[str, tuple[str, ChooseLines]] = {
-    "m": ("mine", lambda lines: lines.ours),
-    "a": ("agent's", lambda lines: lines.theirs),
-    "e": (
-        "edit",
-        lambda lines: b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % (lines.ours, lines.theirs),
-    ),
-}
 _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
@@ -203,19 +193,15 @@ class Review:
 
         Returns True if the change is decided, and None if the user decides later.
         """
-        key = ask_key(_WHOSE)
-        word, choose = _LINES.get(key, ("later", None))
+        key = ask_key(WHOSE)
+        word, choose = LINES.get(key, ("later", None))
         click.echo(word)
         if choose is None:
             return None
         where = {**self._where, "choose": choose}
         files = review_parts.proposed_files(self.view, job.agent_id, **where)
         files = edit_files(files, invocation_of(self.options).environ) if key == "e" else files
-        announce = announce_to(self.options)
-        accepted = review_parts.accept_edited(
-            self.view, job.agent_id, files, announce=announce, **self._where
-        )
-        return self._written(job, accepted)
+        return self._accept_edited(job, files)
 
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:
@@ -278,16 +264,16 @@ class Review:
             click.echo("  not edited, so nothing is decided: [y] accepts the change as it is")
             return False
         self.edits[job.agent_id] = edited
-        announce = announce_to(self.options)
-        if self._written(
-            job,
-            review_parts.accept_edited(
-                self.view, job.agent_id, edited, announce=announce, **self._where
-            ),
-        ):
+        if self._accept_edited(job, edited):
             return True
         click.echo(_EDIT_IS_KEPT)
         return False
+
+    def _accept_edited(self, job: JobView, files: list[FilePatch]) -> bool:
+        judged = {**self._where, "announce": announce_to(self.options)}
+        return self._written(
+            job, review_parts.accept_edited(self.view, job.agent_id, files, **judged)
+        )
 
     def _written(self, job: JobView, done: Verdicts) -> bool:
         """Show the result of a partial or edited accept. Return True if it was written."""

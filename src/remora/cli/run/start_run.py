@@ -26,7 +26,6 @@ from remora.cli.run.foreground_run import (
 )
 from remora.cli.views.plan_view import (
     expected_text,
-    jobs_by_file,
     left_lines,
     plan_lines,
     plan_size,
@@ -156,7 +155,6 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
     """Ask in a terminal if a plan has very many jobs. Raises UsageError if the answer is not yes."""
     if not too_many(prepared.plan, prepared.request):
         return
-    note(options, *jobs_by_file(prepared.plan))
     size, estimate = plan_size(prepared.plan), expected_text(prepared)
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
     if asks and click.confirm(f"{size}, {estimate}. Run all?", err=True):

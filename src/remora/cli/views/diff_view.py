@@ -1,9 +1,7 @@
 """Prints the diffs of a run."""
 
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -29,27 +27,11 @@ def print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
             options,
             f"not pending: {states_text(settled)}" + (f"; pending: {pending}" if pending else ""),
         )
-    for path, number in files_created_twice(diffs):
-        note(
-            options,
-            f"{number} changes create {path}: `git apply` would keep only one of them; "
-            "`remora accept` merges them",
-        )
 
 
 def states_text(numbers: Counter[str]) -> str:
     """Return the number of change sets in each state, such as `3 rejected, 1 reverted`."""
     return ", ".join(f"{number} {state}" for state, number in numbers.items())
-
-
-def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return each file that more than one diff creates, with the number of those diffs."""
-    created = Counter(
-        path
-        for entry in diffs
-        for path in re.findall(r"(?m)^--- /dev/null\n\+\+\+ b/(.+)$", entry["diff"])
-    )
-    return [(path, number) for path, number in created.items() if number > 1]
 
 
 def _print_diff(entry: dict[str, Any]) -> None:

@@ -16,8 +16,6 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.text import count, escape_line, plural
 
-_FILES = 10
-
 
 def plan_lines(
     prepared: PreparedRun, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
@@ -65,7 +63,8 @@ def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[st
             yield from _names_by_file(nodes)
     if plan.findings_left and not brief and (plan.jobs or verbose):
         how = "" if verbose else " (-v lists them)"
-        yield f"not planned: lint: {findings_left(plan)}{how}"
+        left = count(sum(plan.findings_left.values()), "finding")
+        yield f"not planned: lint: {left}: {with_reasons(plan.findings_left)}{how}"
     for reason, findings in sorted(plan.left_findings.items()) if verbose else ():
         yield f"  {reason}:"
         for finding in findings:
@@ -78,15 +77,6 @@ def standard_lines(plan: Plan) -> Iterator[str]:
         yield f"rules: {plan.rules}"
     for operation, judges in plan.judges.items() if plan.jobs else ():
         yield f"{operation} are judged by {judges}"
-
-
-def findings_left(plan: Plan) -> str:
-    """Return how many findings no job would fix, and why.
-
-    For example `3 findings left: 2 have no fix, 1 needs --unsafe-fixes`.
-    """
-    number = count(sum(plan.findings_left.values()), "finding")
-    return f"{number} left: {with_reasons(plan.findings_left)}"
 
 
 def _names_by_file(nodes: Sequence[NodeKey]) -> Iterator[str]:
@@ -105,15 +95,6 @@ def plan_size(plan: Plan) -> str:
     of = f" of {found:,}" if found > plan.findings else ""
     findings = f", {plan.findings:,}{of} {plural('finding', found)} to fix" if plan.findings else ""
     return f"{named} in {count(files, 'file')}{findings}"
-
-
-def jobs_by_file(plan: Plan) -> Iterator[str]:
-    files = Counter(job.path for job in plan.jobs)
-    most = files.most_common(_FILES)
-    yield from (f"{number:>6,}  {path}" for path, number in most)
-    if len(files) > len(most):
-        rest = sum(files.values()) - sum(number for _, number in most)
-        yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
 
 
 def expected_text(prepared: PreparedRun) -> str:

@@ -19,7 +19,6 @@ class RunCounts:
     def __init__(self) -> None:
         self.jobs = 0
         self.done = 0
-        self.turns = 0
         self.requests = 0
         self.tokens = 0
         self.fixed = 0
@@ -38,10 +37,8 @@ class RunCounts:
         self.working[job.agent_id] = job
 
     def event(self, job: Job, event: Event) -> None:
-        """Count turns, tokens sent to the model, and findings reported by scripts."""
-        if event.type == "turn_start":
-            self.turns += 1
-        elif event.type == ModelRequest.type:
+        """Count requests and tokens sent to the model, and findings reported by scripts."""
+        if event.type == ModelRequest.type:
             self.requests += 1
             self.tokens += sent_tokens(event)
         left = known_findings(event)

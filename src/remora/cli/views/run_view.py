@@ -27,7 +27,7 @@ from remora.runs.records.run_record import is_of_other_program, recorded_selecto
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
 from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE
-from remora.text import count, escape_line
+from remora.text import escape_line
 from remora.workspaces.hunks import group_text, separate_hunks
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
@@ -146,17 +146,13 @@ def attempt_lines(
     options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     """Yield the results of the given jobs, and the commands to run next."""
-    shown, verbose = JobDocuments(jobs), options.verbose or len(jobs) == 1
-    yield from job_lines(shown, terminal_width(), verbose=verbose)
+    verbose = options.verbose or len(jobs) == 1
+    yield from job_lines(JobDocuments(jobs), terminal_width(), verbose=verbose)
     yield from why_lines(project.trace, jobs, terminal_width())
-    nodes = [display_name(job.node_id) for job in jobs if job.review == PENDING]
-    if nodes:
-        names = dict.fromkeys(nodes)  # a file may have change sets of several operations
-        commands = [(command, view.run_id, *names) for command in ("diff", "accept")]
-        yield from _commands(
-            options, project, f"{count(len(nodes), 'change')} to review:", commands
-        )
     yield from _wrong(options, project, view, jobs)
+    nodes = dict.fromkeys(display_name(job.node_id) for job in jobs if job.review == PENDING)
+    if nodes:
+        yield f"see the changes: {next_command(options, project.root, 'diff', view.run_id, *nodes)}"
 
 
 def totals_line(document: Document) -> str:
