@@ -10,12 +10,12 @@ if ! python3 -I -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 fi
 
 environment="$RUNNER_TEMP/remora-environment"
-extras=ui  # for the share file
+extras=
 for operation in $ACTION_OPERATIONS; do
-  if [ "$operation" = types ]; then extras=ui,types; fi
+  if [ "$operation" = types ]; then extras='[types]'; fi
 done
 
 python3 -I -m venv "$environment"
 "$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check \
-  "$ACTION_SOURCE[$extras]"
+  "$ACTION_SOURCE$extras"
 echo "program=$environment/bin/remora" >> "$GITHUB_OUTPUT"

@@ -47,7 +47,7 @@ def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
     assert "  verified  read    fixed E722" in text
     assert "3 of 3 findings fixed" in text
     assert f"remora diff {run_id}" in text
-    assert f"see the changes: remora diff {run_id}\n" in text
+    assert f"see the changes: `remora diff {run_id}`\n" in text
 
 
 def test_runs_counts_what_waits(ran: Ran) -> None:

@@ -91,7 +91,7 @@ def test_show_and_diff_list_a_damaged_job_beside_the_others(damaged: Ran) -> Non
     told = damaged("show", "last")
     assert told.code == 1
     assert f"trace verify {one['agent_id']}" in told.out
-    assert "see the changes: remora diff" in told.out
+    assert "see the changes: `remora diff" in told.out
 
     done = damaged("diff", "last", "--json")
     assert done.code == 1

@@ -109,7 +109,7 @@ def test_the_check_writes_its_reports_and_no_run(
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("new.py:1: lint F401")
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    endings = ("html", "json", "md", "patch", "sarif")
+    endings = ("json", "md", "patch", "sarif")
     assert names == [f"remora.{ending}" for ending in endings]
     assert not (root / ".agentfs").exists()
     git(root, "apply", str(tmp_path / "out/remora.patch"))

@@ -45,7 +45,7 @@ def test_it_says_what_it_found_and_what_is_missing(root: Path, poor: Remora) -> 
 def test_the_file_is_short_and_sets_what_was_found(root: Path, poor: Remora) -> None:
     assert poor("init", "--json", cwd=root).document["found"]["python"] == ".venv/bin/python"
     text = (root / "remora.yaml").read_text()
-    assert len(text.splitlines()) == 8
+    assert len(text.splitlines()) == 7
     settings = {"python": ".venv/bin/python", "exclude": [], "gates": {"time_s": 300}}
     assert yaml.safe_load(text) == settings
     assert poor("config", "--json", cwd=root).code == 0

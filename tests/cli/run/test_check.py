@@ -123,7 +123,7 @@ def test_of_the_files_that_a_hook_passes_only_python_files_count(shop: Path, poo
     assert done.code == 1
     assert "analyze a.py &&" in done.out
     none = poor("check", "README.md", "pyproject.toml", cwd=shop)
-    assert (none.code, none.out) == (0, "no problems in 0 functions\n")
+    assert (none.code, none.out) == (0, "nothing was checked: no Python code is selected\n")
     missing = poor("check", "gone.py", cwd=shop)
     assert missing.code == 2
     assert "gone.py does not exist" in missing.err
@@ -155,7 +155,10 @@ def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
     (shop / "b.py").write_text(UNFIXABLE)
     done = poor("check", "b.py", cwd=shop)
     assert done.code == 1
-    assert done.out.splitlines()[1:] == ["1 problem in 1 file, which only a person can fix"]
+    assert done.out.splitlines()[1:] == [
+        "1 problem in 1 file, which needs a person or a model",
+        "  --baseline FILE --update-baseline accepts them as known",
+    ]
     (shop / "b.py").write_text(WRONG)
 
 
@@ -167,7 +170,9 @@ def test_what_a_change_set_leaves_is_not_said_to_be_fixed(shop: Path, poor: Remo
     done = poor("check", "b.py", "-o", "docstring", cwd=shop)
     assert "wrong-default" in done.out
     assert "missing-parameter" in done.out
-    assert "2 problems in 1 file; verified changes fix 1 of them:" in done.out
+    assert "2 problems in 1 file; verified changes fix 1 (marked [*]) of them:" in done.out
+    (marked,) = [line for line in done.out.splitlines() if line.endswith(" [*]")]
+    assert "wrong-default" in marked
 
 
 @pytest.mark.slow

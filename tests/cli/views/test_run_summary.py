@@ -36,7 +36,14 @@ def said(
 def test_what_is_fixed_what_needs_consent_and_what_stays() -> None:
     assert said(LINT, findings={NEEDS_UNSAFE: 1, NO_FIX: 17, KEPT: 3}) == (
         "3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; "
-        "22 stay: 17 have no fix, 3 are left as they are, 2 have no fix that passed"
+        "22 stay: 17 have no fix, 3 are left as they are, 2 are left open"
+    )
+
+
+def test_reasons_count_no_more_than_what_stays() -> None:
+    """Other fixes removed some of those that the plan left."""
+    assert said(LINT, findings={NO_FIX: 22, KEPT: 3}).endswith(
+        "files; 23 stay: 22 have no fix, 1 is left as it is"
     )
 
 
@@ -59,7 +66,7 @@ def test_what_nobody_wrote_needs_a_person_or_a_model(model: bool, how: str) -> N
 def test_operations_share_a_sentence() -> None:
     types = total("types", 5, 5, "missing annotations written")
     assert said(total("lint", 2, 2, "findings fixed"), types) == (
-        "2 of 2 findings fixed and 5 of 5 missing annotations written in 3 files"
+        "2 of 2 findings fixed, 5 of 5 missing annotations written in 3 files"
     )
 
 

@@ -13,7 +13,6 @@ from tests.operations.lint.test_recipes import versions
 from tests.operations.lint.test_ruff_fixes import edited
 
 COMMENT = "the fix removes a comment"
-PARTLY = "the function would be converted in part"
 STYLE = "most of the file is written otherwise"
 EXAMPLES = {
     "a comment of a branch goes with its line": (COMMENT, "RET505", """
@@ -33,18 +32,6 @@ EXAMPLES = {
     "a comment of a statement that is removed": (COMMENT, "F", """
           import tasks  # registers the tasks
         - import os  # noqa: E402
-        """),
-    "a text that ruff cannot convert": (PARTLY, "UP", """
-          def f(a, b):
-              return "{}".format(a), "{}".format(*b)
-
-
-          def g(a, b):
-        -     return "{} {}".format(a, b)
-        +     return f"{a} {b}"
-
-
-          LINES = f"{1}", f"{2}", f"{3}"
         """),
     "f-strings where there are more other texts": (
         STYLE, "UP", """

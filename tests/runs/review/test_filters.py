@@ -7,9 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from remora.errors import UsageError
+from remora.runs.continuation.retry import jobs_to_retry
 from remora.runs.review.accept_and_reject import accept, reject
+from remora.runs.review.accept_part import AS_AGENT, accept_edited, proposed_files
 from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.filters import apply_filter, parse_filter
+from remora.runs.review.revert import revert
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 MIXED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return f"1"\n'
@@ -65,6 +68,27 @@ class TestConflicts:
         assert 'return "1"' in (shop.root / "b.py").read_text()
         job = shop.job(shop.newest, "b.py:load")
         assert (job.review, job.written, shop.problems()) == ("accepted", None, [])
+
+    def test_what_collides_is_written_with_the_agents_lines_and_a_new_attempt_is_refused(
+        self, shop: Desk
+    ) -> None:
+        shop.write({"b.py": MIXED.replace('f"1"', 'f"2"')})
+        accept(shop.project, shop.newest, ["b.py:load"])
+        with pytest.raises(UsageError, match="a new attempt would forget"):
+            jobs_to_retry(shop.view(shop.newest), "b.py:load")
+        where = shop.project, shop.newest, "b.py:load"
+        files = proposed_files(*where, trusted=False, choose=AS_AGENT)
+        mine = [replace(file, theirs=b"x = 1\n") for file in files]
+        with pytest.raises(UsageError, match="the rest cannot be edited"):
+            accept_edited(*where, mine)
+        assert accept_edited(*where, files).conflicts == []
+        assert (shop.root / "b.py").read_text() == MIXED.replace("    import re\n", "").replace(
+            'f"1"', '"1"'
+        )
+        job = shop.job(shop.newest, "b.py:load")
+        assert (job.review, job.written) == ("accepted", None)
+        revert(shop.project, shop.newest, ["b.py:load"])
+        assert (shop.root / "b.py").read_text() == MIXED
 
     def test_nothing_is_accepted_if_all_groups_collide(self, shop: Desk) -> None:
         mine = self.MINE.replace("import re", "import json")

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit
+from remora.cli.app.output import emit, indented
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import working
 from remora.errors import ConfigError
-from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
     from remora.operations.base import Operations
     from remora.runs.doctor import DoctorCheck
     from remora.sandbox.isolation import MissingLevel
+
+_MARGIN = " " * 15
 
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
@@ -110,9 +111,10 @@ def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
         mark, color = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
             mark, color = "NO", "red"
-        yield f"{click.style(mark, fg=color)}  {check.name:<10} {escape_line(check.detail)}"
-        if not check.ok and check.hint:
-            yield f"    {'':<10} {escape_line(check.hint)}"
+        first, *more = indented(check.detail, _MARGIN)
+        yield f"{click.style(mark, fg=color)}  {check.name:<10} {first.lstrip()}"
+        yield from more
+        yield from indented(check.hint, _MARGIN) if not check.ok and check.hint else ()
 
 
 def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[str]:
@@ -122,5 +124,5 @@ def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[s
     ok, detail = level >= SAFE_LEVEL, f"subprocesses are {describe_level(level)}"
     yield from _lines([DoctorCheck(name="isolation", ok=ok, detail=detail, needed=False)])
     for each in better:
-        yield f"    {'':<10} L{each.level}, {each.name}: {escape_line(each.problem)}"
-        yield f"    {'':<10} {escape_line(each.hint)}"
+        yield from indented(f"L{each.level}, {each.name}: {each.problem}", _MARGIN)
+        yield from indented(each.hint, _MARGIN)

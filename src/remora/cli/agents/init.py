@@ -12,10 +12,8 @@ from remora.errors import DiskError, UsageError
 from remora.text import count, escape_line, some_of
 
 if TYPE_CHECKING:
-    from remora.config.template import OperationModels
     from remora.usecases.look_at_project import ProjectLook
 
-_SCHEMA = ".remora/config.schema.json"
 _MOST_FOLDERS = 4
 
 
@@ -23,10 +21,9 @@ _MOST_FOLDERS = 4
 def init(options: Options) -> int:
     """Look at the project, say what was found, and write a short remora.yaml.
 
-    The file is optional: without it, the same is found in each run. A second file,
-    .remora/config.schema.json, lets editors with a YAML language server complete and check keys
-    offline. `remora config show` lists all settings. You can also keep yours in [tool.remora] in
-    pyproject.toml.
+    The file is optional: without it, the same is found in each run. `remora config show` lists all
+    settings, and `remora schema config` prints a schema for editors. You can also keep yours in
+    [tool.remora] in pyproject.toml.
     """
     with working(options, "looking at the project"):
         from remora.usecases.look_at_project import look_at_project
@@ -44,7 +41,6 @@ def init(options: Options) -> int:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-        _write_schema(root / _SCHEMA, invocation.operations.settings)
     except OSError as error:
         raise DiskError(
             f"cannot write {path}: {error.strerror}",
@@ -76,7 +72,6 @@ def _settings(found: "ProjectLook") -> str:
     python = f"python: {found.python}" if is_inside else "# python: .venv/bin/python"
     judges = escape_line(", ".join(found.gates) or "nothing")
     return (
-        f"# yaml-language-server: $schema={_SCHEMA}\n"
         "# Settings of Remora; `remora config show` lists all of them.\n"
         "# The interpreter with the project's packages and pytest:\n"
         f"{python}\n"
@@ -85,13 +80,3 @@ def _settings(found: "ProjectLook") -> str:
         f"# Seconds for the project's own checks ({judges}); 0 runs none:\n"
         "gates: {time_s: 300}\n"
     )
-
-
-def _write_schema(path: Path, operations: "OperationModels") -> None:
-    """Write the schema for editors, replacing an older schema. Raises OSError if this fails."""
-    import json
-
-    from remora.config.template import config_schema
-
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(config_schema(operations), indent=1) + "\n", encoding="utf-8")

@@ -61,7 +61,7 @@ SUGGESTIONS = {
 """Common wrong names, and the command to use instead."""
 
 GLOBAL_OPTIONS = {
-    "--root DIR": "Project root. [default: search upwards from the current directory]",
+    "--root DIR": "Project root. [default: search upwards from here]",
     "--config FILE": "Configuration file. [default: ROOT/remora.yaml]",
     "--json": "Print only a single JSON document to stdout.",
     "-q, --quiet": "Suppress progress and notes on stderr.",

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from remora.errors import OutsideError, UsageError
-from remora.runs.review.accept_part import ChooseLines
+from remora.runs.review.accept_part import AS_AGENT, ChooseLines
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import is_text
 
 WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
 LINES: dict[str, tuple[str, ChooseLines]] = {
     "m": ("mine", lambda lines: lines.ours),
-    "a": ("agent's", lambda lines: lines.theirs),
+    "a": ("agent's", AS_AGENT),
     "e": (
         "edit",
         lambda lines: b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % (lines.ours, lines.theirs),

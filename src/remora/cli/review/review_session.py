@@ -170,7 +170,7 @@ class Review:
             print_lines(wrapped(f"  {what}: {each['path']}: {each['detail']}", "  "))
 
     def accept(self, job: JobView) -> bool:
-        if job.written is None and self._collides(job):
+        if self._collides(job):
             resolved = self._resolve(job)
             if resolved is not None:
                 return resolved
@@ -198,6 +198,8 @@ class Review:
         click.echo(word)
         if choose is None:
             return None
+        if key == "m" and job.written is not None:  # what is left of it are the agent's lines
+            return self.reject(job)
         where = {**self._where, "choose": choose}
         files = review_parts.proposed_files(self.view, job.agent_id, **where)
         files = edit_files(files, invocation_of(self.options).environ) if key == "e" else files
@@ -298,7 +300,7 @@ class Review:
             return False
         agents = [each.agent_id for each in alike]
         try:
-            with accept_progress(self.options) as pace:
+            with accept_progress(self.options) as (pace, _):
                 done = api.accept(self.view, *agents, progress=pace, **self._where)
         except BaseException:
             self._refresh()  # those that were accepted before the interruption

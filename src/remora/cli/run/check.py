@@ -49,7 +49,7 @@ from remora.errors import UsageError
 )  # fmt: skip
 @click.option(
     "--reports", type=PATH, metavar="DIR",
-    help="Also write JSON, SARIF, Markdown, a patch and a share file to DIR.",
+    help="Also write JSON, SARIF, Markdown and a patch to DIR.",
 )  # fmt: skip
 @click.option(
     "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",

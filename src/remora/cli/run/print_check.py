@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from remora.bootstrap.open_trace import require_extra
 from remora.cli.app.diff_colors import diff_lines
 from remora.cli.app.options import Options
 from remora.cli.app.output import (
@@ -26,11 +25,10 @@ from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
-from remora.errors import ConfigError, DiskError, ModelError
+from remora.errors import DiskError, ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
 from remora.runs.report.check_document import changes_of, check_document, failures_of
 from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.github_annotations import annotations
@@ -71,19 +69,13 @@ def run_check(
         return run_progress(options) if sys.stderr.isatty() else nullcontext(NoObserver())
 
     invocation = invocation_of(options, flags)
-    page = _SharePage(options) if output.reports is not None else None
     with planning:
         planning.enter_context(working(options, "looking for problems"))
         result = check_files(
-            invocation,
-            request,
-            watching,
-            max_time=max_time,
-            baseline=output.baseline,
-            read_records=None if page is None else page.make,
+            invocation, request, watching, max_time=max_time, baseline=output.baseline
         )
-    if output.reports is not None and page is not None:
-        _write_check_reports(output.reports, result, page.html)
+    if output.reports is not None:
+        _write_check_reports(output.reports, result)
     if options.json:
         print_json(_document_of(result))
     elif output.form == "sarif":
@@ -93,26 +85,6 @@ def run_check(
         print_lines(_lines(result, command, output))
     _note_gaps(options, result)
     return _exit_code(result)
-
-
-class _SharePage:
-    """The share file of the run of a check, if the extra that makes it is installed."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self.html: str | None = None
-
-    def make(self, project: Project, run_id: str) -> None:
-        """Make the file from the run's records."""
-        try:
-            require_extra("jinja2", "ui")
-            require_extra("starlette", "ui")
-        except ConfigError as error:
-            note(self._options, f"no remora.html: {error.with_hint}")
-            return
-        from remora.web.share.share_file import share_run
-
-        self.html = share_run(project, run_id).html
 
 
 def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
@@ -135,20 +107,26 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
 def _total(result: CheckResult, command: str) -> Iterator[str]:
     """Yield the number of problems, and the command that fixes them."""
     new = "" if result.known is None else "new "
+    left = 0 if new else sum(result.plan.findings_left.values())
     if not result.problems:
-        left = sum(result.plan.findings_left.values())
-        if left and not new:
+        if left:
             yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them)"
-        else:
+        elif result.nodes:
             yield f"no {new}problems in {count(result.nodes, 'function')}"
+        else:
+            yield "nothing was checked: no Python code is selected"
         return
+    if left:
+        yield f"ruff reports {count(left, 'other finding')} (-v lists them)"
     files = count(len({each.path for each in result.problems}), "file")
     total = f"{count(len(result.problems), f'{new}problem')} in {files}"
     fixable = sum(each.fixable for each in result.problems)
     if not fixable:
-        yield f"{total}, which only a person can fix"
+        need = "needs" if len(result.problems) == 1 else "need"
+        yield f"{total}, which {need} a person or a model"
+        yield "  --baseline FILE --update-baseline accepts them as known"
         return
-    share = "all" if fixable == len(result.problems) else f"{fixable:,}"
+    share = "all" if fixable == len(result.problems) else f"{fixable:,} (marked [*])"
     yield f"{total}; verified changes fix {share} of them:"
     yield escape_line(f"  {command}")  # a file name may contain a line that GitHub would obey
 
@@ -215,11 +193,10 @@ def _document_of(result: CheckResult) -> dict[str, Any]:
     return document
 
 
-def _write_check_reports(folder: Path, result: CheckResult, share_file: str | None) -> None:
-    """Write remora.json, remora.sarif, remora.md, remora.patch and remora.html to a folder.
+def _write_check_reports(folder: Path, result: CheckResult) -> None:
+    """Write remora.json, remora.sarif, remora.md and remora.patch to a folder.
 
-    The last one is the share file of the run, and is not written without one. Raises DiskError if
-    a file cannot be written.
+    Raises DiskError if a file cannot be written.
     """
     report, problems = result.report, result.problems
     texts = {
@@ -228,8 +205,6 @@ def _write_check_reports(folder: Path, result: CheckResult, share_file: str | No
         "remora.md": check_markdown(report, problems, result.nodes),
         "remora.patch": result.patch,
     }
-    if share_file is not None:
-        texts["remora.html"] = share_file
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

@@ -1,7 +1,8 @@
 """Progress bars on a terminal, drawn with rich."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from rich.console import Group
 from rich.live import Live
@@ -81,8 +82,11 @@ def live_display() -> Iterator[LiveDisplay]:
 
 
 @contextmanager
-def accept_bar() -> Iterator[TrackProgress]:
-    """Show a progress bar of processed change sets on stderr until the block exits."""
+def accept_bar() -> Iterator[tuple[TrackProgress, Callable[[str], None]]]:
+    """Show a progress bar of processed change sets on stderr until the block exits.
+
+    The yielded functions advance the bar, and print a line above it.
+    """
     bar = Progress(*_columns("changes"), console=error_console(), transient=True)
     with bar:
         task = bar.add_task("changes", total=None)
@@ -93,4 +97,4 @@ def accept_bar() -> Iterator[TrackProgress]:
                 yield each
                 bar.advance(task)
 
-        yield pace
+        yield pace, partial(bar.console.print, markup=False, highlight=False)

@@ -34,8 +34,9 @@ def plan_lines(
         yield from wrap_text(f"expected: {expected_text(prepared)}", width)
     else:
         yield from wrap_text(f"nothing to do: {_why_nothing(prepared, paths)}", width)
-    yield from left_lines(plan, verbose=verbose, brief=not (plan.jobs or verbose))
-    yield from standard_lines(plan)
+    left = left_lines(plan, verbose=verbose, brief=not (plan.jobs or verbose))
+    for line in (*left, *standard_lines(plan)):
+        yield from wrap_text(line, width) if not line.startswith(" ") else [line]
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run this"

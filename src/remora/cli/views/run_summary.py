@@ -1,7 +1,7 @@
 """The sentence that ends a run: what was fixed, what needs the user, and what stays.
 
 For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 stay: 17 have no
-fix, 3 are left as they are, 2 have no fix that passed`.
+fix, 3 are left as they are, 2 are left open`.
 """
 
 from collections import Counter
@@ -11,11 +11,11 @@ from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Ope
 from remora.runs.records.totals import OperationTotals, phrases_of
 from remora.text import count
 
-UNSURE = "has no fix that passed"
-"""The reason for findings that no job fixed although the plan did not leave them."""
+OPEN = "is left open"
+"""The reason for findings that are in no whole change, although the plan did not leave them."""
 PLURALS = {
     NEEDS_WRITER: "need a person or a model", NEEDS_UNSAFE: "need --unsafe-fixes",
-    NO_FIX: "have no fix", KEPT: "are left as they are", UNSURE: "have no fix that passed",
+    NO_FIX: "have no fix", KEPT: "are left as they are", OPEN: "are left open",
 }  # fmt: skip
 """Reasons after a number that is not one, such as `5 docstrings need a person or a model`."""
 BY_MODEL = "`--model URL --decisions model`"
@@ -59,7 +59,7 @@ def run_sentence(
         filter(
             None,
             (
-                f"{' and '.join(done)}{where}",
+                f"{', '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
                 *_unwritten(unwritten, operations, has_model=has_model),
                 _stays(stays, reasons),
@@ -83,8 +83,10 @@ def _stays(number: int, reasons: Mapping[str, int]) -> str:
     """Return how many findings stay and why, such as `3 stay: 2 have no fix, 1 is left as it is`."""
     if number <= 0:
         return ""
-    known = {reason: least for reason, found in reasons.items() if (least := min(found, number))}
-    if (others := number - sum(known.values())) > 0:
-        known[UNSURE] = others
+    known, rest = dict[str, int](), number
+    for reason, found in (*reasons.items(), (OPEN, number)):
+        known[reason] = min(found, rest)
+        rest -= known[reason]
+    known = {reason: found for reason, found in known.items() if found}
     why = with_reasons(known)
     return why if len(known) == 1 else f"{number:,} stay: {why}"

@@ -90,7 +90,8 @@ def _end_lines(
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"
-        yield f"see the changes: {next_command(options, project.root, look, view.run_id)}"
+        command = next_command(options, project.root, look, view.run_id)
+        yield from wrap_text(f"your files are unchanged; see the changes: `{command}`", width)
 
 
 def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:

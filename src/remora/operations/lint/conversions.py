@@ -8,7 +8,7 @@ and idioms the project, get a way of writing that it uses less than the other on
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from remora.code.syntax.source import parse_text
@@ -116,30 +116,6 @@ def repetitions(body: str) -> list[int]:
                         lines += [inner.lineno] if text in known else []
                         known.add(text)
     return lines
-
-
-def partly_converted(findings: Sequence[Finding], body: str, stay: Set[Place]) -> dict[Place, str]:
-    """Return the findings whose conversion would not be whole in their function, with the reason.
-
-    The findings in `stay` are not fixed. Texts that ruff cannot convert count, too.
-    """
-    groups: defaultdict[tuple[str, int] | None, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        groups[conversion_of(finding, body)].append(finding)
-    old = Counter((_F_STRINGS, _function_at(line, body)) for line in _formatted(body))
-    return {
-        place_of(finding): "the function would be converted in part"
-        for conversion, group in groups.items()
-        if conversion is not None
-        and (not stay.isdisjoint(map(place_of, group)) or old[conversion] > _texts(group))
-        for finding in group
-        if place_of(finding) not in stay
-    }
-
-
-def _texts(findings: Sequence[Finding]) -> int:
-    """Return the number of formatted texts. Several rules may find the same text."""
-    return len({place_of(finding)[2:] for finding in findings if finding["code"] > "UP"})
 
 
 def _formatted(body: str) -> Iterator[int]:

@@ -20,7 +20,6 @@ from remora.operations.lint.conversions import (
     IDIOMS,
     nodes_of,
     of_other_style,
-    partly_converted,
     usual_idioms,
 )
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
@@ -33,8 +32,8 @@ from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
 _GENERATED = re.compile(
-    r"^.*(?:\bdo not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|"
-    r"\bgenerated (?:by|from|automatically|using)\b|\$ANTLR\b)",
+    r"^.*(?:\bdo not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|\$ANTLR\b)|"
+    r"^(?:\s*#.*\b|\W*(?:this file (?:is|was) )?)generated (?:by|from|automatically|using)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _UNUSED_IMPORT = "F401"
@@ -118,9 +117,7 @@ class LeftAlone:
         found = dict.fromkeys(map(place_of, together), "its import has needed names") | found
         meant = partial(self._selected.are_meant, self._path)
         free = [finding for finding in findings if not meant(finding["code"])]
-        stay = {place_of(finding) for finding in free if not self._fixes.has_fix(finding)}
-        found = of_other_style(free, body) | found
-        return partly_converted(free, body, stay | found.keys()) | found
+        return of_other_style(free, body) | found
 
     def _reason(self, finding: Finding, body: str) -> str:
         """Return why a finding stays, or an empty string."""

@@ -6,6 +6,7 @@ from contextlib import closing
 from remora.agents.fork import fork_point_at, fork_start, restart_start
 from remora.agents.job import Job
 from remora.errors import StreamDamaged, UsageError
+from remora.ids import display_name
 from remora.memory.events import AgentStart
 from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
@@ -16,7 +17,7 @@ from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
-from remora.statuses import INTERRUPTED, RETRIED, RUNNING
+from remora.statuses import INTERRUPTED, RETRIED, RUNNING, UNDECIDED
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import Clock, utc_now
 
@@ -24,11 +25,17 @@ from remora.trace.stream.line_builder import Clock, utc_now
 def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
     """Return the current attempts of the jobs on `node`, which is a node name or a glob.
 
-    Raises UsageError if a job has not ended, NotFound (listing the closest names) if no node
-    matches, and StreamDamaged if an attempt's stream is damaged.
+    Raises UsageError if a job has not ended or a part of it is accepted, NotFound (listing the
+    closest names) if no node matches, and StreamDamaged if an attempt's stream is damaged.
     """
     jobs = jobs_named(view, node)
     for job in jobs:
+        if job.written is not None and job.review in UNDECIDED:
+            name = display_name(job.node_id)
+            raise UsageError(
+                f"a part of the change of {name} is accepted, which a new attempt would forget",
+                hint=f"accept or reject the rest, or run `remora revert {view.run_id} {name}` first",
+            )
         if job.damaged:
             raise StreamDamaged(str(job.error))
         if job.status in (INTERRUPTED, RUNNING) or not job.head.count:

@@ -85,8 +85,15 @@ def finding_key(operation: str, finding: ReportedFinding) -> FindingKey:
 
 
 def problems_text(problems: Iterable[Problem]) -> Iterator[str]:
-    """Yield a line for each problem, such as ``a.py:3: lint F401: `os` imported but unused``."""
-    return (f"{escape_line(each.path)}:{each.line}: {each.text}" for each in problems)
+    """Yield a line for each problem, such as ``a.py:3: lint F401: `os` imported but unused``.
+
+    If only some are fixable, these end with ` [*]`.
+    """
+    known = list(problems)
+    is_mixed = 0 < sum(each.fixable for each in known) < len(known)
+    for each in known:
+        mark = " [*]" if is_mixed and each.fixable else ""
+        yield f"{escape_line(each.path)}:{each.line}: {each.text}{mark}"
 
 
 def _reported(operation: str, finding: ReportedFinding, *, fixable: bool) -> Problem:

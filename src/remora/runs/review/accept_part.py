@@ -6,6 +6,7 @@ do not, nothing is written or recorded, and the change is still pending.
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from operator import attrgetter
 
 from remora.errors import Conflict, UsageError
 from remora.ids import display_name
@@ -36,6 +37,7 @@ from remora.workspaces.rooted_files import RootedFiles
 
 ChooseLines = Callable[[LineConflict], bytes]
 """Returns the lines to write where the user and the agent changed the same lines."""
+AS_AGENT: ChooseLines = attrgetter("theirs")
 
 
 def accept_hunks(
@@ -90,12 +92,14 @@ def accept_edited(
                 f"the edit leaves nothing of the change of {name}",
                 hint="reject the change instead",
             )
-        if change.job.written is not None:
+        if change.job.written is None:
+            return change._replace(patches=[*files], is_exact=True, is_edited=True)
+        if [*files] != _proposed(project, change, AS_AGENT):
             raise UsageError(
                 f"a part of the change of {name} is accepted, so that the rest cannot be edited",
                 hint="accept or reject it",
             )
-        return change._replace(patches=[*files], is_exact=True, is_edited=True)
+        return change._replace(patches=[*files], is_exact=True)
 
     return _accept(project, run, node, choose, judge, trusted=trusted)
 
@@ -123,7 +127,11 @@ def proposed_files(
     that conflict.
     """
     job = _pending_job(project, run, node, trusted=trusted)
-    patches = ready_change(project, job).patches
+    return _proposed(project, ready_change(project, job), choose)
+
+
+def _proposed(project: Project, change: ReadyChange, choose: ChooseLines | None) -> list[FilePatch]:
+    job, patches = change.job, change.patches
     prepared = merged(project, patches)
     conflicts = {conflict.path: conflict.detail for conflict in prepared.conflicts}
     found = [

@@ -1,6 +1,6 @@
 """Checks files as `analyze` would, without a record of it: the use case of `remora check`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -111,13 +111,11 @@ def check_files(
     *,
     max_time: float | None,
     baseline: Baseline | None = None,
-    read_records: Callable[[Project, str], object] | None = None,
 ) -> CheckResult:
     """Run the jobs of a request with records in a private folder, and remove the folder.
 
     The project chooses no model, because hooks and CI check code before it is reviewed.
-    `read_records` is called with the project and the run's ID while the records exist. Raises
-    KeyboardInterrupt if the user stops it.
+    Raises KeyboardInterrupt if the user stops it.
     """
     request = _python_files(request)
     with TemporaryDirectory(prefix="remora-check-") as folder:
@@ -131,10 +129,7 @@ def check_files(
             done = execute(invocation, prepared, watching, budget=budget)
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
-            result = _result(invocation, request, prepared, done.stopped, baseline)
-            if read_records is not None:
-                read_records(prepared.project, prepared.run_id)
-            return result
+            return _result(invocation, request, prepared, done.stopped, baseline)
 
 
 def _python_files(request: RunRequest) -> RunRequest:
