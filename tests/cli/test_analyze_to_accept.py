@@ -122,7 +122,7 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project
     assert conflict["detail"] in told
     assert "remora analyze -o steps --node src/settings.py" in told
     again = poor("accept", "last", "--all", cwd=project)
-    assert "next: remora analyze -o steps --node src/settings.py" in again.out
+    assert "or: remora analyze -o steps --node src/settings.py" in again.out
     (_, listed) = poor("runs", cwd=project).out.splitlines()
     assert listed.split()[-4:] == ["steps", "none", "0", "1"]
 

@@ -243,7 +243,10 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     source = "def f(a, l):\n    b = a\n    return a == None or l\n"
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
-    assert "2 functions checked; 2 findings need --unsafe-fixes; 1 has no fix\n" in shown
+    assert (
+        "2 functions checked; 2 findings need --unsafe-fixes; 1 has no fix (-v lists them)\n"
+        in shown
+    )
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document

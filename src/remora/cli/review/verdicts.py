@@ -192,7 +192,8 @@ def _conflict(
                 for other in conflicting_jobs(project, view, job):
                     name = f"{other.operation} {display_name(other.node_id)}"
                     yield from indented(f"it conflicts with the accepted change of {name}")
-            yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
+            yield f"    next: {next_command(options, project.root, 'review', done.run_id)}"
+            yield f"      or: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == STALE:
             words = "retry", done.run_id, escape_line(display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"

@@ -14,6 +14,7 @@ from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
+from remora.runs.records.run_listing import last_gate_seconds
 from remora.text import count, escape_line, plural
 
 
@@ -99,9 +100,11 @@ def plan_size(plan: Plan) -> str:
 
 
 def expected_text(prepared: PreparedRun) -> str:
-    """Return the expected duration of a run, and the time that gates may take."""
+    """Return the expected duration of a run, and the time of the gates, as in the last run if known."""
     limit = prepared.project.config.gates.time_s
-    gates = f", then up to {limit:g} s for the project's own checks (gates.time_s)" if limit else ""
+    took = last_gate_seconds(prepared.project.trace) if limit else None
+    time = f"up to {limit:g} s" if took is None else f"about {took:.0f} s"
+    gates = f", then {time} for the project's own checks (gates.time_s)" if limit else ""
     return f"{duration_text(prepared.plan.seconds)}{gates}"
 
 

@@ -1,7 +1,7 @@
 """The sentence that ends a run: what was fixed, what needs the user, and what stays.
 
 For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 stay: 17 have no
-fix, 3 are left as they are, 2 are left open`.
+fix, 3 are left as they are, 2 are left open (-v lists them)`.
 """
 
 from collections import Counter
@@ -89,4 +89,4 @@ def _stays(number: int, reasons: Mapping[str, int]) -> str:
         rest -= known[reason]
     known = {reason: found for reason, found in known.items() if found}
     why = with_reasons(known)
-    return why if len(known) == 1 else f"{number:,} stay: {why}"
+    return f"{why if len(known) == 1 else f'{number:,} stay: {why}'} (-v lists them)"

@@ -34,6 +34,9 @@ from remora.trace.read.reader import (
 )
 from remora.trace.trace_folder import TraceFolder, stream_id
 
+_NEWEST = 3
+"""Runs that are read for the time of the gates."""
+
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
     """A planned job, which is counted and not decoded."""
@@ -91,6 +94,14 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
 def list_run_lines_from_streams(folder: TraceFolder) -> list[RunLine]:
     """Return what `list_run_lines` returns, from the streams alone."""
     return _read_lines(folder, folder.run_streams())
+
+
+def last_gate_seconds(folder: TraceFolder) -> float | None:
+    """Return how long the project's gates took in the newest runs, or None if none judged there."""
+    for path in reversed([*folder.run_streams()][-_NEWEST:]):
+        if (read := read_run_line(path)) is not None and read[1].gates is not None:
+            return read[1].gates.seconds
+    return None
 
 
 def _read_lines(folder: TraceFolder, paths: Iterable[Path]) -> list[RunLine]:
