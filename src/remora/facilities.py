@@ -1,4 +1,4 @@
-"""What Linux offers and other POSIX systems lack. REMORA_TEST_POSIX=1 turns all of it off."""
+"""Facilities of Linux that other POSIX systems lack. REMORA_TEST_POSIX=1 turns all of them off."""
 
 import os
 import sys

@@ -53,7 +53,7 @@ def check_machine(root: Path, folders: UserFolders) -> list[DoctorCheck]:
 
 
 def _facility(name: str, ok: bool, lost: str) -> DoctorCheck:
-    detail = "available" if ok else f"missing: {lost}"
+    detail = "the kernel has it" if ok else f"missing: {lost}"
     return DoctorCheck(name=name, ok=ok, detail=detail, needed=False)
 
 

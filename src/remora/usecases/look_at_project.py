@@ -1,4 +1,4 @@
-"""What Remora finds in a project: its Python files, its interpreter, and what judges its changes."""
+"""A look at a project: its Python files, its interpreter, and the judges of its changes."""
 
 from pathlib import PurePosixPath
 from typing import NamedTuple

@@ -46,8 +46,9 @@ def test_the_file_is_short_and_sets_what_was_found(root: Path, poor: Remora) -> 
     assert poor("init", "--json", cwd=root).document["found"]["python"] == ".venv/bin/python"
     text = (root / "remora.yaml").read_text()
     assert len(text.splitlines()) == 7
-    settings = {"python": ".venv/bin/python", "exclude": [], "gates": {"time_s": 300}}
-    assert yaml.safe_load(text) == settings
+    assert yaml.safe_load(text) == {"python": ".venv/bin/python"}
+    commented = yaml.safe_load(text.replace("# exclude", "exclude").replace("# gates", "gates"))
+    assert commented.keys() == {"python", "exclude", "gates"}
     assert poor("config", "--json", cwd=root).code == 0
 
 
@@ -55,7 +56,14 @@ def test_without_an_environment_it_says_why(root: Path, poor: Remora) -> None:
     (root / ".venv/bin/python").unlink()
     done = poor("init", cwd=root)
     assert f"python    {root} has no .venv, and no environment is active" in done.out
-    assert yaml.safe_load((root / "remora.yaml").read_text()).keys() == {"exclude", "gates"}
+    assert yaml.safe_load((root / "remora.yaml").read_text()) is None
+
+
+def test_settings_in_pyproject_are_not_configured_twice(root: Path, poor: Remora) -> None:
+    write(root, {"pyproject.toml": PYPROJECT + "[tool.remora]\nexclude = ['a']\n"})
+    done = poor("init", cwd=root)
+    assert (done.code, "pyproject.toml already has settings" in done.err) == (2, True)
+    assert not (root / "remora.yaml").exists()
 
 
 def test_an_existing_file_is_kept(root: Path, poor: Remora) -> None:

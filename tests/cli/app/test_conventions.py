@@ -1,6 +1,5 @@
 """Conventions of command lines: short options, colors, variables, help, completion."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -140,13 +139,3 @@ def test_the_script_is_one_that_the_shell_reads(poor: Remora, project: Path, she
     assert "_REMORA_COMPLETE" in script.out
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=script.out, text=True, check=True, env=dict(os.environ))
-
-
-def test_init_writes_a_schema_that_editors_find(poor: Remora, project: Path) -> None:
-    assert poor("init", cwd=project).code == 0
-    line = (project / "remora.yaml").read_text().splitlines()[0]
-    before, _, path = line.partition("$schema=")
-    assert before == "# yaml-language-server: "
-    assert (
-        json.loads((project / path).read_text()) == poor("schema", "config", cwd=project).document
-    )

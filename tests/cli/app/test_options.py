@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
+from remora.cli.app.options import group
 from tests.cli.app.test_cli_reference import all_commands
 from tests.cli.conftest import Ran, Remora, tree, write
 
@@ -115,3 +117,17 @@ def test_any_file_name_can_be_printed(poor: Remora, tmp_path: Path, coding: str)
     wrong = plain("analyze", "\udcff.py", "--json", cwd=odd)
     assert wrong.code == 2
     assert "does not exist" in wrong.error["message"]
+
+
+def test_a_group_alone_runs_its_usual_command_also_with_options(ran: Ran) -> None:
+    listed = ran("trace", "list").out
+    assert ran("trace").out == listed
+    assert ran("trace", "--root", str(ran.root)).out == listed
+    assert ran("trace", "--help").out.startswith("Usage: remora trace")
+    assert ran("config", "--json").document == ran("config", "show", "--json").document
+
+
+def test_commands_of_such_a_group_are_completed() -> None:
+    things = group("things", "Things.", (click.Command("list"), click.Command("verify")), "list")
+    shell = ShellComplete(things, {}, "things", "_THINGS_COMPLETE")
+    assert [found.value for found in shell.get_completions([], "v")] == ["verify"]

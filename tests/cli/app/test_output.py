@@ -65,6 +65,12 @@ def test_the_words_of_a_line_that_changed_are_underlined() -> None:
     assert "\x1b[4m" not in lines[2]
 
 
+def test_very_long_lines_are_not_compared() -> None:
+    numbers = ", ".join(map(str, range(20_000)))
+    lines = diff_lines(f"-a = [{numbers}]\n+a = [{numbers}, 1]\n")
+    assert "\x1b[4m" not in lines[0] + lines[1]
+
+
 def test_lines_that_have_little_in_common_are_not_compared() -> None:
     assert diff_lines("-import os\n+x = compute(3)\n") == [
         click.style("-import os", fg="red"), click.style("+x = compute(3)", fg="green"),

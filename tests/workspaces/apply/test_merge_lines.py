@@ -12,6 +12,7 @@ from remora.workspaces.apply.merge_lines import (
     MergeConflict,
     MergedText,
     merge3,
+    resolve3,
 )
 
 texts = some.lists(some.sampled_from([b"a\n", b"b\n", b"\n", b"c\r\n", b"d"]), max_size=12).map(
@@ -164,3 +165,17 @@ def test_a_large_file_of_equal_lines_takes_no_time() -> None:
     base = b"\n" * 20000
     ours = b"top\n" + base + b"\n" * 100
     assert merged(base, ours, base + b"end\n").startswith(b"top\n")
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        (b"a\nb\n", b"a\nb", b"a\nb\nc\n", b"a\nb\nc\n"),  # the last newline, and lines after it
+        (b"x = 1", b"x = 2", b"x = 3", b"x = 3"),
+        (b"a\nb\nc\n", b"x\nb\nd\n", b"y\nb\nc\n", b"y\nb\nd\n"),
+    ],
+)
+def test_conflicts_are_resolved_line_by_line(
+    base: bytes, ours: bytes, theirs: bytes, merged: bytes
+) -> None:
+    assert resolve3(base, ours, theirs, lambda lines: lines.theirs) == merged

@@ -26,14 +26,16 @@ def init(options: Options) -> int:
     [tool.remora] in pyproject.toml.
     """
     with working(options, "looking at the project"):
+        from remora.config.pyproject import read_settings
         from remora.usecases.look_at_project import look_at_project
 
         invocation = invocation_of(options)
         root = invocation.find_root()
         path = root / "remora.yaml"
-        if path.exists():
+        used = path if path.exists() else read_settings(root) and root / "pyproject.toml"
+        if used:
             raise UsageError(
-                f"{path} already exists",
+                f"{used} already {'exists' if used == path else 'has settings'}",
                 hint="edit this file; `remora config show` lists all settings",
             )
         found = look_at_project(invocation)
@@ -76,7 +78,7 @@ def _settings(found: "ProjectLook") -> str:
         "# The interpreter with the project's packages and pytest:\n"
         f"{python}\n"
         "# Globs of files that agents leave alone, such as 'vendor/**':\n"
-        "exclude: []\n"
+        "# exclude: []\n"
         f"# Seconds for the project's own checks ({judges}); 0 runs none:\n"
-        "gates: {time_s: 300}\n"
+        "# gates: {time_s: 300}\n"
     )

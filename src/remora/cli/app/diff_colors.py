@@ -11,6 +11,8 @@ from remora.text import escape_line
 
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _COLORS = {"+": "green", "-": "red"}
+_MOST_WORDS = 200
+"""Words and separators of a line that are compared. Ten times as many take seconds."""
 _LEAST_ALIKE = 0.5
 """Lines that share fewer words are not versions of each other (decision)."""
 
@@ -52,7 +54,8 @@ def _with_words(line: str, other: str) -> str:
     words, others = _WORD.findall(line[1:]), _WORD.findall(other[1:])
     color = _COLORS[line[0]]
     match = SequenceMatcher(None, words, others, autojunk=False)
-    if not other or match.ratio() < _LEAST_ALIKE:
+    is_compared = other and max(len(words), len(others)) <= _MOST_WORDS
+    if not is_compared or match.ratio() < _LEAST_ALIKE:
         return click.style(line, fg=color)
     parts = [click.style(line[0], fg=color)]
     for tag, start, end, _, _ in match.get_opcodes():

@@ -110,9 +110,9 @@ class RemoraGroup(_StrictCommand, click.Group):
         self.alone = alone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        flags = {name for option in self.params for name in option.opts if not option.metavar}
-        if self.alone and {*args} <= flags - {"--help", "-h"}:
-            args = [self.alone, *args]
+        if self.alone and not ctx.resilient_parsing:
+            _, names, _ = self.make_parser(ctx).parse_args([*args])
+            args = args if names else [*args, self.alone]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)

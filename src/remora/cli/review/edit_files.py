@@ -1,4 +1,4 @@
-"""Chooses lines that the user changed, too, and opens proposed files in the user's editor."""
+"""Opens the files that a change proposes in the user's editor."""
 
 import shlex
 import subprocess
@@ -9,20 +9,17 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from remora.errors import OutsideError, UsageError
-from remora.runs.review.accept_part import AS_AGENT, ChooseLines
+from remora.workspaces.apply.merge_lines import LineConflict, ended
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import is_text
 
 WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
-LINES: dict[str, tuple[str, ChooseLines]] = {
-    "m": ("mine", lambda lines: lines.ours),
-    "a": ("agent's", AS_AGENT),
-    "e": (
-        "edit",
-        lambda lines: b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % (lines.ours, lines.theirs),
-    ),
-}
-"""What a key takes of lines that the user and the agent changed."""
+
+
+def both_versions(lines: LineConflict) -> bytes:
+    """Return both versions of lines between markers, for the editor."""
+    versions = ended(lines.ours), ended(lines.theirs)
+    return b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % versions
 
 
 def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[FilePatch]:

@@ -13,7 +13,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import print_failure, print_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.review.edit_files import LINES, WHOSE, edit_files
+from remora.cli.review.edit_files import WHOSE, both_versions, edit_files
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.review.verdicts import announce_to
 from remora.cli.run.foreground_run import run_to_end
@@ -26,10 +26,11 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accept_part import AS_AGENT
 from remora.runs.review.conflicts import conflicts_now
 from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
 from remora.runs.review.ready_changes import ready_change
-from remora.statuses import ACCEPTED, REJECTED
+from remora.statuses import ACCEPTED, REJECTED, STALE
 from remora.text import count, escape_line
 from remora.usecases import api
 from remora.usecases.analyze.fork_and_retry import prepare_retry
@@ -170,13 +171,20 @@ class Review:
             print_lines(wrapped(f"  {what}: {each['path']}: {each['detail']}", "  "))
 
     def accept(self, job: JobView) -> bool:
-        if self._collides(job):
-            resolved = self._resolve(job)
-            if resolved is not None:
-                return resolved
+        key = ask_key(WHOSE) if self._collides(job) else ""
+        if key == "e" and job.written is None:
+            return self.edit(job)
+        if key == "a":
+            where = {**self._where, "choose": AS_AGENT}
+            files = review_parts.proposed_files(self.view, job.agent_id, **where)
+            return self._accept_edited(job, files)
         done = api.accept(self.view, job.agent_id, **self._where)
         self.view = done.view
         self._show_notes(done)
+        if key == "m" and done.conflicts:  # what is left of it are the agent's lines
+            self.view = api.reject(self.view, job.agent_id, **self._where).view
+            self._decided(ACCEPTED if done.accepted else REJECTED, [job.agent_id])
+            return True
         self._show_conflicts(done.conflicts)
         if done.conflicts:  # still pending: the file may change
             self.passed.add(job.agent_id)
@@ -186,24 +194,9 @@ class Review:
         return True
 
     def _collides(self, job: JobView) -> bool:
-        return bool(conflicts_now(self.project, ready_change(self.project, job).patches))
-
-    def _resolve(self, job: JobView) -> bool | None:
-        """Ask whose lines to take where the user edited the same, and write the result.
-
-        Returns True if the change is decided, and None if the user decides later.
-        """
-        key = ask_key(WHOSE)
-        word, choose = LINES.get(key, ("later", None))
-        click.echo(word)
-        if choose is None:
-            return None
-        if key == "m" and job.written is not None:  # what is left of it are the agent's lines
-            return self.reject(job)
-        where = {**self._where, "choose": choose}
-        files = review_parts.proposed_files(self.view, job.agent_id, **where)
-        files = edit_files(files, invocation_of(self.options).environ) if key == "e" else files
-        return self._accept_edited(job, files)
+        """Return True if the user and the agent changed the same lines, and nothing else conflicts."""
+        found = conflicts_now(self.project, ready_change(self.project, job).patches)
+        return bool(found) and job.review != STALE and all(each.places for each in found)
 
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:
@@ -258,7 +251,8 @@ class Review:
 
     def edit(self, job: JobView) -> bool:
         """Open the proposed files in the editor, and accept the edited version."""
-        proposed = review_parts.proposed_files(self.view, job.agent_id, **self._where)
+        where = {**self._where, "choose": both_versions}
+        proposed = review_parts.proposed_files(self.view, job.agent_id, **where)
         before = self.edits.get(job.agent_id, proposed)
         edited = edit_files(before, invocation_of(self.options).environ)
         if [each.theirs for each in edited] == [each.theirs for each in proposed]:

@@ -100,11 +100,11 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
             yield from diff_lines(file.diff)
     if output.diff and result.problems:
         yield ""
-    yield from _total(result, command)
+    yield from _total(result, command, output.form)
     yield from map(escape_line, result.report.gates if output.form != "github" else ())
 
 
-def _total(result: CheckResult, command: str) -> Iterator[str]:
+def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
     """Yield the number of problems, and the command that fixes them."""
     new = "" if result.known is None else "new "
     left = 0 if new else sum(result.plan.findings_left.values())
@@ -126,7 +126,8 @@ def _total(result: CheckResult, command: str) -> Iterator[str]:
         yield f"{total}, which {need} a person or a model"
         yield "  --baseline FILE --update-baseline accepts them as known"
         return
-    share = "all" if fixable == len(result.problems) else f"{fixable:,} (marked [*])"
+    marked = " (marked [*])" if form == "text" else ""
+    share = "all" if fixable == len(result.problems) else f"{fixable:,}{marked}"
     yield f"{total}; verified changes fix {share} of them:"
     yield escape_line(f"  {command}")  # a file name may contain a line that GitHub would obey
 

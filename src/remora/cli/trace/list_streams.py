@@ -20,7 +20,6 @@ _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
 _MAX_ID = 64
 """Length of the longest valid ID. A forged event can have a longer one."""
-_MIN_NODE_WIDTH = 20
 _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
 

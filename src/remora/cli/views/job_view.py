@@ -59,9 +59,9 @@ def code_lines(jobs: Sequence[Document], width: int | None) -> Iterator[str]:
         fixed.update(code for code in done if is_lint_code(code))
         codes.update(code for code in (*done, *left) if is_lint_code(code))
     if codes:
-        from remora.tools.host.ruff.rule_names import rule_names
+        from remora.tools.host.ruff.rules import all_rules
 
-        names = rule_names()
+        names = {rule.code: rule.name for rule in all_rules()}
         often = dict.fromkeys(code for code, _ in (*fixed.most_common(), *codes.most_common()))
         known = [code for code in often if code in names][:_MOST_RULES]
         said = ", ".join(f"{code}\N{NO-BREAK SPACE}{names[code]}" for code in known)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 from rich.console import Group
 from rich.live import Live
@@ -97,4 +96,4 @@ def accept_bar() -> Iterator[tuple[TrackProgress, Callable[[str], None]]]:
                 yield each
                 bar.advance(task)
 
-        yield pace, partial(bar.console.print, markup=False, highlight=False)
+        yield pace, lambda text: bar.console.print(escape_line(text), markup=False, highlight=False)

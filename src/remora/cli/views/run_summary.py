@@ -43,13 +43,13 @@ def run_sentence(
     """Return the sentence about a run that changed some files.
 
     `findings` are those that the plan leaves, by reason, and `nodes` are the functions that it
-    leaves, by operation and reason. The rest of other operations than lint needs a person or a
-    model.
+    leaves, or that jobs left to a model, by operation and reason.
     """
     counted = [each for each in sums if each.measures.get("findings")]
-    unwritten = Counter({each.operation: each.remaining for each in sums if each not in counted})
+    needing, others = Counter[str](), 0
     for operation, reasons in nodes.items():
-        unwritten[operation] += reasons.get(NEEDS_WRITER, 0)
+        needing[operation] += reasons.get(NEEDS_WRITER, 0)
+        others += sum(reasons.values()) - reasons.get(NEEDS_WRITER, 0)
     done = [f"{each.brief} ({each.more})" if each.more else each.brief for each in phrases_of(sums)]
     where = f" in {count(files, 'file')}" if files else ""
     unsafe = findings.get(NEEDS_UNSAFE, 0)
@@ -61,8 +61,9 @@ def run_sentence(
             (
                 f"{', '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
-                *_unwritten(unwritten, operations, has_model=has_model),
+                *_unwritten(needing, operations, has_model=has_model),
                 _stays(stays, reasons),
+                f"{count(others, 'function')} left out (-v says why)" if others else "",
             ),
         )
     )

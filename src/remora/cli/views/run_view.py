@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from remora.agents.builtin_tools import NEEDS_MODEL
 from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
@@ -17,6 +18,7 @@ from remora.cli.views.run_summary import run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import display_name, split_node_key
+from remora.operations.base import NEEDS_WRITER
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import sources_text
@@ -26,7 +28,7 @@ from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
-from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE
+from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE, WITH_RESULT
 from remora.text import escape_line
 from remora.workspaces.hunks import group_text, separate_hunks
 
@@ -86,12 +88,19 @@ def _end_lines(
         operation: {reason: len(keys) for reason, keys in reasons.items()}
         for operation, reasons in plan.get("left_nodes", {}).items()
     }
+    counting = {each.operation for each in sums if each.measures.get("findings")}
+    for job in document["jobs"]:
+        name = job["operation"]
+        if job["why"] == NEEDS_MODEL and job["status"] in WITH_RESULT and name not in counting:
+            left = nodes.setdefault(name, {})
+            left[NEEDS_WRITER] = left.get(NEEDS_WRITER, 0) + 1
     said = run_sentence(sums, findings, nodes, project.operations, len(files), has_model=has_model)
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"
         command = next_command(options, project.root, look, view.run_id)
-        yield from wrap_text(f"your files are unchanged; see the changes: `{command}`", width)
+        kept = "" if any(job.is_written for job in view.jobs) else "your files are unchanged; "
+        yield from wrap_text(f"{kept}see the changes: `{command}`", width)
 
 
 def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:

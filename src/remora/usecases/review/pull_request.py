@@ -29,11 +29,7 @@ Remora made these changes, each as a commit, after they passed the checks of its
 
 {changes}
 
-What verified them beside these:
-
-{gates}
-
-To take a commit back, run `git revert COMMIT`; after a merge, `git revert -m 1 MERGE` takes all back.
+{gates}To take a commit back, run `git revert COMMIT`; after a merge, `git revert -m 1 MERGE` takes all back.
 
 <sub>Run {run}. The last line of each commit names its record for `remora trace verify`.</sub>
 """
@@ -74,11 +70,11 @@ def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts
     operations, rules = _named(changes)
     files = count(len({patch.path for change in changes for patch in change.patches}), "file")
     title = f"{', '.join(operations)}: fix {some_of(rules, _NAMED) or 'code'} in {files}"
-    gates = "\n".join(f"- {escape_markdown(text)}" for text in gate_texts(done.view))
+    gates = "".join(f"- {escape_markdown(text)}\n" for text in gate_texts(done.view))
+    gates = gates and f"What verified them beside these:\n\n{gates}\n"
     text = _TEXT.format(changes="\n".join(map(_line, changes)), gates=gates, run=done.run_id)
-    path = project.trace.path / "pull-requests" / f"{branch.replace('/', '-')}.md"
+    path = project.trace.runs / f"{branch.replace('/', '-')}.md"
     with disk_errors(path):
-        path.parent.mkdir(exist_ok=True)
         os.close(open_folder(path.parent))  # a link could lead anywhere
         replace_file(path, project.redact.text(text).encode("utf-8", "replace"))
     remotes = git_output(project.root, "remote").decode("utf-8", "replace").split()

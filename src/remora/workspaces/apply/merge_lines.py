@@ -48,8 +48,17 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
 def resolve3(
     base: bytes, ours: bytes, theirs: bytes, choose: Callable[[LineConflict], bytes]
 ) -> bytes:
-    """Merge two changes to the same base, with what `choose` returns for each conflict."""
-    return b"".join(_merged_lines(base, ours, theirs, choose)[0])
+    """Merge two changes to the same base, with what `choose` returns for each conflict.
+
+    Each line but the last ends with a newline.
+    """
+    out = [part for part in _merged_lines(base, ours, theirs, choose)[0] if part]
+    return b"".join([*map(ended, out[:-1]), *out[-1:]])
+
+
+def ended(lines: bytes) -> bytes:
+    """Return lines of which the last one ends with a newline, too."""
+    return lines if lines.endswith(b"\n") or not lines else lines + b"\n"
 
 
 def _merged_lines(
