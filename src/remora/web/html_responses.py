@@ -72,6 +72,7 @@ def templates() -> Environment:
         "time": _time,
         "size": _size,
         "state": state_html,
+        "state_word": _state_word,
         "state_class": _state_class,
         "value": value_html,
         "number": lambda value: f"{value:,}",
@@ -129,10 +130,13 @@ def _time(timestamp: str) -> str:
 
 def state_html(state: str | None) -> Markup:
     """Return a status or an outcome as HTML, in its colour."""
-    shown = SHOWN_WORDS.get(state, state).replace("_", " ") if state else ""
-    return Markup('<span class="state {}">{}</span>').format(
-        _state_class(state), without_hidden(shown)
-    )
+    shown = without_hidden(_state_word(state or ""))
+    return Markup('<span class="state {}">{}</span>').format(_state_class(state), shown)
+
+
+def _state_word(state: str) -> str:
+    """Return the word that users read for a status or an outcome."""
+    return SHOWN_WORDS.get(state, state).replace("_", " ")
 
 
 def _state_class(state: str | None) -> str:
