@@ -105,7 +105,7 @@ def test_wrong_usage_exits_with_2(poor: Remora, project: Path, args: tuple[str, 
     ("args", "hint"),
     [
         (("show", "zzzzzz"), "`remora runs` lists"),
-        (("diff", "last", "zzzzzz"), "lists its nodes"),
+        (("diff", "last", "zzzzzz"), "lists its functions"),
         (("diff", "last", "raed"), "src/settings.py:read"),
         (("accept", "last", "raed"), "src/settings.py:read"),
         (("trace", "show", "zzzzzz"), "`remora trace list` lists"),

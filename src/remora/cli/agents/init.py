@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from remora.usecases.look_at_project import ProjectLook
 
 _MOST_FOLDERS = 4
+"""Folders that are named (decision)."""
 
 
 @command("init", examples=("remora init", "remora init --root path/to/project"))

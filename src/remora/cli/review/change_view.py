@@ -25,6 +25,7 @@ from remora.trace.read.event_summary import summarize_event
 from remora.trace.read.reader import decode_part, read_events
 
 _LEAST_DIFF = 6
+"""Lines of a diff that a small screen shows (decision)."""
 _MAX_ACTIONS = 6
 """Number of most recent turns whose actions are shown by default."""
 

@@ -25,6 +25,7 @@ _LONGEST = 32
 
 
 _MAX_NAMES, _MOST_RULES = 3, 12
+"""Names of functions, and of rules, that are shown (decision)."""
 
 
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:

@@ -157,9 +157,12 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
     matched = set(match_nodes(keys, name))
     if not matched:
         near = ", ".join(display_name(key) for key in nearest(name, keys))
+        left = (
+            f"`remora show {view.run_id} -v` lists its functions, and what was left without a job"
+        )
         raise NotFound(
-            f"the run {view.run_id} has no node {name!r}",
-            hint=f"nearest: {near}" if near else f"`remora show {view.run_id}` lists its nodes",
+            f"the run {view.run_id} has no job on {name!r}",
+            hint=f"nearest: {near}; {left}" if near else left,
         )
     return [job for job in view.jobs if not matched.isdisjoint(_keys(job))]
 
