@@ -12,7 +12,7 @@ def test_doctor_lists_what_linux_offers(poor: Remora, project: Path) -> None:
     need_facility(*FACILITIES)
     shown = poor("doctor", cwd=project).out.splitlines()
     for name in FACILITIES:
-        assert f"ok  {name:<10} available" in shown
+        assert f"ok  {name:<10} the kernel has it" in shown
 
 
 def test_doctor_says_what_is_lost_without_each_facility(poor: Remora, project: Path) -> None:
