@@ -3,7 +3,8 @@
 A reader applies a suggestion with a click. It replaces lines of the pull request's diff, so a fix
 is suggested only if all lines that it changes are in the diff, and the file is the same as at the
 head of the pull request. Edits that need each other, such as an import and its uses, are suggested
-together or not at all. What stands on the pull request is not repeated. Needs no package.
+together or not at all. Suggestions that the pull request already has are not repeated. Needs no
+package.
 """
 
 import hashlib
@@ -268,7 +269,7 @@ def _about(document: Mapping[str, Any], change: Mapping[str, Any], edit: Mapping
 
 
 def _code(text: str) -> str:
-    """Return `text` as a code span, in which nobody is mentioned."""
+    """Return `text` as a code span, which mentions no user."""
     shown = "".join(char if char.isprintable() else "?" for char in text)
     if not shown:
         return ""

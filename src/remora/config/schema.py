@@ -253,8 +253,7 @@ class WorkspaceConfig(Section):
     """
     allow_unsandboxed: bool = False
     """Allow the project's code to run below isolation level 2. A project's file cannot set this to
-    true.
-    """
+    true."""
     include: Patterns = ()
     """Glob patterns for ignored files that are also copied. .env files are never copied."""
 
@@ -286,8 +285,7 @@ class RedactionRule(Section):
 
 
 class RedactionConfig(Section):
-    """Secrets to keep out of streams, in addition to known credentials and environment
-    variables."""
+    """Secrets to keep out of streams, beside known credentials and environment variables."""
 
     rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
     """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]. Patterns use RE2 syntax. A
@@ -360,8 +358,7 @@ class Config(Section):
     postgres: PostgresConfig = PostgresConfig()
     """The PostgreSQL database that stores streams with `trace_store: postgres`."""
     redaction: RedactionConfig = RedactionConfig()
-    """Secrets to keep out of streams, in addition to known credentials and environment
-    variables."""
+    """Secrets to keep out of streams, beside known credentials and environment variables."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """Private copies of the project for agents."""
     gates: GatesConfig = GatesConfig()

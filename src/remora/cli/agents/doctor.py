@@ -123,6 +123,6 @@ def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[s
 
     ok, detail = level >= SAFE_LEVEL, f"subprocesses are {describe_level(level)}"
     yield from _lines([DoctorCheck(name="isolation", ok=ok, detail=detail, needed=False)])
-    for each in better:
-        yield from indented(f"L{each.level}, {each.name}: {each.problem}", _MARGIN)
-        yield from indented(each.hint, _MARGIN)
+    for missing in better:
+        yield from indented(f"L{missing.level}, {missing.name}: {missing.problem}", _MARGIN)
+        yield from indented(missing.hint, _MARGIN)

@@ -195,8 +195,9 @@ class Review:
 
     def _collides(self, job: JobView) -> bool:
         """Return True if the user and the agent changed the same lines, and nothing else conflicts."""
-        found = conflicts_now(self.project, ready_change(self.project, job).patches)
-        return bool(found) and job.review != STALE and all(each.places for each in found)
+        conflicts = conflicts_now(self.project, ready_change(self.project, job).patches)
+        are_of_lines = all(conflict.places for conflict in conflicts)
+        return bool(conflicts) and are_of_lines and job.review != STALE
 
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:

@@ -54,7 +54,7 @@ def _next(file: Path, summary: SweepSummary, totals: Mapping[str, int]) -> Itera
         return "  " + shlex.join(["remora", "sweep", verb, str(file), summary.run_id, *words])
 
     is_recorded = any(one.run_id == summary.run_id for one in summary.repositories)
-    if is_recorded and any(one.status not in OVER for one in summary.repositories):
+    if is_recorded and any(repository.status not in OVER for repository in summary.repositories):
         yield f"  remora sweep run {shlex.quote(str(file))} --resume {summary.run_id}"
     if totals["pending"]:
         yield command("review")

@@ -26,7 +26,7 @@ def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
     return ", ".join(
         f"{count(number, unit) if unit else f'{number:,}'} "
         f"{reason if number == 1 else PLURALS.get(reason, reason)}"
-        for reason, number in sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+        for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
         if number
     )
 
@@ -45,16 +45,19 @@ def run_sentence(
     `findings` are those that the plan leaves, by reason, and `nodes` are the functions that it
     leaves, or that jobs left to a model, by operation and reason.
     """
-    counted = [each for each in sums if each.measures.get("findings")]
+    counted = [total for total in sums if total.measures.get("findings")]
     needing, others = Counter[str](), 0
     for operation, reasons in nodes.items():
         needing[operation] += reasons.get(NEEDS_WRITER, 0)
         others += sum(reasons.values()) - reasons.get(NEEDS_WRITER, 0)
-    done = [f"{each.brief} ({each.more})" if each.more else each.brief for each in phrases_of(sums)]
+    done = [
+        f"{phrase.brief} ({phrase.more})" if phrase.more else phrase.brief
+        for phrase in phrases_of(sums)
+    ]
     where = f" in {count(files, 'file')}" if files else ""
     unsafe = findings.get(NEEDS_UNSAFE, 0)
     reasons = {reason: number for reason, number in findings.items() if reason != NEEDS_UNSAFE}
-    stays = sum(each.remaining for each in counted) - unsafe if counted else sum(reasons.values())
+    stays = sum(total.remaining for total in counted) - unsafe if counted else sum(reasons.values())
     return "; ".join(
         filter(
             None,

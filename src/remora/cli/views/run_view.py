@@ -88,7 +88,7 @@ def _end_lines(
         operation: {reason: len(keys) for reason, keys in reasons.items()}
         for operation, reasons in plan.get("left_nodes", {}).items()
     }
-    counting = {each.operation for each in sums if each.measures.get("findings")}
+    counting = {total.operation for total in sums if total.measures.get("findings")}
     for job in document["jobs"]:
         name = job["operation"]
         if job["why"] == NEEDS_MODEL and job["status"] in WITH_RESULT and name not in counting:

@@ -1,4 +1,4 @@
-"""Texts about what stands behind a run's changes, and what could not judge them."""
+"""Texts about the gates that judged a run's changes, and those that could not."""
 
 from remora.memory.events import GateResult
 from remora.runs.records.results import RunView

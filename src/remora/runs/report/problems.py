@@ -89,11 +89,11 @@ def problems_text(problems: Iterable[Problem]) -> Iterator[str]:
 
     If only some are fixable, these end with ` [*]`.
     """
-    known = list(problems)
-    is_mixed = 0 < sum(each.fixable for each in known) < len(known)
-    for each in known:
-        mark = " [*]" if is_mixed and each.fixable else ""
-        yield f"{escape_line(each.path)}:{each.line}: {each.text}{mark}"
+    listed = list(problems)
+    is_mixed = 0 < sum(problem.fixable for problem in listed) < len(listed)
+    for problem in listed:
+        mark = " [*]" if is_mixed and problem.fixable else ""
+        yield f"{escape_line(problem.path)}:{problem.line}: {problem.text}{mark}"
 
 
 def _reported(operation: str, finding: ReportedFinding, *, fixable: bool) -> Problem:

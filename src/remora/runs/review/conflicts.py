@@ -55,10 +55,11 @@ def _places(project: ProjectRecords, patch: FilePatch) -> Iterator[LineVersions]
         if patch.base is None or patch.theirs is None:
             return
         old = split_lines(patch.base)
-        for each in _line_conflicts(patch.base, yours, patch.theirs):
-            base = b"".join(old[each.start - 1 : each.end - 1])
-            texts = (text.decode("utf-8", "replace") for text in (base, each.theirs, each.ours))
-            yield LineVersions(each.start, *texts)
+        for conflict in _line_conflicts(patch.base, yours, patch.theirs):
+            base = b"".join(old[conflict.start - 1 : conflict.end - 1])
+            versions = base, conflict.theirs, conflict.ours
+            texts = (version.decode("utf-8", "replace") for version in versions)
+            yield LineVersions(conflict.start, *texts)
 
 
 def conflicting_jobs(project: ProjectRecords, view: RunView, job: JobView) -> list[JobView]:
