@@ -6,6 +6,7 @@ from pathlib import Path
 
 BENCHMARKS = (
     "startup",
+    "check",
     "projection",
     "append",
     "durability",

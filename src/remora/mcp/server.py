@@ -7,12 +7,12 @@ from typing import Any
 
 import anyio.to_thread
 import mcp_types as types
-from jsonschema import Draft202012Validator
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError, UsageError
+from remora.json_schema import validator
 from remora.mcp.analysis import analyze
 from remora.mcp.answer_page import neutral
 from remora.mcp.hub_answers import HubAnswers
@@ -45,7 +45,7 @@ _INSTEAD = {
 }
 """What to call if a name does not exist."""
 
-_VALIDATORS = {name: Draft202012Validator(tool.strict_schema) for name, tool in TOOLS.items()}
+_VALIDATORS = {name: validator(tool.strict_schema) for name, tool in TOOLS.items()}
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jsonschema import Draft202012Validator
-
+from remora.json_schema import validator
 from remora.pym.run_outcome import one_line
 from remora.pym.specs import InputSpec
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 
 class ScriptArguments:
@@ -27,8 +29,8 @@ class ScriptArguments:
         }
 
     @cached_property
-    def _validator(self) -> Draft202012Validator:
-        return Draft202012Validator(self.schema)
+    def _validator(self) -> "Draft202012Validator":
+        return validator(self.schema)
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
         """Return the first problem with `values` as a single line, or None if they are valid."""
@@ -52,7 +54,7 @@ class ScriptArguments:
         """
         for spec in self.inputs:
             if not spec.required:
-                for error in Draft202012Validator(spec.schema).iter_errors(spec.default):
+                for error in validator(spec.schema).iter_errors(spec.default):
                     return spec, one_line(f"the default of `{spec.name}`: {error.message}")
         return None
 

@@ -131,9 +131,10 @@ def _examine(
         declared = parse_declarations(_text(raw, label), label)
     except ScriptError as error:
         return None, [error]
-    bad = ScriptArguments(declared.inputs).bad_default()
-    errors = [script_error_at(label, "typing", bad[1], bad[0].line)] if bad else []
+    errors = []
     if checked:
+        bad = ScriptArguments(declared.inputs).bad_default()
+        errors += [script_error_at(label, "typing", bad[1], bad[0].line)] if bad else []
         errors += find_problems(label, declared.runs, declared.checks)
     if errors:
         return None, errors

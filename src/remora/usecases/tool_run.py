@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jsonschema import Draft202012Validator
 
 from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
@@ -23,6 +22,7 @@ from remora.code.syntax.nodes import Module, Node, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
 from remora.files.project_files import project_files
 from remora.ids import MODULE, NodeKey, escape_path, node_key
+from remora.json_schema import validator
 from remora.memory.context import ContextManager
 from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
@@ -176,7 +176,7 @@ def _value(spec: InputSpec, text: str) -> Any:
     If the input accepts `text` as a string, or if `text` is not valid JSON, the value is the string
     itself. Otherwise the string is parsed as JSON. A `target` is the name of a file or node.
     """
-    if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
+    if spec.schema and validator(spec.schema).is_valid(text):
         return text
     try:
         return json.loads(text)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
+from remora.hub.process.socket_listener import Listener
 from remora.hub.protocol import MAX_BYTES
-from remora.hub.server.socket_listener import Listener
 from remora.hub.server.unix_server import UnixConnections
 from tests.hub.conftest import Client, Served
 

@@ -115,7 +115,7 @@ def _with_scripts(
     functions = operations.host_functions
     is_checked = checks.built_in or not builtin
     examined = checks.examine if is_checked else partial(examine, checked=False)
-    scripts = load_scripts(folder, definition, examined)
+    scripts = load_scripts(folder, definition, examined, checked=is_checked)
     granted = definition.candidates
     return Agent(
         definition=definition,

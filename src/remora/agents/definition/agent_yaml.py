@@ -6,8 +6,6 @@ from os.path import realpath
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -17,15 +15,13 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
 )
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
 
 from remora.agents.builtin_tools import BUILTIN
 from remora.config.messages import describe_errors
 from remora.config.schema import ModelName
 from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of, read_yaml_file
 from remora.errors import ConfigError, RemoraError
+from remora.json_schema import validator_class
 from remora.memory.canonical import canonical
 from remora.operations.base import Operations
 from remora.text import did_you_mean
@@ -81,8 +77,14 @@ def _goal(value: str) -> str:
 
 
 def _extension(value: dict[str, Any]) -> dict[str, Any]:
+    check_schema = validator_class().check_schema
+    from jsonschema.exceptions import SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
     try:
-        Draft202012Validator.check_schema(value)
+        check_schema(value)
     except SchemaError as error:
         raise ValueError(f"expected a JSON Schema (2020-12): {error.message}") from error
     if len(canonical(value)) > _EXTENSION_LIMIT:

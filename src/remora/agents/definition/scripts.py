@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jsonschema import Draft202012Validator
 
 from remora.agents.definition.agent_yaml import AgentDefinition, Role, ScriptUse, script_uses
 from remora.agents.named_summarizers import EPOCH
@@ -15,6 +14,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.config.yaml_positions import place_of, read_yaml_file
 from remora.errors import ConfigError, ScriptError
+from remora.json_schema import validator
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.pym import InputSpec, Limits, Script
 from remora.python_text import parse
@@ -129,9 +129,7 @@ def _faults(script: Script, role: Role, given: Mapping[str, Any]) -> Iterator[st
                 names = ", ".join(f"`{name}`" for name in given)
                 why = f"not available; a {role} script receives {names}"
                 yield _input_fault(script, spec, why)
-        elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
-            given[spec.name]
-        ):
+        elif role != "summarizer" and not validator(spec.schema).is_valid(given[spec.name]):
             why = f"Remora passes a value of type {type(given[spec.name]).__name__}"
             other = ": declare that type, or choose another name" if role == "tool" else ""
             yield _input_fault(script, spec, why + other)
@@ -165,9 +163,12 @@ Examine = Callable[[Path], tuple[Script | None, list[ScriptError]]]
 _HINT = "correct the script or agent.yaml; `remora agents validate` checks all agents"
 
 
-def load_scripts(folder: Path, definition: AgentDefinition, examine: Examine) -> dict[str, Script]:
+def load_scripts(
+    folder: Path, definition: AgentDefinition, examine: Examine, *, checked: bool
+) -> dict[str, Script]:
     """Return the definition's scripts, keyed by their path in the definition.
 
+    If `checked` is False, inputs and grants are not checked, which needs a slow import.
     Raises ConfigError if a script has a fault. The message has one line for each fault, for example
     `agent.yaml:LINE:COLUMN: FILE.pym:LINE: ...`.
     """
@@ -182,7 +183,8 @@ def load_scripts(folder: Path, definition: AgentDefinition, examine: Examine) ->
             if script is None:
                 continue
             scripts[use.script] = script
-        faults += [(use, fault) for fault in _use_faults(scripts[use.script], use, definition)]
+        if checked:
+            faults += [(use, fault) for fault in _use_faults(scripts[use.script], use, definition)]
     if faults:
         marked = read_yaml_file(folder / "agent.yaml")
         lines = [f"{place_of(marked, use.where)[1]}: {fault}" for use, fault in faults]

@@ -5,10 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
-from jsonschema import Draft202012Validator
 from msgspec import UNSET
 from msgspec.structs import replace
-from referencing.exceptions import Unresolvable
 
 from remora.agents.builtin_tools import RECALL
 from remora.agents.decision.candidates import as_candidates, valid_candidates
@@ -18,6 +16,7 @@ from remora.agents.job import Job
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.tool_execution import ToolExecution, context_update
+from remora.json_schema import validator
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, error_text, knowledge, new_action
 from remora.memory.delta import diagnostics as shown_diagnostics
@@ -145,8 +144,10 @@ def checked_extensions(
 def _problem(extensions: dict[str, Any], schema: dict[str, Any] | None) -> str:
     if schema is None:
         return "the agent declares no packet_extension"
+    from referencing.exceptions import Unresolvable
+
     try:
-        error = next(Draft202012Validator(schema).iter_errors(extensions), None)
+        error = next(validator(schema).iter_errors(extensions), None)
     except (Unresolvable, RecursionError, re.error) as broken:
         return f"the agent's packet_extension cannot be checked: {broken}"
     return error.message if error is not None else ""

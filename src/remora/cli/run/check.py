@@ -1,6 +1,7 @@
 """The `check` command, which reports what `analyze` would change, for hooks and CI."""
 
 from pathlib import Path
+from threading import Thread
 
 import click
 
@@ -85,6 +86,11 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     Write --changed=REV, or put --changed last.
     """
     with working(options, "starting"):
+        from remora.sandbox.isolation import best_level
+
+        Thread(
+            target=best_level
+        ).start()  # its probe waits for processes while modules are imported
         from remora.cli.run.print_check import CheckOutput, run_check
         from remora.runs.planning.run_request import RunRequest
         from remora.usecases.api_arguments import run_flags

@@ -21,8 +21,8 @@ from remora.hub.observe.observation_queue import drain, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.process.hub_paths import HubPaths, display_path
+from remora.hub.process.socket_listener import Listener
 from remora.hub.protocol import StatusResult
-from remora.hub.server.socket_listener import Listener
 from remora.hub.server.unix_server import UnixConnections
 from remora.hub.store.batch import Applied
 from remora.hub.store.hub_store import HubStore

@@ -13,6 +13,7 @@ import msgspec
 from remora.errors import DiskError, HubDamaged, OutsideError
 from remora.hub.process.addresses import read_addresses, remove, sockets_of
 from remora.hub.process.hub_paths import HubPaths, display_path
+from remora.hub.process.socket_listener import is_ours
 from remora.hub.protocol import (
     Answer,
     ChangedSince,
@@ -22,7 +23,6 @@ from remora.hub.protocol import (
     decode_answer,
     request_line,
 )
-from remora.hub.server.socket_listener import is_ours
 from remora.hub.store.owner_lock import owner
 
 _STOP_S = 10.0

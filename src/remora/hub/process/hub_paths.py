@@ -49,7 +49,7 @@ def hub_paths(
         root=root,
         db=base,
         lock=_with_suffix(base, ".daemon"),
-        socket=_own_socket(folders, root, base)
+        socket=socket_path(folders, root, base)
         if socket is None
         else _check_socket(Path(socket).absolute()),
         addresses=_with_suffix(base, ".addresses"),
@@ -86,8 +86,9 @@ def _name(root: Path) -> str:
     return f"{plain}-{_digest(root)[:16]}"
 
 
-def _own_socket(folders: UserFolders, root: Path, db: Path) -> Path:
-    name = f"{_digest(root, db)[:16]}.sock"
+def socket_path(folders: UserFolders, *named_by: Path) -> Path:
+    """Return the path of a socket of this user, with a name that depends on some paths."""
+    name = f"{_digest(*named_by)[:16]}.sock"
     usual = folders.runtime / "hub" / name
     if len(os.fsencode(usual)) <= SOCKET_LIMIT:
         return usual

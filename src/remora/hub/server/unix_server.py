@@ -8,9 +8,9 @@ import select
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
 
+from remora.hub.process.socket_listener import BACKLOG, Listener, is_ours
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
 from remora.hub.server.handler import Handler, answer_body
-from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
 _UNREAD_LIMIT = 1 << 20  # bytes above which requests wait and a subscriber is dropped

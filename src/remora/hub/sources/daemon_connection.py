@@ -9,8 +9,8 @@ from pathlib import Path
 from remora.hub import protocol
 from remora.hub.process.addresses import read_addresses, read_token
 from remora.hub.process.hub_paths import HubPaths
+from remora.hub.process.socket_listener import is_ours
 from remora.hub.protocol import Answer, Request
-from remora.hub.server.socket_listener import is_ours
 from remora.hub.store.owner_lock import owner
 
 _MAX_ANSWER_BYTES = 1 << 26

@@ -9,6 +9,7 @@ import msgspec
 
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
+from remora.json_schema import validator_class
 from remora.models.decoding.grammar import closed_schema
 
 _SHOWN_CHARS = 60
@@ -105,23 +106,21 @@ def _check_names(call: ToolCall, tool: ToolSchema) -> None:
 
 
 def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
+    errors = _validator()(schema).iter_errors(args)
     from jsonschema.exceptions import best_match
 
-    return best_match(_validator()(schema).iter_errors(args))
+    return best_match(errors)
 
 
 @cache
 def _validator() -> Any:
-    """Return the validator class.
-
-    It is imported on first use, because importing jsonschema is slow.
-    """
-    from jsonschema import Draft202012Validator
+    """Return the validator class."""
+    known = validator_class()
     from jsonschema.validators import extend
 
     # JSON Schema accepts 1.0 as an integer, but tools do not, for example as a line number
-    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
-    return extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
+    checker = known.TYPE_CHECKER.redefine("integer", _is_integer)
+    return extend(known, type_checker=checker)  # type: ignore[no-untyped-call]
 
 
 def _is_integer(checker: object, value: object) -> bool:

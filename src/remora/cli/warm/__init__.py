@@ -1,0 +1,1 @@
+"""A process of the daemon that has imported what `check` needs, and its client."""

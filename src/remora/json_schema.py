@@ -1,0 +1,30 @@
+"""Validation by JSON Schema (2020-12), whose package is imported on first use."""
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
+_SLOW = "rfc3987_syntax"
+"""What jsonschema imports, if it is there, for a format that is not checked here. It takes 2 s."""
+
+
+def validator(schema: Mapping[str, Any]) -> "Draft202012Validator":
+    """Return a validator of a schema."""
+    return validator_class()(schema)
+
+
+@cache
+def validator_class() -> "type[Draft202012Validator]":
+    """Return the class of validators, which reports all errors of an instance."""
+    hidden = {_SLOW: None} if _SLOW not in sys.modules else {}
+    sys.modules.update(hidden)  # type: ignore[arg-type]  # None is a module that cannot be imported
+    try:
+        from jsonschema import Draft202012Validator
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+    return Draft202012Validator
