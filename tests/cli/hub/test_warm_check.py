@@ -144,9 +144,11 @@ def desk_of(pid: str) -> str:
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
 def test_a_caller_that_sees_other_files_is_refused(desk: Desk) -> None:
     apart = ("unshare", "--map-root-user", "--mount")
+    covered = ("sh", "-c", 'mount -t tmpfs none . && cd "$PWD" && exec "$@"', "sh")
     if subprocess.run([*apart, "true"], check=False, capture_output=True).returncode:
         pytest.skip("user namespaces are off")
-    assert desk.ask("check", "clean.py", before=apart).err == "[None]"
+    assert desk.ask("check", "clean.py", before=apart).err == "[0]", "it sees the same files"
+    assert desk.ask("check", "clean.py", before=(*apart, *covered)).err == "[None]"
 
 
 def test_a_changed_module_is_noticed() -> None:

@@ -15,11 +15,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from os.path import samestat
 from pathlib import Path
 from typing import Any, NoReturn
 
 from remora.cli.app.entry import start
-from remora.cli.warm.client import LENGTH, STARTED, mount_namespace, warm_socket
+from remora.cli.warm.client import LENGTH, warm_socket
 from remora.errors import OutsideError
 from remora.hub.process.socket_listener import Listener, is_ours
 from remora.hub.process.spawn import FOLDER, command, environment
@@ -99,12 +100,13 @@ def _run(client: socket.socket) -> NoReturn:
     """Run the command that a client sends, and exit."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        head, streams, _, _ = socket.recv_fds(client, LENGTH, 3)
+        head, (*streams, folder), _, _ = socket.recv_fds(client, LENGTH, 4)
         with client.makefile("rb") as file:
             request = json.loads(file.read(int.from_bytes(head, "big")))
-        if request["mounts"] == mount_namespace():
+        if samestat(
+            Path(request["folder"]).stat(), os.fstat(folder)
+        ):  # not so in another container
             _take_over(request, streams)
-            client.sendall(STARTED)
             threading.Thread(target=_interrupt_after, args=(client,), daemon=True).start()
             code = start(request["args"])
             sys.stderr.flush()
