@@ -74,25 +74,6 @@ EXAMPLES = {
           except ImportError:
               from collections.abc import Sequence
         """),
-    "a comment behind the inner of two blocks": (
-        "a comment behind it belongs to an outer block", "SIM,PLR5501", """
-          def f(a, b):
-              if a:
-                  if b:
-                      return 1
-                  # later: c
-              return 0
-
-
-          def g(a, b):
-        -     if a:
-        -         if b:
-        -             return 1
-        +     if a and b:
-        +         return 1
-              # later: c
-              return 0
-        """),
     "an import for an older version": (
         "what can be imported decides", "UP", """
           import sys

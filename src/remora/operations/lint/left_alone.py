@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 from remora.code.edit.comments import is_for_tool
-from remora.code.edit.text_lines import split_lines
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.hidden_uses import marked_regions
@@ -53,8 +52,6 @@ _CHOSEN = (_UNUSED_IMPORT, "UP035", "UP026")
 """Rules about imports that are unused or have moved."""
 _MAYBE_ANOTHER = {"F504", "F522", "F523", "RUF068"}
 """Rules about what is given for nothing or twice, maybe by mistake for something else."""
-_FLATTENED = {"PLR5501", "SIM102"}
-"""Rules whose fixes make one block of two."""
 _BY_NAME = {"B009", "B010"}
 """Rules about `getattr` and `setattr` with a constant name."""
 _UNDERSCORES = {"B007", "RUF059"}
@@ -139,8 +136,6 @@ class LeftAlone:
         if code in _CHOSEN:
             is_choice = any(line in lines for lines in _import_choices(body))
             yield is_choice, "what can be imported decides"
-        if code in _FLATTENED:
-            yield _strands_comment(finding, body), "a comment behind it belongs to an outer block"
         if code.startswith(_OF_TYPES):
             in_region = any(line in region for region in marked_regions(body))
             yield in_region, "a build tool copies the marked region"
@@ -178,14 +173,6 @@ def _removes_comment(finding: Finding, body: str) -> bool:
         for edit in _edits(finding)
         for line, column, text, header in _comments(body)
     )
-
-
-def _strands_comment(finding: Finding, body: str) -> bool:
-    """Return True if a comment behind a fix is indented more than the block that the fix leaves."""
-    end = max((edit["end_line"] for edit in _edits(finding)), default=0)
-    behind = next(filter(str.strip, split_lines(body)[end:]), "") if end else ""
-    text = behind.lstrip()
-    return text.startswith("#") and len(behind) - len(text) >= finding["column"]
 
 
 @lru_cache(maxsize=1)
