@@ -123,11 +123,6 @@ def test_an_assertion_that_would_equal_another_is_left(tmp_path: Path) -> None:
     assert edited(tmp_path, {"a.py": source}, "SIM") == expected
 
 
-def test_prefixes_of_texts_stay_if_one_of_them_makes_two_assertions_equal(tmp_path: Path) -> None:
-    source = "def test_a(a):\n    assert a == 'b'\n    assert a == u'b'\n    return u'c'\n"
-    assert edited(tmp_path, {"a.py": source}, "UP") == source
-
-
 def test_branches_with_equal_conditions_stay(tmp_path: Path) -> None:
     """One of them may have been meant for something else."""
     source = "def f(a):\n    if a == 1:\n        print(a)\n    elif a == {}:\n        print(a)\n"

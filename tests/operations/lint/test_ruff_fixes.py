@@ -342,22 +342,6 @@ def test_a_fix_makes_a_line_too_long_only_if_the_user_selects_the_defaults(
     assert ('no_space/{name_of_the_file}/{name_of_the_file}"' in new) is is_fixed
 
 
-DEFAULTS = """
-class A:
-    def f(self, buffer: list[str] = [], cur: list[str] = []) -> int:
-        \"\"\"Count.\"\"\"
-        return len(buffer) + len(cur)
-"""
-
-
-def test_a_fix_that_would_make_a_line_too_long_is_not_applied_in_part(tmp_path: Path) -> None:
-    """Ruff changes each default in the signature, and adds two lines for each to the body."""
-    assert edited(tmp_path, {"a.py": DEFAULTS}) == DEFAULTS
-    (tmp_path / "ruff.toml").write_text("line-length = 120\n")
-    new = edited(tmp_path, {"a.py": DEFAULTS})
-    assert "buffer: list[str] | None = None, cur: list[str] | None = None" in new
-
-
 UNCONFIGURED = {
     "a comment above a statement": "def f():\n    print()\n    # done\n    pass\n",
     "a pass beside a docstring": 'class A:\n    """An error."""\n\n    pass\n',

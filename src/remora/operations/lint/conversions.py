@@ -1,14 +1,13 @@
 """Conversions of one way of writing into another, such as `format` into f-strings.
 
-A function that is written in two ways afterwards reads worse than before, so its conversion is
-whole or left out. In a file of khard, 9 of 53 texts became f-strings. Nor does a file, or for types
-and idioms the project, get a way of writing that it uses less than the other one.
+A file, or for types and idioms the project, does not get a way of writing that it uses less than
+the other one. In a file of khard, 9 of 53 texts became f-strings.
 """
 
 import ast
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
 from remora.code.syntax.source import parse_text
@@ -16,12 +15,8 @@ from remora.operations.lint.fixable_findings import Place, place_of
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.finding import Finding
 
-_F_STRINGS, _TYPES, _ORDER = "f-strings", "types", "order of comparisons"
-_CONVERSIONS = {
-    "B006": "defaults", "FLY": _F_STRINGS, "PTH": "paths", "SIM300": _ORDER, "UP006": _TYPES,
-    "UP007": _TYPES, "UP025": "prefixes of texts", "UP030": _F_STRINGS, "UP031": _F_STRINGS, "UP032": _F_STRINGS, "UP045": _TYPES,
-}  # fmt: skip
-"""Beginnings of rules that convert one way of writing into another, in a whole function."""
+_F_STRINGS, _ORDER = ("FLY", "UP030", "UP031", "UP032"), ("SIM300",)
+"""Beginnings of rules that convert one way of writing into another, in a whole file."""
 _OPTIONAL = (rb"\b(?:Optional|Union)\[", rb"\| None\b")
 IDIOMS = {
     "PYI032": (
@@ -49,32 +44,17 @@ _ALONE = 1
 """Uses of an idiom that a conversion may convert, since it is whole then."""
 
 
-def conversion_of(finding: Finding, body: str) -> tuple[str, int] | None:
-    """Return the kind and the function of a conversion, or None for another fix."""
-    kind = _kind(finding)
-    function = _function_at(finding["line"], body) if kind else 0
-    return (kind, function) if function else None
-
-
-def _kind(finding: Finding) -> str:
-    kinds = (kind for code, kind in _CONVERSIONS.items() if finding["code"].startswith(code))
-    return next(kinds, "")
-
-
 def of_other_style(findings: Sequence[Finding], body: str) -> dict[Place, str]:
     """Return the conversions into a way of writing that the file uses less, with the reason."""
-    old: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        old[_kind(finding)].append(finding)
+    left: list[Place] = []
     new = Counter(map(_new_style, nodes_of(body)))
-    numbers = {kind: len({place_of(each)[2:] for each in group}) for kind, group in old.items()}
-    numbers[_F_STRINGS] = max(numbers.get(_F_STRINGS, 0), len([*_formatted(body)]))
-    return {
-        place_of(finding): "most of the file is written otherwise"
-        for kind in (_F_STRINGS, _ORDER)
-        if numbers.get(kind, 0) > new[kind]
-        for finding in old[kind]
-    }
+    for kind in (_F_STRINGS, _ORDER):
+        places = [place_of(finding) for finding in findings if finding["code"].startswith(kind)]
+        number = len({place[2:] for place in places})
+        if kind == _F_STRINGS:
+            number = max(number, sum(map(_is_formatted, nodes_of(body))))
+        left += places if number > new[kind] else ()
+    return dict.fromkeys(left, "most of the file is written otherwise")
 
 
 def usual_idioms(place: FileTree) -> dict[str, str]:
@@ -88,8 +68,8 @@ def usual_idioms(place: FileTree) -> dict[str, str]:
     return dict.fromkeys(usual, "most of the project is written otherwise")
 
 
-def _new_style(node: ast.AST) -> str:
-    """Return the kind of conversions that lead to what a node is, or an empty string."""
+def _new_style(node: ast.AST) -> tuple[str, ...]:
+    """Return the rules of conversions that lead to what a node is, or an empty tuple."""
     match node:
         case ast.JoinedStr():
             return _F_STRINGS
@@ -97,7 +77,7 @@ def _new_style(node: ast.AST) -> str:
             left, ast.Constant
         ):
             return _ORDER
-    return ""
+    return ()
 
 
 def repetitions(body: str) -> list[int]:
@@ -118,28 +98,15 @@ def repetitions(body: str) -> list[int]:
     return lines
 
 
-def _formatted(body: str) -> Iterator[int]:
-    """Yield the lines of texts that `%` or `format` fill."""
-    for node in nodes_of(body):
-        match node:
-            case (
-                ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod())
-                | ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format"))
-            ):
-                yield node.lineno
-
-
-def _function_at(line: int, body: str) -> int:
-    """Return the first line of the innermost function around a line, or 0."""
-    return max((first for first, last in _functions(body) if first <= line <= last), default=0)
-
-
-@lru_cache(maxsize=1)
-def _functions(body: str) -> list[tuple[int, int]]:
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [
-        (node.lineno, node.end_lineno or 0) for node in nodes_of(body) if isinstance(node, kinds)
-    ]
+def _is_formatted(node: ast.AST) -> bool:
+    """Return True for a text that `%` or `format` fills."""
+    match node:
+        case (
+            ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod())
+            | ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format"))
+        ):
+            return True
+    return False
 
 
 @lru_cache(maxsize=1)  # for all findings of a version of a file

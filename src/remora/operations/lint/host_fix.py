@@ -4,7 +4,6 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 from remora.code.edit.import_edits import ImportStyle
@@ -12,7 +11,7 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
-from remora.operations.lint.conversions import conversion_of, repetitions
+from remora.operations.lint.conversions import repetitions
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
@@ -294,13 +293,5 @@ def _own_findings(code: str, lines: Iterable[int]) -> list[Finding]:
 
 
 def _ruff_fixes(body: str, findings: Iterable[Finding]) -> Iterator[Proposal]:
-    """Yield the fixes. Those that belong together are one proposal, or none if they overlap."""
     lines = lines_of(body)
-    groups: dict[object, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(conversion_of(finding, body) or place_of(finding), []).append(finding)
-    for group in groups.values():
-        fixes = [edits_of(body, finding["fix"], lines) for finding in group]
-        edits = sorted({edit for fix in fixes for edit in fix})
-        if all(edit.end <= following.start for edit, following in pairwise(edits)):
-            yield Proposal(group[0], tuple(edits))
+    return (Proposal(finding, edits_of(body, finding["fix"], lines)) for finding in findings)
