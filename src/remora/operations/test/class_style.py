@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.syntax.source import parse_text
-from remora.operations.test.source_blocks import used_names
+from remora.operations.test.source_blocks import test_functions, used_names
 
 Form = Literal["function", "class", "unittest"]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -47,12 +47,12 @@ def class_style(
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
-    methods = sum(len(_methods(one)) for one in classes)
-    functions = sum(_is_test(one) for tree in trees for one in tree.body)
+    methods = sum(len(test_functions(one.body)) for one in classes)
+    functions = sum(len(test_functions(tree.body)) for tree in trees)
     if methods <= functions:
         return ClassStyle("function", "", "", function_name(qualname))
     form: Form = "unittest" if _uses_unittest(classes) else "class"
-    inherits = form == "unittest" or sum(map(_is_test_case, classes)) * 2 > len(classes)
+    inherits = form == "unittest" or sum(map(is_test_case, classes)) * 2 > len(classes)
     tree = parse_text(own)
     here = _test_classes(tree) if isinstance(tree, ast.Module) else []
     base, base_import = "", None
@@ -60,7 +60,7 @@ def class_style(
         base = _near_base(tree, here)
     if inherits and not base:
         base, base_import = _unittest_base(trees, classes)
-    plain = isinstance(tree, ast.Module) and any(map(_is_test, tree.body))
+    plain = isinstance(tree, ast.Module) and bool(test_functions(tree.body))
     if plain and ("." not in qualname or form == "class"):
         return ClassStyle("function", "", "", function_name(qualname))
     return _in_class(here, classes, qualname, form, siblings, stem)._replace(
@@ -71,7 +71,7 @@ def class_style(
 def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
     """Return True if most assertions in the classes are methods such as `self.assertEqual`."""
     nodes = [node for one in classes for node in ast.walk(one)]
-    named = any(map(_is_test_case, classes))
+    named = any(map(is_test_case, classes))
     methods = sum(
         isinstance(node, ast.Attribute) and node.attr.startswith("assert") for node in nodes
     )
@@ -79,7 +79,7 @@ def _uses_unittest(classes: list[ast.ClassDef]) -> bool:
     return methods > plain or (named and not plain)
 
 
-def _is_test_case(one: ast.ClassDef) -> bool:
+def is_test_case(one: ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith("TestCase") for base in one.bases)
 
 
@@ -89,7 +89,7 @@ def _near_base(tree: ast.Module, here: Iterable[ast.ClassDef]) -> str:
     bound = {*own, *(each.bound for each in imported_names(tree))}
     bases = Counter(ast.unparse(one.bases[0]) for one in here if len(one.bases) == 1)
     for base, _ in bases.most_common(1):
-        is_case = base.endswith("TestCase") or (base in own and _is_test_case(own[base]))
+        is_case = base.endswith("TestCase") or (base in own and is_test_case(own[base]))
         if is_case and base.partition(".")[0] in bound and not _prepares(own.get(base), ()):
             return base
     return ""
@@ -158,7 +158,7 @@ def _related_class(
     wanted = {owner} if owner else {*siblings}
 
     def relation(one: ast.ClassDef) -> tuple[int, int]:
-        tests = _methods(one)
+        tests = test_functions(one.body)
         named = sum(test.name.removeprefix("test").strip("_") in words for test in tests)
         using = sum(bool(wanted & used_names(test)) for test in tests)
         numbered = sum(bool(_NUMBERED.match(test.name)) for test in tests)
@@ -196,15 +196,7 @@ def _flat(name: str) -> str:
 
 
 def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
-    return [one for one in tree.body if isinstance(one, ast.ClassDef) and _methods(one)]
-
-
-def _methods(owner: ast.ClassDef) -> list[ast.FunctionDef]:
-    return [one for one in owner.body if isinstance(one, ast.FunctionDef) and _is_test(one)]
-
-
-def _is_test(one: ast.stmt) -> bool:
-    return isinstance(one, ast.FunctionDef) and one.name.startswith("test")
+    return [one for one in tree.body if isinstance(one, ast.ClassDef) and test_functions(one.body)]
 
 
 def function_name(qualname: str) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import FunctionNode, default_values, find_definitions
+from remora.code.syntax.effects import is_none_or_missing
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 from remora.text import clip
 
@@ -256,7 +257,7 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
     match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             yield CONDITION, f"the condition {_shown(test)} was negated", _negate
-        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+        case ast.Return(value=ast.expr() as value) if not is_none_or_missing(value):
             yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case (
             ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
@@ -354,10 +355,6 @@ def _is_literal(value: ast.expr) -> bool:
     except (ValueError, TypeError, RecursionError):
         return False
     return True
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _is_text(node: ast.BinOp) -> bool:

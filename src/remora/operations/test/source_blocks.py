@@ -21,8 +21,8 @@ def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     found: dict[str, ast.FunctionDef] = {}
     for one in tree.body:
         if isinstance(one, ast.ClassDef):
-            found |= {f"{one.name}.{each.name}": each for each in _tests(one.body)}
-        found |= {each.name: each for each in _tests([one])}
+            found |= {f"{one.name}.{each.name}": each for each in test_functions(one.body)}
+        found |= {each.name: each for each in test_functions([one])}
     return found
 
 
@@ -36,7 +36,7 @@ def is_test_name(qualname: str) -> bool:
     return qualname.rpartition(".")[2].startswith("test")
 
 
-def _tests(body: list[ast.stmt]) -> list[ast.FunctionDef]:
+def test_functions(body: list[ast.stmt]) -> list[ast.FunctionDef]:
     return [one for one in body if isinstance(one, ast.FunctionDef) and is_test_name(one.name)]
 
 
@@ -98,17 +98,13 @@ def _after_related(text: str, tree: object, block: str, names: Collection[str]) 
     """
     body = tree.body if isinstance(tree, ast.Module) else []
     tests = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
-    related = [one for one in tests if _is_test(one) and used_names(one) & {*names}]
+    related = [one for one in test_functions(body) if used_names(one) & {*names}]
     if not related or related[-1] is tests[-1]:
         return ""
     lines = split_lines(text, keepends=True)
     end = related[-1].end_lineno or len(lines)
     rest = "".join(lines[end:]).lstrip("\n")
     return "".join(lines[:end]) + f"\n\n{block}\n\n{rest}"
-
-
-def _is_test(one: ast.stmt) -> bool:
-    return isinstance(one, ast.FunctionDef) and one.name.startswith("test")
 
 
 def reached_names(started: Iterable[str], uses: Mapping[str, set[str]]) -> set[str]:

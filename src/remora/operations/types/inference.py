@@ -206,14 +206,14 @@ class Inference:
         kept = self.signatures.complete(self._judged(terms, {}))
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
-    def settle_with(self, run: Run, question: str = "", *, by_function: bool = False) -> None:
+    def settle_with(self, run: Run, question: str = "") -> None:
         """Remove annotations that add diagnostics of another checker.
 
-        Its answers are kept if `question` says what it is asked. With `by_function`, an error in a
-        function that had no annotation removes all of those found for it.
+        Its answers are kept if `question` says what it is asked. An error in a function that had no
+        annotation removes all of those found for it.
         """
         kept = self.project.accepted(
-            self.annotations, {}, self.project.adding(run, question), by_function=by_function
+            self.annotations, {}, self.project.adding(run, question), by_function=True
         )
         self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
         self.annotations = kept

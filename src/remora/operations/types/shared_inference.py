@@ -168,7 +168,7 @@ class Session:
         checker = self._other_checker(self._python)
         if checker is not None:
             try:
-                self._inference.settle_with(checker.check, checker.question, by_function=True)
+                self._inference.settle_with(checker.check, checker.question)
             except HostError:  # it cannot check the project before, either
                 judges = f"{_ty()}; {checker.label} fails on the project"
         self._inference.leave_out_scattered()

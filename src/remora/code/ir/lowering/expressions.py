@@ -92,7 +92,6 @@ def is_text(term: Any) -> bool:
     return term.__class__ is tuple and term[0] == ir.TEXT
 
 
-_NAME, _CONSTANT = ast.Name, ast.Constant
 _KEY_LIMIT = 2**31
 
 
