@@ -144,18 +144,14 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert remora.plan(root=project, operations=["types"]).left == planned.left
 
 
-def test_files_beside_the_package_that_no_file_imports_are_left_out(project: Path) -> None:
-    (project / "till").mkdir()
-    (project / "till" / "__init__.py").write_text("from shop import Item\n")
+def test_build_scripts_are_left_out_unless_they_are_named(project: Path) -> None:
     function = "def {}(text='a', times=3):\n    return text.upper() * times\n"
     (project / "tasks.py").write_text("\n\n".join(map(function.format, ("cry", "shout", "yell"))))
     planned = remora.plan(root=project, operations=["types"])
     assert {job.path for job in planned.jobs} == {"shop.py"}
-    assert planned.left["types"]["in scripts beside the package"] == 3
+    assert planned.left["types"]["in build scripts"] == 3
     named = remora.plan(project / "tasks.py", root=project, operations=["types"])
     assert [job.path for job in named.jobs] == ["tasks.py"]
-    (project / "till" / "__init__.py").unlink()
-    assert len(remora.plan(root=project, operations=["types"]).jobs) == 2
 
 
 def test_files_with_a_stub_file_are_left_out(project: Path) -> None:

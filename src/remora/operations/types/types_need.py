@@ -21,7 +21,9 @@ from remora.tools.host.module_names import module_name
 from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
 
-_BUILD = frozenset(("setup.py", "noxfile.py", "conf.py", "versioneer.py"))
+_BUILD = frozenset(
+    ("setup.py", "noxfile.py", "conf.py", "versioneer.py", "hatch_build.py", "tasks.py")
+)
 _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
 _STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
@@ -116,28 +118,14 @@ def why_left_out(path: str, texts: Mapping[str, str]) -> str:
         return "in build scripts"
     if is_vendored(path):
         return "in code of other projects"
-    if not BESIDE.isdisjoint(path.split("/")[:-1]):
-        return "in examples, documentation or benchmarks"
-    return "in scripts beside the package" if _is_script(path, texts) else ""
+    is_beside = not BESIDE.isdisjoint(path.split("/")[:-1])
+    return "in examples, documentation or benchmarks" if is_beside else ""
 
 
 def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
     """Return True for test code, also in a `tests.py` that imports what tests need."""
     by_name = path.rpartition("/")[2] in _TESTS and _IMPORTS_TESTS.search(texts.get(path, ""))
     return is_of_tests(path) or bool(by_name)
-
-
-def _is_script(path: str, texts: Mapping[str, str]) -> bool:
-    """Return True for a file at the root that no file imports, if the project has packages."""
-    packages = (each for each in texts if each.endswith("/__init__.py"))
-    if "/" in path or "__init__.py" in texts or all(why_left_out(each, texts) for each in packages):
-        return False
-    name = re.escape(path.removesuffix(".py"))
-    imported = re.compile(
-        rf"^\s*(?:from\s+\.*{name}\b|import\s[^\n]*\b{name}\b)|py_modules[^\n]*\b{name}\b",
-        re.MULTILINE,
-    )
-    return not any(imported.search(text) for text in texts.values())
 
 
 def _in_python_2(_module: Module, node: Node) -> int | str:
