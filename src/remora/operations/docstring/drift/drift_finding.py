@@ -16,7 +16,6 @@ DriftCode = Literal[
     "missing-parameter",
     "wrong-default",
     "wrong-type",
-    "unraised-exception",
     "missing-exception",
     "no-result",
 ]
