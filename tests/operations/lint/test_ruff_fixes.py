@@ -380,8 +380,6 @@ def test_imports_of_modules_that_run_code_stay(tmp_path: Path) -> None:
 
 WIDTHS = {
     "setup.cfg": "[flake8]\nmax-line-length = 120\n",
-    "Makefile": "lint:\n\tpython -m black --check \\\n\t    --line-length=120 src\n",
-    "tox.ini": "[testenv:lint]\ncommands =\n    flake8 src --max-line-length 120\n",
     ".pre-commit-config.yaml": "repos: [{repo: a, hooks: [{id: flake8, args: [--max-line-length=120]}]}]",
 }
 

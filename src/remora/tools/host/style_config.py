@@ -6,7 +6,6 @@ import re
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -14,11 +13,7 @@ import yaml
 from remora.code.edit.text_lines import split_lines
 from remora.tools.file_tree import FileTree
 
-_FILES = ("tox.ini", "Makefile", "makefile", "noxfile.py", "setup.cfg", "pyproject.toml")
-_WORKFLOWS = ".github/workflows/*.y*ml"
 _OPTION = re.compile(r"(?<![\w-])(?:--line-length|--max-line-length|-l)[= \"',]*(\d+)")
-_JOINED = re.compile(r"\\\r?\n")
-_REPORTS_ONLY = "--exit-zero"
 DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _HABITUAL = (79, 120)
@@ -59,8 +54,8 @@ def configured_width(place: FileTree, path: str, *, prose: bool = False) -> int 
     """Return the maximum line length that is configured for ruff or Black, or None.
 
     If the nearest configuration sets several limits, the smallest limit is used. If there is none,
-    it is the length that pre-commit or another command passes to Black, or the length that flake8
-    or pycodestyle reports.
+    it is the length that pre-commit passes to Black, or the length that flake8 or pycodestyle
+    reports.
     """
     width = _formatter_width(place, path, prose=prose)
     if width is None and _hook_arguments(place, "black") is None:
@@ -79,16 +74,14 @@ def wrapping_width(place: FileTree, path: str, text: str) -> int:
 
 
 def _formatter_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
-    """Return the line length of ruff or Black, by settings or commands, or None."""
+    """Return the line length of ruff or Black, by settings or pre-commit, or None."""
     width = _set_width(place, path, prose=prose)
     if width is not None:
         return width
     if any(black or ruff for black, ruff in _settings(place, path)):
         return DEFAULT_WIDTH
     words = _hook_arguments(place, "black")
-    if words is None:
-        return _command_width(place, "black")
-    return _option_width(" ".join(words)) or DEFAULT_WIDTH
+    return None if words is None else _option_width(" ".join(words)) or DEFAULT_WIDTH
 
 
 def _set_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
@@ -173,8 +166,7 @@ def _flake8_width(place: FileTree) -> int | None:
             length = place.ini(name).get(section, "max-line-length", fallback="").strip()
             if length.isdecimal():
                 return int(length)
-    words = _hook_arguments(place, "flake8") or []
-    return _option_width(" ".join(words)) or _command_width(place, "flake8")
+    return _option_width(" ".join(_hook_arguments(place, "flake8") or []))
 
 
 def _settings(place: FileTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -197,25 +189,3 @@ def _option_width(arguments: str) -> int | None:
     """Return the line length in the arguments of Black or flake8, or None."""
     found = _OPTION.search(arguments)
     return None if found is None else int(found[1])
-
-
-def _command_width(place: FileTree, tool: str) -> int | None:
-    """Return the line length that a command of the project passes to Black or flake8, or None.
-
-    Commands that never fail do not count: a generated workflow of GitHub contains one.
-    """
-    used = _tool(tool)
-    for path in (*_FILES, *place.files.glob(_WORKFLOWS, look=place.left)):
-        for line in _JOINED.sub(" ", place.text_or_empty(path)).splitlines():
-            command = used.search(line)
-            if command is None or _REPORTS_ONLY in line or line.lstrip().startswith("#"):
-                continue
-            width = _option_width(line[command.end() :])
-            if width is not None:
-                return width
-    return None
-
-
-@lru_cache(maxsize=8)
-def _tool(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w./-]){name}(?![\w.-])")
