@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from remora.operations.types.facts.acceptance import accepts, accepts_all, is_foreign
-from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.source.project_index import (
     Function,
@@ -183,18 +182,12 @@ def _is_star_guess(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> 
 def _is_one_subclass(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
     index = missing.index
     return agreeing <= _RUN | _CALLED and any(
-        len(index.subclasses.get(base, ())) > 1 or _is_abstract(base, index)
+        len(index.subclasses.get(base, ())) > 1
         for member in members_of(term)
         for own in index.classes.get(head_of(member), ())[:1]
         for base in own.bases
         if base in index.classes
     )
-
-
-def _is_abstract(name: str, index: ProjectIndex) -> bool:
-    given = index.classes[name][0]
-    stubs = (FunctionBody(each).is_stub for each in given.methods.values())
-    return not {"ABC", "Protocol"}.isdisjoint(given.bases) or any(stubs)
 
 
 def _is_one_path(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
