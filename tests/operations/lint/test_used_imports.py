@@ -19,17 +19,6 @@ import pytest
 def db():
     return 1
 """
-REGION = """\
-import re
-import sys
-from collections import deque
-
-###{parser
-class Lexer:
-    pattern: "re.Pattern"
-    uses = "deque"
-###}
-"""
 PYTEST = "[pytest]\npython_files = {}\n"
 
 
@@ -104,18 +93,6 @@ UNUSED = {
 @pytest.mark.parametrize("files", UNUSED.values(), ids=UNUSED)
 def test_others_are_removed(tmp_path: Path, files: dict[str, str]) -> None:
     assert edited(tmp_path, files, "F401") == ""
-
-
-def test_names_that_a_marked_region_has_stay(tmp_path: Path) -> None:
-    expected = REGION.replace("import sys\n", "")
-    assert edited(tmp_path, {"a.py": REGION}, "F401") == expected
-
-
-def test_types_in_a_marked_region_are_not_rewritten(tmp_path: Path) -> None:
-    """The future import is not copied with the region."""
-    source = "from __future__ import annotations\n\n" + REGION + '\nx: "Lexer"\ny = "%s" % 1\n'
-    expected = source.replace('"Lexer"', "Lexer").replace('"%s" % 1', 'f"{1}"')
-    assert edited(tmp_path, {"a.py": source}, "UP", "UP031", "UP032") == expected
 
 
 def test_an_import_that_a_fix_leaves_unused_stays_if_another_file_takes_it(tmp_path: Path) -> None:

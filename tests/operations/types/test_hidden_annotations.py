@@ -62,7 +62,6 @@ def test_annotations_of_parameters_and_results_are_found_but_not_those_of_tests(
     [
         "def f(a: int): ...  # noqa: ANN201\n",
         "from typing import overload\n@overload\ndef f(a: int) -> int: ...\n",
-        "###{copied\ndef f(a: int): ...\n###}\n",
     ],
 )
 def test_annotations_that_the_operation_would_not_write_are_not_found(text: str) -> None:
@@ -85,7 +84,6 @@ def test_all_annotations_take_imports_with_them_and_leave_attributes() -> None:
         ("from m import A\n", "from a import A\n"),
         ("from m import A\n__all__ = ['A']\n", ""),
         ("from m import A\nx = []  # type: list[A]\n", ""),
-        ("###{copied\nfrom m import A\n###}\n", ""),
     ],
 )
 def test_imports_that_may_be_needed_elsewhere_stay(text: str, other: str) -> None:

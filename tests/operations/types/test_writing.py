@@ -134,13 +134,6 @@ def test_names_are_written_as_the_file_can_use_them(
     assert written(before, {"a": term}, minor) == after
 
 
-def test_a_region_that_a_build_tool_cuts_out_stays_as_it_is() -> None:
-    region = "###{copied\nfrom typing import Any\nx = 1\ndef f(a): ...\n###}\n"
-    assert written(f"{region}def g(a): ...\n", {"a": "Iterator[Any]"}) == (
-        f"{region}from collections.abc import Iterator\n\n\ndef g(a: Iterator[Any]): ...\n"
-    )
-
-
 def test_a_name_that_the_oldest_python_does_not_have_is_not_imported() -> None:
     assert "SupportsIndex" in written("def f(a): ...", {"a": "SupportsIndex"}, 8)
     assert written("def f(a): ...", {"a": "SupportsIndex"}, 7) == "def f(a): ..."

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
-from remora.code.syntax.hidden_uses import marked_regions
 
 CHECKING = "TYPE_CHECKING"
 _FUTURE, _STANDARD, _OTHER, _OWN = range(4)
@@ -85,10 +84,9 @@ def import_edits(
 ) -> list[Edit]:
     """Return the edits that add imports to a file, `lazy` ones in a `TYPE_CHECKING` block.
 
-    A name is added to the import of its module, if there is one. Regions that a build tool cuts out
-    stay as they are.
+    A name is added to the import of its module, if there is one.
     """
-    body = _outside_regions(source)
+    body = source.tree.body
     top = [each for each in _head(body) if isinstance(each, ImportNode)]
     block, lazy = _checking_block(body), list(lazy)
     bound = {each.bound for each in imported_names(source.tree)}
@@ -107,12 +105,6 @@ def is_type_checking(test: ast.expr) -> bool:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name == CHECKING
     return False
-
-
-def _outside_regions(source: ParsedText) -> list[ast.stmt]:
-    """Return the statements of a file that are not in a marked region."""
-    inside = {line for region in marked_regions(source.text) for line in region}
-    return [each for each in source.tree.body if each.lineno not in inside]
 
 
 def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -290,7 +282,7 @@ def _apart(
 
 
 def _after_docstring(source: ParsedText, text: str) -> Edit:
-    body = _outside_regions(source)
+    body = source.tree.body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         return _after(source, body[0], f"\n{text}")
     if not body:

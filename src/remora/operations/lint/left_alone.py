@@ -14,7 +14,6 @@ from typing import Any
 from remora.code.edit.comments import is_for_tool
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.code.syntax.hidden_uses import marked_regions
 from remora.operations.lint.conversions import (
     IDIOMS,
     nodes_of,
@@ -56,8 +55,6 @@ _BY_NAME = {"B009", "B010"}
 """Rules about `getattr` and `setattr` with a constant name."""
 _UNDERSCORES = {"B007", "RUF059"}
 """Rules whose fixes put an underscore before an unused name, which makes the code no better."""
-_OF_TYPES = ("UP006", "UP007", "UP037", "UP040", "UP045", "UP046", "UP047", "FA", "TC")
-"""Rules that rewrite types, some because of an import that is outside of a marked region."""
 
 
 def is_generated(body: str) -> bool:
@@ -136,9 +133,6 @@ class LeftAlone:
         if code in _CHOSEN:
             is_choice = any(line in lines for lines in _import_choices(body))
             yield is_choice, "what can be imported decides"
-        if code.startswith(_OF_TYPES):
-            in_region = any(line in region for region in marked_regions(body))
-            yield in_region, "a build tool copies the marked region"
         if code in _UNUSED:
             *folders, name = self._path.split("/")
             yield name != "conf.py" and not BESIDE.isdisjoint(folders), "an example shows it"

@@ -70,7 +70,7 @@ class NeededImports:
         examples = {word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line)}
         yield not bound.isdisjoint(examples), "an example in a docstring uses the name"
         is_hidden = not bound.isdisjoint(_hidden_uses(body))
-        yield is_hidden, "a type in quotes or a marked region uses the name"
+        yield is_hidden, "a type in quotes uses the name"
         yield self._serves_tests(bound, imported, body), "a test runner uses the name"
         yield self._runs_code(imported), "the import runs code"
         is_settings = self._path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(body)

@@ -12,7 +12,6 @@ import msgspec
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import FunctionNode, find_definitions
-from remora.code.syntax.hidden_uses import marked_regions
 
 Kind = Literal["parameter", "args", "kwargs", "return"]
 RETURN = "return"
@@ -54,8 +53,7 @@ class SourceText(ParsedText):
     def slots(self) -> list[Slot]:
         """The missing annotations of the file, in source order.
 
-        Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`,
-        or in regions that a build tool cuts out.
+        Overloads have none, and functions with type comments or comments such as `# noqa: ANN001`.
         """
         found = []
         for number, (name, node, owner) in enumerate(self.functions):
@@ -70,11 +68,6 @@ class SourceText(ParsedText):
                 for slot, kind in [*missing, *results]
             ]
         return found
-
-    @cached_property
-    def regions(self) -> list[range]:
-        """The result of `marked_regions`."""
-        return marked_regions(self.text)
 
     @cached_property
     def tokens(self) -> list[tokenize.TokenInfo]:
@@ -185,8 +178,6 @@ def written_annotations(source: SourceText) -> dict[tuple[int, str], ast.expr]:
 
 def is_left_alone(source: SourceText, node: FunctionNode) -> bool:
     """Return True if a comment says that a function stays as it is."""
-    if any(node.lineno in region for region in source.regions):
-        return True
     header = source.lines[node.lineno - 1 : node.body[0].lineno]
     return any("#" in line and _LEFT_ALONE.search(line) for line in header)
 
