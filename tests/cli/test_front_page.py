@@ -1,10 +1,11 @@
 """`remora --help` is quick, loads nothing, and is the same with and without click."""
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +16,7 @@ import pytest
 from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
 from remora.cli.app.lazy_group import TopGroup
 from remora.cli.app.options import global_options
-from remora.cli.review.verdict_commands import review
+from remora.cli.review.verdict_commands import reject, review
 from remora.cli.trace.export import export
 from remora.errors import DISTRIBUTION
 from remora.exports.formats import Format
@@ -138,6 +139,44 @@ def test_help_behind_another_option_loads_click_but_nothing_heavier() -> None:
 def test_front_page_is_the_page_that_click_would_print() -> None:
     root = TopGroup()
     assert root.get_help(click.Context(root)) == front_page().rstrip("\n")
+
+
+def pages(command: click.Command, ctx: click.Context) -> Iterator[str]:
+    """The help of a command and of all commands in it."""
+    yield command.get_help(ctx)
+    for name in command.list_commands(ctx) if isinstance(command, click.Group) else ():
+        inner = command.get_command(ctx, name)
+        assert inner is not None
+        yield from pages(inner, inner.context_class(inner, ctx, info_name=name))
+
+
+def all_pages() -> list[str]:
+    root = TopGroup()
+    return [*pages(root, root.context_class(root, info_name="remora", max_content_width=100))]
+
+
+def test_at_40_columns_no_help_page_is_cut_and_no_word_of_it_is_broken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    wide = [page.replace(" \\\n", " ").split() for page in all_pages()]
+    monkeypatch.setenv("COLUMNS", "40")
+    for words, page in zip(wide, all_pages(), strict=True):
+        shown = page.replace(" \\\n", " ").split()
+        assert [word for word in words if word not in shown and len(word) <= 24] == []
+        assert [
+            line for line in page.splitlines() if len(line) > 40 and len(shlex.split(line)) > 2
+        ] == []
+
+
+def test_an_example_that_is_wrapped_can_still_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    ctx = reject.context_class(reject, info_name="reject")
+    _, _, shown = reject.get_help(ctx).partition("Examples:\n")
+    assert "\\\n" in shown
+    assert shlex.split(shown.replace("\\\n", "")) == shlex.split(
+        "remora reject last load_orders --feedback 'keep the name'"
+    )
 
 
 def test_every_command_that_it_lists_is_there() -> None:

@@ -1,5 +1,7 @@
 """The front page that `remora --help` prints without loading any command."""
 
+from collections.abc import Iterator
+
 COMMANDS = {
     "init": ("agents.init:init", "Look at the project, and write a short remora.yaml."),
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
@@ -75,6 +77,8 @@ _FRONT_PAGE_OPTIONS = {
     "-h, --help": "Show this message and exit.",
 }
 
+_COLUMNS = 80
+"""Width of the lines of `_PAGE`."""
 _PAGE = """\
 Usage: remora [OPTIONS] COMMAND [ARGS]...
 
@@ -97,6 +101,9 @@ Options:
 
 
 def front_page() -> str:
+    """Return the page, wrapped if the terminal is narrow."""
+    from shutil import get_terminal_size
+
     width = max(map(len, COMMANDS))
     sections = [
         f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"
@@ -104,8 +111,25 @@ def front_page() -> str:
     ]
     options = GLOBAL_OPTIONS | _FRONT_PAGE_OPTIONS
     listed = _listed(options, max(map(len, options)))
-    return _PAGE.format(sections="\n".join(sections), options=listed)
+    page = _PAGE.format(sections="\n".join(sections), options=listed)
+    columns = get_terminal_size().columns
+    return page if columns >= _COLUMNS else "\n\n".join(_wrapped(page, columns)) + "\n"
 
 
 def _listed(lines: dict[str, str], width: int) -> str:
     return "\n".join(f"  {name:<{width}}  {line}" for name, line in lines.items())
+
+
+def _wrapped(page: str, columns: int) -> Iterator[str]:
+    """Yield the paragraphs of a page. A line of a list continues below its second column."""
+    from textwrap import wrap
+
+    for block in page.split("\n\n"):
+        is_text = block.startswith("  ")
+        lines = [f"  {' '.join(block.split())}"] if is_text else block.split("\n")
+        indents = [" " * (len(line) - len(line.rpartition("  ")[2])) for line in lines]
+        yield "\n".join(
+            part
+            for line, indent in zip(lines, indents, strict=True)
+            for part in wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)
+        )

@@ -2,10 +2,12 @@
 
 import functools
 import os
+import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -17,6 +19,7 @@ from remora.text import did_you_mean
 MAX_SECONDS = 1e8
 """Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
 _META = "remora.options"
+_HYPHEN = "\u2011"
 
 
 class _Seconds(click.FloatRange):
@@ -70,7 +73,37 @@ class Options:
     verbose: bool = False
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Formats help pages for any terminal. click's formatter needs 50 columns.
+
+    Names such as `--trust-run` are not broken at their hyphens.
+    """
+
+    def __init__(self, width: int | None = None, max_width: int | None = None) -> None:
+        columns = min(get_terminal_size().columns, max_width or 80)
+        super().__init__(width=width or columns - 2)
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _HYPHEN))
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write a list of terms. On a narrow page, texts begin below all but the shortest terms."""
+        rows = [(term, text.replace("-", _HYPHEN)) for term, text in rows]
+        super().write_dl(rows, min(col_max, max(10, self.width - 48)), col_spacing)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(_HYPHEN, "-")
+
+
+class _HelpContext(click.Context):
+    formatter_class = _HelpFormatter
+
+
 class _StrictCommand(click.Command):
+    context_class = _HelpContext
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments of a command.
 
@@ -92,9 +125,15 @@ class RemoraCommand(_StrictCommand):
         self.examples = examples
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
+        from textwrap import indent
+
+        from remora.cli.app.output import wrap_text
+
         with formatter.section("Examples"):
             for example in self.examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+                words = (word.replace(" ", "\0") for word in shlex.split(example, posix=False))
+                lines = wrap_text(" ".join(words), formatter.width - 4, "  ")
+                formatter.write(indent(" \\\n".join(lines), "  ") + "\n")
 
 
 class RemoraGroup(_StrictCommand, click.Group):
@@ -117,6 +156,11 @@ class RemoraGroup(_StrictCommand, click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
+        """List the commands with the first sentences of their help, which click cuts."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(n, c.get_short_help_str(200)) for n, c in self.commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
