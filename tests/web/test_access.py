@@ -51,6 +51,19 @@ def test_a_link_lets_in_though_the_next_one_cannot_be_shown(
     assert stranger.get("/").status_code == 200
 
 
+def test_a_page_that_refuses_has_its_style_and_no_search(stranger: TestClient) -> None:
+    refused = stranger.get("/")
+    assert refused.status_code == 403
+    assert 'href="/static/page.css"' in refused.text
+    assert "<form" not in refused.text
+    assert stranger.get("/static/page.css").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/static/../", "/static/../runs/x", "/static/%2e%2e/session.py"])
+def test_no_page_is_reached_through_the_folder_of_styles(stranger: TestClient, path: str) -> None:
+    assert stranger.get(path).status_code in (403, 404)
+
+
 def test_looking_at_a_link_does_not_use_it_up(stranger: TestClient, session: Session) -> None:
     link = session.new_link()
     assert stranger.head(link).status_code == 405

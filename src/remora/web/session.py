@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from remora.web.html_responses import error_page
 
 START = "/start/"
+_OPEN_TO_ALL = (START, "/static/")
+"""Paths that need no cookie. Error pages use the style sheet, which contains nothing of a project."""
 _MOST_LINKS = _MOST_MESSAGES = 32
 
 _OWN_REQUESTS = ("none", "same-origin")
@@ -82,7 +84,7 @@ class Session:
 
 
 class CookieCheck:
-    """Refuses requests without the session's cookie or of other pages, except those for links.
+    """Refuses requests without the session's cookie or of other pages, except `_OPEN_TO_ALL`.
 
     A page on another port of this host is not another site, so that a browser adds the cookie to
     its requests.
@@ -94,7 +96,7 @@ class CookieCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._app
-        if scope["type"] == "http" and not scope["path"].startswith(START):
+        if scope["type"] == "http" and not scope["path"].startswith(_OPEN_TO_ALL):
             headers = Headers(scope=scope)
             if not self._session.is_open(headers):
                 answer = error_page(403, "This browser has not been let in", _OPEN_LINK)
