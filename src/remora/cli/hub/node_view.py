@@ -2,12 +2,13 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import click
 
-from remora.cli.app.output import wrap_text
+from remora.cli.app.output import indented, terminal_width, wrap_text
 from remora.code.links import Edge, Related, Tier
 from remora.hub.node import AnsweredNode
 from remora.text import count, escape_line, plural, some_of
@@ -74,6 +75,7 @@ def node_page(
 def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool) -> Iterator[str]:
     """Yield a line for each link, with its tier, its name and the line numbers of its calls.
 
+    On a narrow terminal, the line numbers and then the name are on lines of their own.
     At most `most` links are listed. If `verbose` is true, all line numbers are shown.
     """
     shown = links[:most]
@@ -81,13 +83,25 @@ def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool)
         escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
         for link in shown
     ]
+    places = [
+        _first_lines(link.lines, len(link.lines) if verbose else _MAX_LINES)
+        if isinstance(link, Edge)
+        else ""
+        for link in shown
+    ]
     tiers = max((len(link.tier) for link in shown), default=0)
     column = max(map(len, names), default=0)
-    for link, name in zip(shown, names, strict=True):
-        tier = click.style(link.tier.ljust(tiers), fg=_TIERS[link.tier])
-        lines = () if isinstance(link, Related) else link.lines
-        places = _first_lines(lines, len(lines) if verbose else _MAX_LINES)
-        yield f"{_INDENT}{tier}  {name.ljust(column)}  {places}".rstrip()
+    room = (terminal_width() or sys.maxsize) - len(_INDENT) - tiers - 2
+    if column + 2 + max(map(len, places), default=0) > room:
+        column = 0
+    for link, name, place in zip(shown, names, places, strict=True):
+        tier = _INDENT + click.style(link.tier.ljust(tiers), fg=_TIERS[link.tier])
+        text = f"{name.ljust(column)}  {place}".rstrip()
+        if len(text) <= room:
+            yield f"{tier}  {text}"
+            continue
+        yield from [f"{tier}  {name}"] if len(name) <= room else [tier, _INDENT + name]
+        yield from indented(place, 2 * _INDENT) if place else ()
     if len(links) > len(shown):
         yield f"{_INDENT}and {len(links) - len(shown):,} more; -v shows all"
 
