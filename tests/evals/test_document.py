@@ -23,9 +23,9 @@ def test_each_arm_has_its_shares_and_difference_to_the_first() -> None:
     assert (lint["arms"], lint["examples"]) == ([], [])
     assert heading(types) == "types: 3 of 9 parts hidden in 2 files (3 return)"
     assert heading(lint) == "lint: nothing to hide"
-    assert head(types)[-4:] == ["PRECISION", "COVERAGE", "TOKENS", "SECONDS"]
+    assert head(types)[-3:] == ["PRECISION", "COVERAGE", "SECONDS"]
     shares = ["50 % (9 to 91)", "67 % (0 to 100)"]
-    assert row(types, first) == ["rules", 1, 0, 1, 1, *shares, 0, 0]
+    assert row(types, first) == ["rules", 1, 0, 1, 1, *shares, 0]
     assert list(details(types, second)) == [
         "embedded against the first arm: precision +0 % (the same in each file), "
         "coverage +0 % (the same in each file), restored +0 % (the same in each file)",
@@ -38,15 +38,16 @@ def test_jobs_are_counted_by_what_the_checks_say() -> None:
     (found,) = eval_document(report(checked))["operations"]
     assert heading(found) == "test: 2 of 9 jobs chosen in 2 files"
     assert head(found) == [
-        *("ARM", "VERIFIED", "FAILED", "NOTHING"), *("SHARE", "TOKENS", "SECONDS")
+        *("ARM", "VERIFIED", "FAILED", "NOTHING"), *("SHARE", "SECONDS")
     ]  # fmt: skip
-    assert row(found, found["arms"][0]) == ["rules", 1, 0, 1, "50 % (0 to 100)", 0, 0]
+    assert row(found, found["arms"][0]) == ["rules", 1, 0, 1, "50 % (0 to 100)", 0]
 
 
 def test_kinds_and_what_a_model_did_are_listed() -> None:
     both = replace(
         arm("m", *PARTS[:2], result("b.py", "left", kind="parameter")),
         requests=3,
+        tokens=900,
         turns=7,
         jobs={"submitted": 2},
         invalid=1,
@@ -56,7 +57,7 @@ def test_kinds_and_what_a_model_did_are_listed() -> None:
     (found,) = eval_document(report(operation("types", both)))["operations"]
     assert list(details(found, found["arms"][0])) == [
         "m, by kind: parameter: 0 of 1 written; return: 2 of 2 written, 1 right",
-        "m: 2 jobs, 7 turns, 3 requests; decisions: rule 1,200, server 3; 1 invalid, 2 refused",
+        "m: 2 jobs, 7 turns, 3 requests, 900 tokens; decisions: rule 1,200, server 3; 1 invalid, 2 refused",
     ]
 
 

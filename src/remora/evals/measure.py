@@ -22,7 +22,6 @@ from remora.runs.records.decision_sources import total_of
 from remora.runs.records.results import RunView
 from remora.runs.review.accept_and_reject import accept
 from remora.statuses import WITH_RESULT
-from remora.text import count
 from remora.version import __version__
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
@@ -94,10 +93,6 @@ class Measurement:
 
     def measure(self, agent: Agent, targets: Targets) -> OperationResult:
         name, chosen = agent.definition.operation, targets.targets
-        files = count(len({target.path for target in chosen}), "file")
-        what = "hidden" if targets.basis == "people" else "chosen"
-        if chosen:
-            self._notify(f"{name}: {len(chosen)} of {targets.found:,} {what} in {files}")
         arms = (self._arm(agent.definition.name, arm, targets) for arm in self._arms)
         return OperationResult(
             operation=name,
@@ -128,7 +123,7 @@ class Measurement:
         try:
             result = _arm_result(arm.name, targets, self._run(folder, name, arm, targets))
         except RemoraError as error:
-            self._notify(f"{name}, arm {arm.name}: {error.message}")
+            self._notify(f"{name}, arm {arm.name}: failed")
             return ArmResult(name=arm.name, error=error.with_hint, exit_code=error.exit_code)
         if result.exit_code:
             folder.forget()  # the same command asks the model again

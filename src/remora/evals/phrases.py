@@ -25,12 +25,12 @@ def heading(found: Mapping[str, Any]) -> str:
 def head(found: Mapping[str, Any]) -> Sequence[str]:
     """Return the names of the columns of `row`."""
     shares = ["SHARE"] if found["basis"] == "checks" else map(str.upper, _SHOWN[found["basis"]])
-    return ["ARM", *map(str.upper, OUTCOMES[found["basis"]]), *shares, "TOKENS", "SECONDS"]
+    return ["ARM", *map(str.upper, OUTCOMES[found["basis"]]), *shares, "SECONDS"]
 
 
 def row(found: Mapping[str, Any], arm: Mapping[str, Any]) -> Sequence[object]:
     shares = (share(arm, name) for name in _SHOWN[found["basis"]])
-    return [arm["name"], *arm["outcomes"].values(), *shares, arm["tokens"], round(arm["seconds"])]
+    return [arm["name"], *arm["outcomes"].values(), *shares, round(arm["seconds"])]
 
 
 def share(found: Mapping[str, Any], name: str, sign: str = "") -> str:
@@ -60,7 +60,8 @@ def details(found: Mapping[str, Any], arm: Mapping[str, Any]) -> Iterator[str]:
         jobs = count(sum(arm["jobs"].values()), "job")
         decisions = (f"{key} {number:,}" for key, number in arm["decisions"].items() if number)
         yield (
-            f"{name}: {jobs}, {count(arm['turns'], 'turn')}, {count(arm['requests'], 'request')}; "
+            f"{name}: {jobs}, {count(arm['turns'], 'turn')}, {count(arm['requests'], 'request')}, "
+            f"{count(arm['tokens'], 'token')}; "
             f"decisions: {', '.join(decisions)}; {arm['invalid']} invalid, {arm['refused']} refused"
         )
     if arm["against_first"]:

@@ -1,5 +1,10 @@
 """How lines are made for people."""
 
+import os
+import pty
+import subprocess
+import sys
+
 import click
 import pytest
 from hypothesis import given
@@ -110,6 +115,34 @@ def test_a_table_that_is_too_wide_becomes_a_list(monkeypatch: pytest.MonkeyPatch
         "RUN     20261127-0800", "STATUS  ended", "JOBS    3", "",
         "RUN     20261128-0800", "STATUS  failed", "JOBS    0",
     ]  # fmt: skip
+
+
+def test_a_list_has_no_empty_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "terminal_width", lambda: 16)
+    lines = table(("REPOSITORY", "ERROR", "JOBS"), [["shop", "", 3], ["a name", "", 0]])
+    assert [click.unstyle(line) for line in lines] == [
+        "REPOSITORY  shop", "JOBS        3", "",
+        "REPOSITORY  a", "            name", "JOBS        0",
+    ]  # fmt: skip
+
+
+NOTE_IN_A_BAR = """
+from remora.cli.app.options import Options
+from remora.cli.app.output import note
+from remora.cli.app.working import working
+with working(Options(root=None), "planning"):
+    note(Options(root=None), "[1/2] planned shop")
+"""
+
+
+def test_a_note_is_a_line_above_what_shows_that_a_command_works() -> None:
+    ours, theirs = pty.openpty()
+    line = [sys.executable, "-c", NOTE_IN_A_BAR]
+    subprocess.run(line, check=True, stderr=theirs, env={"TERM": "xterm-256color"})
+    os.close(theirs)
+    seen = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert "\x1b[2K[1/2] planned shop\r\n" in seen  # the bar is erased before it
 
 
 def test_counts_are_words() -> None:

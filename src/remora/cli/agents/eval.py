@@ -7,9 +7,10 @@ import click
 
 from remora.cli.app.name_parameters import operations_option
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, note, table
+from remora.cli.app.output import emit, indented, note, table, wrapped
 from remora.cli.app.project_context import invocation_of
-from remora.text import clip, count, escape_line
+from remora.cli.app.working import working
+from remora.text import clip, count
 
 _FEW = 5
 _LONGEST = 60
@@ -56,10 +57,11 @@ def eval_(
     targets. It may end with options such as ",renderer=json": decoding, renderer, memory (packets,
     masked or raw), limit and samples. It is safe to press Ctrl-C: the same command continues.
     """
-    from remora.cli.views.progress import run_progress
-    from remora.evals.arms import parse_arm
-    from remora.evals.document import eval_document
-    from remora.usecases.evaluate import EvalRequest, evaluate
+    with working(options, "starting"):
+        from remora.cli.views.progress import run_progress
+        from remora.evals.arms import parse_arm
+        from remora.evals.document import eval_document
+        from remora.usecases.evaluate import EvalRequest, evaluate
 
     request = EvalRequest(
         names=operations,
@@ -84,23 +86,23 @@ def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
     from remora.evals.phrases import details, failures, head, heading, row
 
     for found in document["operations"]:
-        yield click.style(escape_line(heading(found)), bold=True)
+        yield from (click.style(line, bold=True) for line in wrapped(heading(found)))
         rows = [row(found, arm) for arm in found["arms"] if not arm["error"]]
         yield from table(head(found), rows) if rows else ()
         for arm in found["arms"]:
-            yield from map(escape_line, details(found, arm))
+            yield from (line for text in details(found, arm) for line in wrapped(text, "  "))
         examples = found["examples"]
         shown = examples if verbose else examples[:_FEW]
-        yield from (escape_line(_example(example)) for example in shown)
+        yield from (line for example in shown for line in indented(_example(example), "  "))
         if len(shown) < len(examples):
             yield f"  {count(len(examples) - len(shown), 'more different text')}: -v lists them"
         yield ""
     for line in failures(document["operations"]):
-        yield click.style(escape_line(line), fg="red")
+        yield from (click.style(part, fg="red") for part in wrapped(line, "  "))
 
 
 def _example(found: Mapping[str, Any]) -> str:
     texts = (clip(" ".join(found[key].split()), _LONGEST) for key in ("people", "written"))
     people, written = texts
     place = f"{found['path']}:{found['name']}"
-    return f"  {place}: people wrote {people!r}, {found['arm']} wrote {written!r}"
+    return f"{place}: people wrote {people!r}, {found['arm']} wrote {written!r}"

@@ -1,7 +1,5 @@
 """The front page that `remora --help` prints without loading any command."""
 
-from collections.abc import Iterator
-
 COMMANDS = {
     "init": ("agents.init:init", "Look at the project, and write a short remora.yaml."),
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
@@ -77,31 +75,29 @@ _FRONT_PAGE_OPTIONS = {
     "-h, --help": "Show this message and exit.",
 }
 
-_COLUMNS = 80
-"""Width of the lines of `_PAGE`."""
 _PAGE = """\
 Usage: remora [OPTIONS] COMMAND [ARGS]...
 
   Fix lint, docstrings and missing tests in Python code, locally.
 
-  Start with `remora analyze`, read the result with `remora diff`, and apply it
-  with `remora accept last --all`. Your files stay untouched until then.
-  `remora help COMMAND` shows details and examples.
+  Start with `remora analyze`, read the result with `remora diff`, and apply it \
+with `remora accept last --all`. Your files stay untouched until then. \
+Details and examples: `remora help COMMAND`.
 
 {sections}
 Options:
 {options}
 
-  Environment: REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL set --root, --config
-  and --model; NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE control colors.
+  Environment: REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL set --root, --config \
+and --model; NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE control colors.
 
-  Exit codes: 0 done; 1 done, but something needs attention; 2 invalid usage or
-  configuration; 3 something outside Remora failed; 130 interrupted.
+  Exit codes: 0 done; 1 done, but something needs attention; 2 invalid usage or \
+configuration; 3 something outside Remora failed; 130 interrupted.
 """
 
 
 def front_page() -> str:
-    """Return the page, wrapped if the terminal is narrow."""
+    """Return the page, wrapped at the width of the terminal."""
     from shutil import get_terminal_size
 
     width = max(map(len, COMMANDS))
@@ -111,25 +107,18 @@ def front_page() -> str:
     ]
     options = GLOBAL_OPTIONS | _FRONT_PAGE_OPTIONS
     listed = _listed(options, max(map(len, options)))
-    page = _PAGE.format(sections="\n".join(sections), options=listed)
-    columns = get_terminal_size().columns
-    return page if columns >= _COLUMNS else "\n\n".join(_wrapped(page, columns)) + "\n"
+    columns = min(get_terminal_size().columns, 80)
+    lines = _PAGE.format(sections="\n".join(sections), options=listed).split("\n")
+    return "\n".join(part for line in lines for part in _wrapped(line, columns))
 
 
 def _listed(lines: dict[str, str], width: int) -> str:
     return "\n".join(f"  {name:<{width}}  {line}" for name, line in lines.items())
 
 
-def _wrapped(page: str, columns: int) -> Iterator[str]:
-    """Yield the paragraphs of a page. A line of a list continues below its second column."""
+def _wrapped(line: str, columns: int) -> list[str]:
+    """Wrap a line. A line of a list continues below its second column."""
     from textwrap import wrap
 
-    for block in page.split("\n\n"):
-        is_text = block.startswith("  ")
-        lines = [f"  {' '.join(block.split())}"] if is_text else block.split("\n")
-        indents = [" " * (len(line) - len(line.rpartition("  ")[2])) for line in lines]
-        yield "\n".join(
-            part
-            for line, indent in zip(lines, indents, strict=True)
-            for part in wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False)
-        )
+    indent = " " * (len(line) - len(line.rpartition("  ")[2]))
+    return wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False) or [""]

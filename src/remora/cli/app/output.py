@@ -88,7 +88,7 @@ def note(options: Options, *texts: str) -> None:
     """Print notes to stderr."""
     for text in () if options.quiet else texts:
         for line in wrap_text(escape_line(text), terminal_width(sys.stderr)):
-            click.echo(line, err=True)
+            click.echo(line, file=sys.stderr)  # which a live display replaces
 
 
 def print_failure(error: RemoraError) -> None:
@@ -227,15 +227,16 @@ def _last_cell(text: str, terminal: int | None, before: int) -> list[str]:
 
 
 def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], terminal: int) -> list[str]:
-    """Return the cells of a table as lines with their headings, and an empty line between rows."""
+    """Return the cells of a table as lines with their headings, and an empty line between rows.
+
+    Empty cells are left out.
+    """
     width, lines = max(map(len, head)) + 2, list[str]()
     for row in rows:
         lines += [""] if lines else []
-        for title, cell in zip(head, row, strict=True):
-            first, *more = wrap_text(cell, max(1, terminal - width)) if cell else [""]
-            lines.append(
-                f"{click.style(title.ljust(width), bold=True)}{color_word(first)}".rstrip()
-            )
+        for title, cell in ((title, cell) for title, cell in zip(head, row, strict=True) if cell):
+            first, *more = wrap_text(cell, max(1, terminal - width))
+            lines.append(click.style(title.ljust(width), bold=True) + color_word(first))
             lines += [" " * width + part for part in more]
     return lines
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, size_text
+from remora.cli.app.output import emit, size_text, wrapped
 from remora.cli.app.project_context import config_of
 from remora.text import count, escape_line
 
@@ -38,7 +38,7 @@ def init(options: Options, *, worker: str | None) -> int:
         address = owner.status().address
     document = {"address": address, "worker": worker}
     granted = f"; {worker} can append to streams" if worker else ""
-    emit(options, document, [escape_line(f"the tables in {address} are ready{granted}")])
+    emit(options, document, wrapped(f"the tables in {address} are ready{granted}"))
     return 0
 
 

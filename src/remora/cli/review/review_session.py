@@ -295,7 +295,7 @@ class Review:
             return False
         agents = [each.agent_id for each in alike]
         try:
-            with accept_progress(self.options) as (pace, _):
+            with accept_progress(self.options) as pace:
                 done = api.accept(self.view, *agents, progress=pace, **self._where)
         except BaseException:
             self._refresh()  # those that were accepted before the interruption

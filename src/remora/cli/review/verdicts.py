@@ -39,8 +39,8 @@ def accept(
     project = project_of(options)
     branch = branch_for(project, run, nodes, chosen, branch) if pr else branch
     try:
-        with accept_progress(options) as (pace, announce):
-            done = accept_chosen(project, run, nodes, chosen, branch, pace, announce)
+        with accept_progress(options) as pace:
+            done = accept_chosen(project, run, nodes, chosen, branch, pace, announce_to(options))
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
         note(options, f"changes accepted before the interruption are kept; `{show}` lists them")

@@ -7,7 +7,7 @@ from typing import Any
 
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.options import Options
-from remora.cli.app.output import color_word, emit, note
+from remora.cli.app.output import color_word, emit, indented, note, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.review.review_run import decide_reviews, note_unread, review_options
 from remora.cli.review.review_session import Review
@@ -124,14 +124,15 @@ def _has_failed(part: SweepPart) -> bool:
 def _lines(options: Options, parts: Sequence[SweepPart], verb: str) -> Iterator[str]:
     for part in parts:
         if part.done is None:
-            word = "missing" if part.missing else color_word("error")
-            yield word + escape_line(f" {part.name}: {_reason(part)}")
+            word = "missing" if part.missing else "error"
+            first, *more = wrapped(f"{word} {part.name}: {_reason(part)}")
+            yield from (color_word(word) + first.removeprefix(word), *more)
             continue
         where = f" onto {part.branch}" if part.branch else ""
         number = count(len(getattr(part.done, verb)), "change")
-        yield escape_line(f"{part.name}: {verb} {number}{where}")
+        yield from wrapped(f"{part.name}: {verb} {number}{where}")
         if verb == "reverted" and not part.done.reverted and (text := on_branches(part.done.view)):
-            yield f"  {text}"
+            yield from indented(text, "  ")
         if part.project is not None:
             yield from (f"  {line}" for line in conflict_lines(options, part.project, part.done))
         else:

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, note, print_json, table
+from remora.cli.app.output import emit, note, print_json
 from remora.cli.app.project_context import invocation_of, next_command, runs_outside_database
-from remora.cli.sweep.sweep_view import VERDICTS, sweep_lines
+from remora.cli.sweep.sweep_view import VERDICTS, counted_table, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
 from remora.errors import RemoraError, UsageError
@@ -110,7 +110,7 @@ def _lines(
         totals = one.document()["totals"]
         numbers = (totals[name] for name in ("repositories", "jobs", *map(str.lower, VERDICTS)))
         rows.append((one.run_id, one.status, *numbers))
-    yield from table(("RUN", "STATUS", "REPOSITORIES", "JOBS", *VERDICTS), rows)
+    yield from counted_table(("RUN", "STATUS", "REPOSITORIES", "JOBS", *VERDICTS), rows)
 
 
 def _outside_database(options: Options, projects: Sequence[ProjectRecords]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.run_options import RunOptions
+from remora.cli.app.working import working
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, plan_notes, sweep_plan_document
 from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
@@ -117,7 +118,8 @@ def _plan(
         return f"resume with `{_resume_command(file, run_id)}`" if recorded else ""
 
     try:
-        asyncio.run(plan())
+        with working(options, "planning"):
+            asyncio.run(plan())
     except KeyboardInterrupt:
         if hint := resume_hint():
             note(options, hint)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.cli.app.output import table
+from remora.cli.app.output import table, wrapped
 from remora.cli.views.plan_view import about, duration_text
 from remora.text import count, some_of
 from remora.usecases.sweep.repository_plan import FAILED, UNCHANGED, RepositoryPlan
@@ -53,11 +53,14 @@ def plan_lines(plans: Sequence[RepositoryPlan], planning_seconds: float) -> Iter
     yield ""
     for plan in plans:
         if plan.state == FAILED:
-            yield f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
-    yield from plan_notes(plans)
+            yield from wrapped(
+                f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
+            )
+    for text in plan_notes(plans):
+        yield from wrapped(text)
     size = sweep_size(plans)
     planning = f", after {about(planning_seconds)} of planning"
-    yield size + (planning if any(plan.job_count for plan in plans) else "")
+    yield from wrapped(size + (planning if any(plan.job_count for plan in plans) else ""))
 
 
 def plan_notes(plans: Sequence[RepositoryPlan]) -> Iterator[str]:

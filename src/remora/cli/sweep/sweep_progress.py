@@ -41,7 +41,9 @@ class SweepProgress:
         if end.error is not None:
             parts.append(end.error.message)
         head = f"[{self._ended:>{len(str(self._repositories))}}/{self._repositories}] {end.name}"
-        click.echo(escape_line(f"{head}: {', '.join(parts) or 'already finished'}"), err=True)
+        click.echo(
+            escape_line(f"{head}: {', '.join(parts) or 'already finished'}"), file=sys.stderr
+        )
 
 
 class _RepositoryObserver:

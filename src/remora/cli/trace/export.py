@@ -10,9 +10,9 @@ import click
 from remora.cli.app.entry import output_lost
 from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import emit, note, print_json
+from remora.cli.app.output import emit, note, print_json, print_lines, wrapped
 from remora.cli.app.project_context import project_of, records_of
-from remora.text import count, escape_line
+from remora.text import count
 from remora.version import __version__
 
 if TYPE_CHECKING:
@@ -143,11 +143,12 @@ def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", ou
     from remora.exports.trace_copy import export_folder
 
     done = export_folder(folder, groups, output)
-    lines = [
+    lines = wrapped(
         f"{count(done.streams, 'stream')} with {count(done.events, 'event')} and "
-        f"{count(done.contents, 'blob or object', 'blobs and objects')}: {output}",
-        f"{count(done.unchanged, 'stream')} already complete",
-    ]
+        f"{count(done.contents, 'blob or object', 'blobs and objects')}: {output}"
+    )
+    if done.unchanged:
+        lines.append(f"{count(done.unchanged, 'stream')} already complete")
     document = {
         "format": "folder",
         "to": str(output),
@@ -157,7 +158,7 @@ def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", ou
         "contents": done.contents,
         "damaged": done.problems,
     }
-    emit(options, document, map(escape_line, lines if done.unchanged else lines[:1]))
+    emit(options, document, lines)
     for problem in done.problems:
         note(options, f"problem: {problem}")
     return 1 if done.problems else 0
@@ -170,7 +171,7 @@ def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") 
     elif to != "stdout":
         written = count(tally.records, _RECORDS.get(form, "row"))
         source = count(tally.streams, "stream" if form == "jsonl" else "agent")
-        click.echo(escape_line(f"{written} from {source}: {to}"))
+        print_lines(wrapped(f"{written} from {source}: {to}"))
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:
@@ -203,7 +204,7 @@ def _export_share_file(options: Options, name: str | None, output: Path | None) 
             "agents": made.agents,
             "streams": [report.as_json() for report in made.reports],
         }
-        emit(options, document, [escape_line(line)])
+        emit(options, document, wrapped(line))
     for report in made.reports:
         for problem in report.problems[:1]:
             note(options, f"damaged: {report.name}, line {problem.line}: {problem.detail}")

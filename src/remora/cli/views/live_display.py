@@ -1,6 +1,6 @@
 """Progress bars on a terminal, drawn with rich."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Group
@@ -81,11 +81,8 @@ def live_display() -> Iterator[LiveDisplay]:
 
 
 @contextmanager
-def accept_bar() -> Iterator[tuple[TrackProgress, Callable[[str], None]]]:
-    """Show a progress bar of processed change sets on stderr until the block exits.
-
-    The yielded functions advance the bar, and print a line above it.
-    """
+def accept_bar() -> Iterator[TrackProgress]:
+    """Show a progress bar of processed change sets on stderr until the block exits."""
     bar = Progress(*_columns("changes"), console=error_console(), transient=True)
     with bar:
         task = bar.add_task("changes", total=None)
@@ -96,4 +93,4 @@ def accept_bar() -> Iterator[tuple[TrackProgress, Callable[[str], None]]]:
                 yield each
                 bar.advance(task)
 
-        yield pace, lambda text: bar.console.print(escape_line(text), markup=False, highlight=False)
+        yield pace

@@ -1,16 +1,14 @@
 """Shows the progress of a run, as a live display on a terminal and as plain lines elsewhere."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
-from remora.cli.app.output import note
 from remora.cli.views.job_view import done_text, status_word
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
@@ -60,10 +58,10 @@ def run_progress(options: Options) -> Iterator[RunCounts]:
 
 
 @contextmanager
-def accept_progress(options: Options) -> Iterator[tuple["TrackProgress", Callable[[str], None]]]:
-    """Yield a tracker for `accept` that shows a bar on a terminal, and what prints notes beside it."""
+def accept_progress(options: Options) -> Iterator["TrackProgress"]:
+    """Yield a tracker for `accept` that shows a bar on a terminal."""
     if options.quiet or options.json or not sys.stderr.isatty():
-        yield iter, partial(note, options)
+        yield iter
         return
     from remora.cli.views.live_display import accept_bar
 
