@@ -38,7 +38,8 @@ def test_it_says_what_it_found_and_what_is_missing(root: Path, poor: Remora) -> 
         "python    .venv/bin/python",
         "judges    black, ruff, imports, pytest",
         "",
-        f"wrote {root}/remora.yaml; next: remora analyze",
+        f"wrote {root}/remora.yaml",
+        "next: remora analyze",
     ]
 
 

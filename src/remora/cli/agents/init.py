@@ -51,7 +51,9 @@ def init(options: Options) -> int:
         ) from error
     analyze = next_command(options, root, "analyze")
     document = {"path": str(path), "found": found._asdict()}
-    emit(options, document, [*_found_lines(found), "", f"wrote {path}; next: {analyze}"])
+    emit(
+        options, document, [*_found_lines(found), "", *wrapped(f"wrote {path}"), f"next: {analyze}"]
+    )
     return 0
 
 

@@ -100,7 +100,8 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
             yield from diff_lines(file.diff)
     if output.diff and result.problems:
         yield ""
-    yield from _total(result, command, output.form)
+    for line in _total(result, command, output.form):
+        yield from [line] if command in line else wrap_text(line, terminal_width(), "  ")
     yield from map(escape_line, result.report.gates if output.form != "github" else ())
 
 

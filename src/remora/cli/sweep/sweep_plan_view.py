@@ -51,16 +51,12 @@ def plan_lines(plans: Sequence[RepositoryPlan], planning_seconds: float) -> Iter
     ]
     yield from table(("REPOSITORY", "PLAN", *map(str.upper, operations), "MODEL", "TIME"), rows)
     yield ""
-    for plan in plans:
-        if plan.state == FAILED:
-            yield from wrapped(
-                f"{plan.name}: {plan.error}" + (f" ({plan.hint})" if plan.hint else "")
-            )
-    for text in plan_notes(plans):
-        yield from wrapped(text)
-    size = sweep_size(plans)
+    failed = [plan for plan in plans if plan.state == FAILED]
+    errors = [f"{plan.name}: {plan.error}{f' ({plan.hint})' * bool(plan.hint)}" for plan in failed]
     planning = f", after {about(planning_seconds)} of planning"
-    yield from wrapped(size + (planning if any(plan.job_count for plan in plans) else ""))
+    size = sweep_size(plans) + planning * any(plan.job_count for plan in plans)
+    for text in (*errors, *plan_notes(plans), size):
+        yield from wrapped(text)
 
 
 def plan_notes(plans: Sequence[RepositoryPlan]) -> Iterator[str]:

@@ -41,9 +41,8 @@ class SweepProgress:
         if end.error is not None:
             parts.append(end.error.message)
         head = f"[{self._ended:>{len(str(self._repositories))}}/{self._repositories}] {end.name}"
-        click.echo(
-            escape_line(f"{head}: {', '.join(parts) or 'already finished'}"), file=sys.stderr
-        )
+        text = escape_line(f"{head}: {', '.join(parts) or 'already finished'}")
+        click.echo(text, file=sys.stderr)  # which the display replaces
 
 
 class _RepositoryObserver:

@@ -58,14 +58,9 @@ class LiveDisplay(RunCounts):
 
 
 def _columns(what: str) -> tuple[ProgressColumn, ...]:
-    elapsed, remaining = TimeElapsedColumn(), TimeRemainingColumn()
-    return (
-        *([TextColumn(what)] if what else []),
-        BarColumn(),
-        MofNCompleteColumn(),
-        elapsed,
-        remaining,
-    )
+    named = [TextColumn(what)] if what else []
+    times = TimeElapsedColumn(), TimeRemainingColumn()
+    return (*named, BarColumn(), MofNCompleteColumn(), *times)
 
 
 def _one_line(text: str, style: str = "") -> Text:
