@@ -144,7 +144,9 @@ def test_front_page_is_the_page_that_click_would_print() -> None:
 def pages(command: click.Command, ctx: click.Context) -> Iterator[str]:
     """The help of a command and of all commands in it."""
     yield command.get_help(ctx)
-    for name in command.list_commands(ctx) if isinstance(command, click.Group) else ():
+    if not isinstance(command, click.Group):
+        return
+    for name in command.list_commands(ctx):
         inner = command.get_command(ctx, name)
         assert inner is not None
         yield from pages(inner, inner.context_class(inner, ctx, info_name=name))

@@ -125,15 +125,16 @@ class RemoraCommand(_StrictCommand):
         self.examples = examples
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        from textwrap import indent
+        from textwrap import TextWrapper, indent
 
-        from remora.cli.app.output import wrap_text
-
+        wrapper = TextWrapper(formatter.width - 4, subsequent_indent="  ", break_long_words=False)
+        wrapper.break_on_hyphens = False
         with formatter.section("Examples"):
             for example in self.examples:
                 words = (word.replace(" ", "\0") for word in shlex.split(example, posix=False))
-                lines = wrap_text(" ".join(words), formatter.width - 4, "  ")
-                formatter.write(indent(" \\\n".join(lines), "  ") + "\n")
+                lines = wrapper.wrap(" ".join(words))
+                shown = " \\\n".join(lines).replace("\0", " ")
+                formatter.write(indent(shown, "  ") + "\n")
 
 
 class RemoraGroup(_StrictCommand, click.Group):
