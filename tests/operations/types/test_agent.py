@@ -192,6 +192,31 @@ def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_p
     assert (whole.checker.runs > 0, resumed.checker.runs) == (True, 0)
 
 
+def test_a_file_alone_is_planned_and_written_as_with_the_whole_project(project: Path) -> None:
+    """Each file has too few annotations for a project of this size, and both have enough."""
+    (project / "shop.py").write_text(_many(3, "shop"))
+    (project / "till.py").write_text(_many(3, "till"))
+    (project / "use.py").write_text(_unknown(40))
+    (project / "pyproject.toml").write_text("")
+    whole = remora.plan(root=project, operations=["types"])
+    alone = remora.plan(project / "till.py", root=project, operations=["types"])
+    (of_whole,) = (job for job in whole.jobs if job.path == "till.py")
+    assert [job.path for job in alone.jobs] == ["till.py"]
+    assert alone.amounts[alone.jobs[0].agent_id] == whole.amounts[of_whole.agent_id]
+    done = remora.analyze(project / "till.py", root=project, operations=["types"])
+    (total,) = run_document(done.project, done.view)["totals"]["operations"]
+    assert total["annotations"]["written"] == 9
+
+
+def _many(number: int, name: str) -> str:
+    text = "def {}_{}(text='a', times=3):\n    return text.upper() * times\n"
+    return "\n\n".join(text.format(name, n) for n in range(number))
+
+
+def _unknown(number: int) -> str:
+    return "\n\n".join(f"def use_{n}(a, b):\n    return a[b](n)\n" for n in range(number))
+
+
 class TestMergeWithAnEdit:
     """The file was edited after `analyze`, so `accept` checks the merged file again."""
 

@@ -25,7 +25,7 @@ def plan_lines(
     plan, width = prepared.plan, terminal_width()
     units = {each.name: each.unit for each in prepared.project.operations.all}
     jobs = [
-        {**job, "work": _amount(plan.amounts[job["agent_id"]], units.get(job["operation"], ""))}
+        {**job, "work": _amount(plan, job, units.get(job["operation"], ""))}
         for job in document["jobs"]
     ]
     yield from job_lines(jobs, width, verbose=verbose)
@@ -43,8 +43,9 @@ def plan_lines(
         yield "nothing was run; repeat without --dry-run to run this"
 
 
-def _amount(number: int, unit: str) -> str:
-    return count(number, unit) if unit else ""
+def _amount(plan: Plan, job: Mapping[str, Any], unit: str) -> str:
+    most = "up to " if job["operation"] in plan.judges else ""
+    return most + count(plan.amounts[job["agent_id"]], unit) if unit else ""
 
 
 def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[str]:

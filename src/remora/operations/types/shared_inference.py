@@ -80,6 +80,7 @@ class Session:
         )
         self._lock = threading.Lock()
         self._done: set[str] = set()
+        self._selected: dict[frozenset[str], list[Key]] = {}
         self._alone: dict[str, Terms] = {}
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
@@ -119,21 +120,27 @@ class Session:
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
         """Return the slots with a likely candidate in those files that are worth annotating."""
         with self._lock:
+            return self._select(paths)
+
+    def _select(self, paths: Collection[str]) -> list[Key]:
+        if (every := frozenset(paths)) not in self._selected:
             slots = self._inference.slots(paths)
             known = self._inference.promising(slots)
-            left_out = self.checker.left_out
-            return [each for each in slots if each in known and each[0] not in left_out]
+            self._selected[every] = [each for each in slots if each in known]
+        left_out = self.checker.left_out
+        return [each for each in self._selected[every] if each[0] not in left_out]
 
-    def annotations(self, path: str, place: ToolTree, planned: Collection[str]) -> Terms:
+    def annotations(self, path: str, place: ToolTree, own: Collection[str]) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files.
 
-        The first call finds those of all `planned` files, so that the result does not depend on
-        which of them were written before.
+        The first call finds those of all files among `own` that are worth annotating, so that the
+        result does not depend on which of them are planned or were written before.
         """
         with self._locked(place.left):
             self.checker.left = place.left
             if path not in self._done:
-                together = self._inference.slots({path, *planned})
+                worth = {each for each, _ in self._select(own)}
+                together = self._inference.slots({path, *worth, *place.shared.planned})
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)

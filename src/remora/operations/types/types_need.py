@@ -50,15 +50,17 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     if place.once(supports_python_2):
         return _in_python_2
     beside = {path: why_left_out(path, texts) for path in paths}
-    own = [path for path in paths if not beside[path]] or paths
     stubbed = _stubbed_modules(texts)
-    own = [path for path in own if module_name(path) not in stubbed]
-    session, found = _selected(place, texts, own)
+    own = [path for path in paths if not beside[path]]
+    every = own_files(texts) if own else paths
+    own = [path for path in own or paths if module_name(path) not in stubbed]
+    session, found = _selected(place, texts, every if own else own)
     can_write = bool(options.get("open"))
     failing = dict.fromkeys(session.checker.left_out, _TY_FAILS)
     likely: dict[str, Counter[int]] = {path: Counter() for path in own if path not in failing}
     for path, slot in found:
-        likely[path][slot.number] += 1
+        if path in likely:
+            likely[path][slot.number] += 1
     lines: dict[str, Counter[int]] = {}
     missing: dict[str, Counter[int]] = {}
 
@@ -74,7 +76,7 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
             return beside[module.path] or failing.get(module.path, _IN_STUBS)
         return count or (_UNLIKELY if _within(missing[module.path], node) else 0)
 
-    is_judged = found or can_write
+    is_judged = any(likely.values()) or can_write
     return JudgedAmount(amount=amount, judges=session.judges_with(python)) if is_judged else amount
 
 
@@ -87,6 +89,17 @@ def _selected(
         return session, session.select(paths) if paths else []
     except HostError as error:
         raise ConfigError(error.message) from error
+
+
+def own_files(texts: Mapping[str, str]) -> list[str]:
+    """Return the files that are annotated unless others are selected.
+
+    All of them are inferred together, so that the result for a file does not depend on whether
+    others are selected.
+    """
+    stubbed = _stubbed_modules(texts)
+    own = (path for path in texts if path.endswith(".py") and not why_left_out(path, texts))
+    return [path for path in own if module_name(path) not in stubbed]
 
 
 def _stubbed_modules(texts: Mapping[str, str]) -> set[str]:
