@@ -201,13 +201,21 @@ def test_no_file_name_becomes_a_command_of_github(shop: Path, poor: Remora) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("everything")
-def test_the_sarif_log_has_a_fix_for_each_change(shop: Path, poor: Remora) -> None:
+def test_the_sarif_log_has_the_problems_of_the_text_and_a_fix_for_each_change(
+    shop: Path, poor: Remora
+) -> None:
+    write(shop, {"a.py": f"import re\n{UNUSED}\n\ndef add(to=[]):\n    return to\n"})
+    text = poor("check", cwd=shop).out
     log = json.loads(poor("check", "--format", "sarif", cwd=shop).out)
     jsonschema.validate(log, LOG)
     results = log["runs"][0]["results"]
-    assert [each["ruleId"] for each in results] == ["remora/lint", "remora/docstring"]
-    assert all(each["fixes"] for each in results)
+    places = [each["locations"][0]["physicalLocation"] for each in results]
+    listed = [f"{p['artifactLocation']['uri']}:{p['region']['startLine']}" for p in places]
+    assert listed == [line.partition(": ")[0] for line in text.splitlines()[: len(listed)]]
+    assert text.splitlines()[len(listed)].startswith("ruff reports")
+    rules = [each["ruleId"] for each in results]
+    assert rules == [*["remora/lint/F401"] * 2, "remora/docstring/renamed-parameter"]
+    assert ["fixes" in each for each in results] == [True, False, True]
     clean = json.loads(poor("check", "README.md", "--format", "sarif", cwd=shop).out)
     assert clean["runs"][0]["results"] == [], "an upload of it closes the alerts that are fixed"
 

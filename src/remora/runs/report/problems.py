@@ -84,6 +84,12 @@ def finding_key(operation: str, finding: ReportedFinding) -> FindingKey:
     return operation, finding.node_id, finding.code, finding.message
 
 
+def fixes_problem(job: JobReport, problem: Problem) -> bool:
+    """Return True if a problem belongs to the change set of a job, which may be on a whole file."""
+    is_same = (job.operation, job.path) == (problem.operation, problem.path)
+    return is_same and problem.fixable and job.qualname in ("", problem.name)
+
+
 def problems_text(problems: Iterable[Problem]) -> Iterator[str]:
     """Yield a line for each problem, such as ``a.py:3: lint F401: `os` imported but unused``.
 

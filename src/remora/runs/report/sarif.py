@@ -1,6 +1,7 @@
 """Run reports as SARIF 2.1.0, with proposed fixes and remaining findings."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
@@ -8,7 +9,7 @@ from urllib.parse import quote
 
 from remora.ids import MODULE, display_name, node_key, unescape_path
 from remora.operations.base import is_lint_code
-from remora.runs.report.problems import Problem
+from remora.runs.report.problems import Problem, fixes_problem
 from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 from remora.statuses import ENDED, ERROR, UNDECIDED, WITHOUT_RESULT
@@ -17,13 +18,17 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"
 
 
-def sarif(report: Report, problems: Iterable[Problem] = ()) -> dict[str, Any]:
+def sarif(report: Report, problems: Iterable[Problem] | None = None) -> dict[str, Any]:
     """Return the report as a SARIF log. Line numbers refer to the files at the start of the run.
 
-    Problems that no change of the report fixes are results of their own.
+    With the problems of a check, these are the results, and the first one that a change set fixes
+    has the fix.
     """
-    results = [result for job in report.jobs for result in _results(job)]
-    results += [_unfixed(each) for each in problems if not each.fixable]
+    results = (
+        [result for job in report.jobs for result in _results(job)]
+        if problems is None
+        else list(_of_problems(report, problems))
+    )
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
         result["ruleIndex"] = rules.index(result["ruleId"])
@@ -78,17 +83,21 @@ def _proposed(job: JobReport) -> dict[str, Any]:
     text = f"{job.operation}: a verified change to {name}"
     text += f": {fixes_of(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} remaining" if job.left else ""
-    changes = [_artifact_change(file) for file in job.files if file.edits is not None]
     edits = job.files[0].edits
     result = _result(job, f"remora/{job.operation}", "; ".join([text, *reasons(job)]), "note")
     place = _place(job.files[0].path, edits[0].start if edits else None)
     return {
         **result,
         "locations": [{**place, **_logical(job.path, job.name)}],
-        # no fix is proposed if one of the files is binary
-        **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
+        **_fixes(job),
         "properties": {"agent": job.agent_id, "review": job.review, "proof": job.proof},
     }
+
+
+def _fixes(job: JobReport) -> dict[str, Any]:
+    """Return the fix of a change set, or nothing if one of its files is binary."""
+    changes = [_artifact_change(file) for file in job.files if file.edits is not None]
+    return {"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}
 
 
 def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
@@ -102,14 +111,23 @@ def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     }
 
 
-def _unfixed(problem: Problem) -> dict[str, Any]:
-    name = problem.name or MODULE
-    rule = f"remora/{problem.operation}/{problem.code}"
-    of = f"{problem.operation} {node_key(problem.path, name)}"
-    return {
-        **_described(of, rule, problem.message, "warning"),
-        "locations": [{**_place(problem.path, problem.line), **_logical(problem.path, name)}],
-    }
+def _of_problems(report: Report, problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
+    waiting = [job for job in report.jobs if job.review in UNDECIDED and job.files]
+    seen: Counter[tuple[str, ...]] = Counter()
+    for problem in problems:
+        name = problem.name or MODULE
+        rule = f"remora/{problem.operation}/{problem.code}".rstrip("/")
+        of = f"{problem.operation} {node_key(problem.path, name)}"
+        jobs = [job for job in waiting if fixes_problem(job, problem)][:1]
+        waiting = [job for job in waiting if job not in jobs]
+        key = of, rule, problem.message
+        level = "note" if problem.fixable else "warning"
+        yield {
+            **_described(*key, level, seen[key]),
+            "locations": [{**_place(problem.path, problem.line), **_logical(problem.path, name)}],
+            **(_fixes(jobs[0]) if jobs else {}),
+        }
+        seen[key] += 1
 
 
 def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
