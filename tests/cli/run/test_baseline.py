@@ -48,7 +48,18 @@ def test_only_a_new_problem_fails(shop: Path, poor: Remora) -> None:
     assert document["totals"] == {**totals, "unreadable": []}
     assert [change["path"] for change in document["changes"]] == ["a.py"]
     sarif = poor("check", "--baseline", BASELINE, "--format", "sarif", cwd=shop).document
-    assert [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["remora/lint"]
+    assert [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["remora/lint/F401"]
+
+
+def test_known_problems_of_a_file_with_a_new_one_are_in_no_report(shop: Path, poor: Remora) -> None:
+    write(shop, {"b.py": f"import re\n\n{WRONG}"})
+    done = poor("check", "--baseline", BASELINE, "--reports", "out", "--json", cwd=shop)
+    changes = done.document["changes"]
+    assert [(each["operation"], each["path"]) for each in changes] == [("lint", "b.py")]
+    reports = [file.read_text() for file in (shop / "out").iterdir()]
+    assert len(reports) == 4
+    assert all("import re" in text or "F401" in text for text in reports)
+    assert not any("scale_factor" in text.replace(" :param scale_factor", "") for text in reports)
 
 
 def test_lines_renames_and_moves_do_not_make_a_problem_new(shop: Path, poor: Remora) -> None:

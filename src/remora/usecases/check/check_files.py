@@ -25,7 +25,7 @@ from remora.runs.records.results import RunView, read_run
 from remora.runs.report.check_document import failures_of
 from remora.runs.report.github_annotations import ChangedLines
 from remora.runs.report.patch import combined_patch
-from remora.runs.report.problems import Problem, find_problems
+from remora.runs.report.problems import Problem, find_problems, fixes_problem
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
 from remora.statuses import INTERRUPTED, UNDECIDED
@@ -50,7 +50,7 @@ class CheckResult:
     longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for
     `git apply`. `changed` has the changed lines of the files with problems if a revision was given.
     `stopped` is the reason if the check was stopped early. With a baseline, there are only new
-    problems, and changes of their files, and `known` is the number of the others.
+    problems, and the changes that fix them, and `known` is the number of the others.
     """
 
     root: Path
@@ -200,8 +200,11 @@ def _result(
         if baseline.update and not (stopped or failures_of(report)):
             baseline = updated(baseline, problems, base.folder)
         problems = new_problems(baseline, problems, base.folder)
-        new = {each.path for each in problems}
-        jobs = (job for job in report.jobs if job.path in new or job.review not in UNDECIDED)
+        jobs = (
+            job
+            for job in report.jobs
+            if job.review not in UNDECIDED or any(fixes_problem(job, each) for each in problems)
+        )
         report = replaced(report, jobs=tuple(jobs))
     return CheckResult(
         root=project.root,
