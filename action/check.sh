@@ -9,6 +9,7 @@ arguments=(check --format github --reports "$reports")
 for operation in $ACTION_OPERATIONS; do
   arguments+=(--operation "$operation")
 done
+if [ -n "$ACTION_BASELINE" ]; then arguments+=("--baseline=$ACTION_BASELINE"); fi
 
 if [ -n "$ACTION_CHANGED" ]; then
   case "$ACTION_CHANGED" in -*)

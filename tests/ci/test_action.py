@@ -241,6 +241,19 @@ def test_a_push_checks_the_named_paths(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
+def test_known_problems_of_a_baseline_are_left_out(root: Path, tmp_path: Path) -> None:
+    known = [REMORA, "check", "--baseline", "known.jsonl", "--update-baseline"]
+    subprocess.run(known, cwd=root, check=True)
+    write(root, {"new.py": f"import re\n{UNUSED}"})
+    runner = Runner(root, tmp_path / "run", {"baseline": "known.jsonl"})
+    assert runner.run() == 1, runner.log
+    assert "new.py:1: `re` imported but unused" in runner.log
+    assert "old.py" not in runner.log
+    assert runner.values["steps.check.outputs.problems"] == "1"
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_first_step_installs_remora_for_itself(root: Path, tmp_path: Path) -> None:
     runner = Runner(root, tmp_path / "run", {"paths": "old.py"})
