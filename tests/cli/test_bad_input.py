@@ -216,14 +216,14 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     assert done.code == 0
     assert done.document["run_id"] is None, "no run was started"
     assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
-    assert "nothing to do: 1 function checked; no work needed" in poor("analyze", cwd=clean).out
+    assert "nothing to do: 1 file checked; no work needed" in poor("analyze", cwd=clean).out
 
 
 def test_nothing_to_do_says_what_needs_consent_or_a_person(poor: Remora, tmp_path: Path) -> None:
     source = "def f(a):\n    b = a\n    return a == None\n"
     root = write(tmp_path / "more", {"a.py": source, "pyproject.toml": SETTINGS})
     more = {
-        ("-o", "lint"): "2 functions checked; 2 findings need --unsafe-fixes",
+        ("-o", "lint"): "1 file checked; 2 findings need --unsafe-fixes",
         ("-o", "docstring"): "1 docstring needs a person or a model (`--model URL --decisions ",
     }
     for words, said in more.items():
@@ -243,10 +243,7 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     source = "def f(a, l):\n    b = a\n    return a == None or l\n"
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
-    assert (
-        "2 functions checked; 2 findings need --unsafe-fixes; 1 has no fix (-v lists them)\n"
-        in shown
-    )
+    assert "1 file checked; 2 findings need --unsafe-fixes; 1 has no fix (-v lists them)\n" in shown
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document

@@ -107,7 +107,7 @@ def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Re
         done = poor(*words.split()[1:], cwd=shop)
         assert done.code == 0, done.err
     done = poor("check", cwd=shop)
-    assert (done.code, done.out) == (0, "no problems in 4 functions\n")
+    assert (done.code, done.out) == (0, "no problems in 2 files\n")
 
 
 def test_what_ruff_reports_is_not_called_no_problem(shop: Path, poor: Remora) -> None:

@@ -117,7 +117,7 @@ def test_the_comment_lists_fifty_problems_and_folds_the_diffs(report: Report, tr
     assert text.startswith("## Remora: 60 problems, 60 with a verified fix\n\n- `a.py:1` lint")
     assert "- 10 more\n" in text
     assert text.count("<details>") == len(report.jobs)
-    assert check_markdown(report, (), 2) == "## Remora: no problems in 2 functions\n"
+    assert check_markdown(report, (), 2) == "## Remora: no problems in 2 files\n"
 
 
 def test_the_changed_lines_are_those_of_the_new_file(tree: Path) -> None:

@@ -112,8 +112,8 @@ def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
     if not result.problems:
         if left:
             yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them)"
-        elif result.nodes:
-            yield f"no {new}problems in {count(result.nodes, 'function')}"
+        elif result.files:
+            yield f"no {new}problems in {count(result.files, 'file')}"
         else:
             yield "nothing was checked: no Python code is selected"
         return
@@ -204,7 +204,7 @@ def _write_check_reports(folder: Path, result: CheckResult) -> None:
     texts = {
         "remora.json": as_json(_document_of(result)),
         "remora.sarif": as_json(sarif(report, problems)),
-        "remora.md": check_markdown(report, problems, result.nodes),
+        "remora.md": check_markdown(report, problems, result.files),
         "remora.patch": result.patch,
     }
     try:

@@ -128,11 +128,11 @@ def about(seconds: float) -> str:
 
 def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
-    if plan.nodes:
+    if plan.files:
         known = prepared.project.operations
         left = run_sentence((), plan.findings_left, plan.left, known, 0, has_model=False)
         idle = "no proposal can be made" if plan.left else "no work needed"
-        return f"{count(plan.nodes, 'function')} checked; {left or idle}"
+        return f"{count(plan.files, 'file')} checked; {left or idle}"
     if plan.unreadable:
         return f"no readable Python code in {escape_line(where)}"
     if prepared.project.config.exclude and any(

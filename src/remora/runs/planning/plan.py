@@ -43,7 +43,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
 
-    `nodes` is the number of all nodes, and `selected` that of selected nodes. `worked_on` contains
+    `nodes` and `files` are the numbers of all nodes and files, and `selected` that of selected nodes. `worked_on` contains
     the nodes that jobs work on, by operation. `skipped` is the number of node-operation pairs
     without a job. `left_nodes` contains the nodes that need work for which no proposal can be made,
     by operation and reason. `findings` is the number of lint findings on the nodes of lint jobs.
@@ -56,6 +56,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[Job, ...] = ()
     operations: tuple[str, ...] = ()
     nodes: int = 0
+    files: int = 0
     selected: int = 0
     worked_on: Mapping[str, frozenset[NodeKey]] = {}
     skipped: int = 0
@@ -132,6 +133,7 @@ def make_plan(
         jobs=tuple(job for part in parts for job in part.jobs),
         operations=tuple(agent.definition.operation for agent in every),
         nodes=len(nodes),
+        files=len(source.modules),
         selected=sum(part.selected for part in parts),
         worked_on=_worked_on(parts),
         skipped=sum(part.skipped for part in parts),

@@ -13,14 +13,14 @@ _MOST = 50
 """Maximum number of problems that are listed."""
 
 
-def check_markdown(report: Report, problems: Sequence[Problem], nodes: int) -> str:
+def check_markdown(report: Report, problems: Sequence[Problem], files: int) -> str:
     """Return a heading, the problems, and the diffs that fix them."""
-    return "\n".join(_lines(report, problems, nodes)) + "\n"
+    return "\n".join(_lines(report, problems, files)) + "\n"
 
 
-def _lines(report: Report, problems: Sequence[Problem], nodes: int) -> Iterator[str]:
+def _lines(report: Report, problems: Sequence[Problem], files: int) -> Iterator[str]:
     if not problems:
-        yield f"## Remora: no problems in {count(nodes, 'function')}"
+        yield f"## Remora: no problems in {count(files, 'file')}"
         yield from _not_checked(report)
         return
     fixable = sum(each.fixable for each in problems)

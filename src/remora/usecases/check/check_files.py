@@ -47,7 +47,7 @@ class CheckResult:
     """What the agents would change, and what operations report.
 
     `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
-    longer exist. `nodes` is the number of selected nodes. `patch` contains the changes for
+    longer exist. `nodes` and `files` are the numbers of selected ones. `patch` contains the changes for
     `git apply`. `changed` has the changed lines of the files with problems if a revision was given.
     `stopped` is the reason if the check was stopped early. With a baseline, there are only new
     problems, and the changes that fix them, and `known` is the number of the others.
@@ -56,6 +56,7 @@ class CheckResult:
     root: Path
     plan: Plan
     nodes: int
+    files: int
     problems: tuple[Problem, ...]
     report: Report
     view: RunView
@@ -210,6 +211,7 @@ def _result(
         root=project.root,
         plan=prepared.plan,
         nodes=reported.nodes,
+        files=reported.files,
         problems=problems,
         report=report,
         view=view,

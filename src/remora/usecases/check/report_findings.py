@@ -10,7 +10,7 @@ import msgspec
 from remora.bootstrap.invocation import Invocation
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.ids import escape_path
+from remora.ids import escape_path, split_node_key
 from remora.operations.base import Report, ReportedFinding
 from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
@@ -26,10 +26,11 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Findings by operation, ordered by file and line. `nodes` is the number of selected nodes."""
+    """Findings by operation, ordered by file and line, and the numbers of selected nodes and files."""
 
     findings: dict[str, tuple[ReportedFinding, ...]]
     nodes: int
+    files: int
 
 
 def findings_in_base(
@@ -102,4 +103,5 @@ def _found(
         every = report(place, source.modules, options_for(project.config, name, request))
         own = (each for each in every if each.node_id in wanted)
         found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
-    return FindingsReport(findings=found, nodes=len(wanted))
+    files = len({split_node_key(key)[0] for key in wanted})
+    return FindingsReport(findings=found, nodes=len(wanted), files=files)
