@@ -291,7 +291,7 @@ class Inference:
         open_slots = (each for each in slots if not self.signatures.omits(path, each))
         unknown = [each for each in open_slots if (path, each) not in likely]
         if not unknown:
-            return "related functions, or most of the file, would stay without types"
+            return "related ones, or most of the file, stay untyped"
         if any((path, slot) == (p, s) for p, s, _ in self._refused for slot in unknown):
             return "a type checker or a test refuses a type"
         rules = [rule for slot in unknown for rule in self._rules.get((path, slot), ())]
