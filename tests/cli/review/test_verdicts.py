@@ -64,6 +64,19 @@ def test_a_rule_decides_its_hunks_and_a_terminal_shows_them(shop: Shop) -> None:
     assert "accepted: 1 of 3 hunks" in shop("show", "last").out
 
 
+def test_what_is_tied_to_another_rule_is_said_with_the_command_that_takes_it(shop: Shop) -> None:
+    tied = 'def load():\n    import re\n    return f"1"\n'
+    write(shop.root, {"a.py": tied})
+    assert shop("analyze", "-o", "lint").code == 0
+    done = shop("accept", "last", "--rule", "F401")
+    assert (shop.root / "a.py").read_text() == tied
+    assert "left in 1 file: changes of F401 that are tied to other rules" in done.err
+    command = done.err.partition("`remora ")[2].partition("`")[0]
+    assert command.endswith("--rule=F401 --rule=F541")
+    assert shop(*command.split()).code == 0
+    assert (shop.root / "a.py").read_text() == 'def load():\n    return "1"\n'
+
+
 def test_a_change_set_that_covers_other_functions_is_not_reverted(shop: Shop) -> None:
     assert shop("accept", "last", "--all").code == 0
     before = tree(shop.root)

@@ -18,7 +18,7 @@ from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import objections, write_change_set
-from remora.runs.review.filters import ALL, ReviewFilter, apply_filter, choose_groups
+from remora.runs.review.filters import ALL, ReviewFilter, apply_filter, choose_groups, tied_text
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import merged
 from remora.runs.review.observed_tests import observed_runs
@@ -181,6 +181,7 @@ class SelectedChanges:
     usable: list[ReadyChange]
     skipped: list[str]
     damaged: list[str]
+    notes: Sequence[str] = ()
 
     @property
     def as_view(self) -> RunView:
@@ -218,6 +219,7 @@ def select_changes(
         skipped=left,
         damaged=unreadable_streams(view, nodes)
         + [f"{error.message}; {error.hint}" for error in broken],
+        notes=tied_text(view.run_id, ready, narrow),
     )
 
 
@@ -234,7 +236,7 @@ def accept_each(
     Those of the agents in `refused` are conflicts, and stay pending. Raises the error if it
     concerns the first change set.
     """
-    notes: list[str] = []
+    notes = [*picked.notes]
     new_findings: list[str] = []
     recheck = Recheck(project, picked.view.record)
     seen: dict[str, JobView] = {}

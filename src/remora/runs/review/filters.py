@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from remora.runs.review.change_owners import ChangeOwners
 from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.selection import is_in, named_nodes
 from remora.statuses import PENDING
-from remora.text import some_of
+from remora.text import count, some_of
 from remora.tools.host.ruff.rules import rule_codes
 from remora.workspaces.copy.changes import hunks_text
 
@@ -142,6 +143,24 @@ def choose_groups(
     kept = {number for group in chosen for number in group.hunks}
     some = f"{display_name(job.node_id)}: still pending: {some_of(left, _SHOWN_GROUPS)}"
     return change.only(kept) if kept else None, [some] if left else []
+
+
+def tied_text(run_id: str, changes: Iterable[ReadyChange], narrow: ReviewFilter) -> list[str]:
+    """Return a message about files with pending hunks of the filter's rules that need others."""
+    tied: dict[str, set[str]] = {}
+    for change in changes if narrow.rules else ():
+        for group in groups_of(change.whole, change.job):
+            others = {rule for rule in group.rules if not _passes(rule, narrow.rules)}
+            if 0 < len(others) < len(group.rules) and {*group.hunks} & {*change.hunks}:
+                tied.setdefault(change.job.node_id.rpartition(":")[0], set()).update(others)
+    if not tied:
+        return []
+    rules = sorted(narrow.rules.union(*tied.values()))
+    words = shlex.join(["remora", "accept", run_id, *(f"--rule={rule}" for rule in rules)])
+    files, named = count(len(tied), "file"), ", ".join(sorted(narrow.rules))
+    return [
+        f"left in {files}: changes of {named} that are tied to other rules; `{words}` takes them"
+    ]
 
 
 def _own(group: HunkGroup) -> list[NodeKey]:
