@@ -218,6 +218,21 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     assert "pending: 3" in wrong.err
 
 
+def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk: Desk) -> None:
+    assert desk.remora("accept", "last", "load", "--hunk", "3", cwd=desk.root).code == 0
+    with desk.review() as terminal:
+        terminal.sees(ASK)
+        terminal.press("y")
+        terminal.sees("Nothing is left to decide")
+        terminal.press("u")
+        assert "accepted before this review" in terminal.sees(r"\[y/N\]: ")
+        assert desk.text("mod.py") == with_edits(1, 5, 7)
+        terminal.types("y")
+        terminal.sees(ASK)
+        quits(terminal)
+    assert (desk.states, desk.text("mod.py")) == (["pending"], LOADER)
+
+
 def test_hunks_are_those_of_one_change_set(desk: Desk) -> None:
     for words in ("--all", "load other", "load --rule F401", "load --git-branch fixes"):
         done = desk.remora("accept", "last", "--hunk", "1", *words.split(), cwd=desk.root)

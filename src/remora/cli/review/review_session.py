@@ -39,6 +39,7 @@ from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
 _EDIT_IS_KEPT = "  your edit is kept: [e] continues it"
+_UNDO_BOTH = "  this also undoes the hunks of it that were accepted before this review; undo both?"
 _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
@@ -72,6 +73,10 @@ class Review:
     conflicts: int = 0
     has_quit: bool = False
     goes_back: bool = False
+
+    def __post_init__(self) -> None:
+        # a part of each was accepted before this review
+        self.partly = {job.agent_id for job in self.view.jobs if job.written is not None}
 
     def pending(self) -> list[tuple[str, JobView]]:
         """Return the pending change sets with their groups."""
@@ -145,6 +150,8 @@ class Review:
         if step.kind == _SKIPPED:
             self.passed.difference_update(step.agents)
         else:
+            if not self.partly.isdisjoint(step.agents) and not click.confirm(_UNDO_BOTH):
+                return False
             try:
                 done = review_parts.undo(self.view, *step.agents, **self._where)
             except NotFound:  # another process has undone it
@@ -158,6 +165,7 @@ class Review:
             if done.conflicts or done.error is not None:
                 return False
         self.steps.pop()
+        self.partly.difference_update(step.agents)
         return True
 
     def _show_notes(self, done: Verdicts) -> None:
