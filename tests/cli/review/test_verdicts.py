@@ -1,5 +1,6 @@
 """`accept`, `reject`, `revert` and `diff`: a change of several functions, named by one."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,14 @@ def test_what_is_tied_to_another_rule_is_said_with_the_command_that_takes_it(sho
     assert command.endswith("--rule=F401 --rule=F541")
     assert shop(*command.split()).code == 0
     assert (shop.root / "a.py").read_text() == 'def load():\n    return "1"\n'
+
+
+def test_a_file_without_a_change_has_the_command_that_says_why(shop: Shop) -> None:
+    write(shop.root, {"a.py": "import os\n", "b.py": "def load():\n    return 1\n"})
+    assert shop("analyze", "-o", "lint").code == 0
+    left = shop("diff", "last", "b.py")
+    assert (left.code, "has no job on 'b.py', and changes nothing there" in left.err) == (1, True)
+    assert re.search(r"`remora show [\w-]+ -v` lists its functions", left.err)
 
 
 def test_a_change_set_that_covers_other_functions_is_not_reverted(shop: Shop) -> None:

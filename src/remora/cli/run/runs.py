@@ -133,7 +133,8 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     if options.json:
         print_json(document)
     else:
-        print_diffs(options, document["diffs"])
+        show = next_command(options, project.root, "show", run_id)
+        print_diffs(options, document["diffs"], f"; `{show}` says why" if nodes else "")
         dismissed = Counter(job.review for job in view.jobs if job.review in DISMISSED)
         if dismissed and not nodes:
             note(

@@ -14,10 +14,10 @@ from remora.statuses import PENDING
 from remora.text import escape_line
 
 
-def print_diffs(options: Options, diffs: list[dict[str, Any]]) -> None:
+def print_diffs(options: Options, diffs: list[dict[str, Any]], why: str = "") -> None:
     """Print diffs to stdout, and what they are to stderr."""
     if not diffs:
-        click.echo("no verified changes to show", err=True)
+        click.echo(f"no verified changes to show{why}", err=True)
     for entry in diffs:
         _print_diff(entry)
     settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, PENDING))

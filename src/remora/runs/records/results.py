@@ -10,7 +10,7 @@ from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
-from remora.ids import NodeKey, display_name
+from remora.ids import NodeKey, display_name, split_node_key
 from remora.memory.events import Event, Gates, Head, RunStart, Written
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
@@ -156,13 +156,15 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
     keys = [NodeKey(key) for job in view.jobs for key in _keys(job)]
     matched = set(match_nodes(keys, name))
     if not matched:
+        is_changed = any(split_node_key(key)[0] == name for key in keys)
+        unchanged = "" if is_changed else ", and changes nothing there"
         near = ", ".join(display_name(key) for key in nearest(name, keys))
         left = (
             f"`remora show {view.run_id} -v` lists its functions, and what was left without a job"
         )
         raise NotFound(
-            f"the run {view.run_id} has no job on {name!r}",
-            hint=f"nearest: {near}; {left}" if near else left,
+            f"the run {view.run_id} has no job on {name!r}{unchanged}",
+            hint=f"{left}; nearest: {near}" if near else left,
         )
     return [job for job in view.jobs if not matched.isdisjoint(_keys(job))]
 
