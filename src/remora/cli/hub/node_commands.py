@@ -83,7 +83,8 @@ def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int
 
     Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
     (follows from assignments, returns or callbacks), unique (the only definition of that name),
-    possible (one of several inferred alternatives), or observed (seen while tests ran).
+    possible (one of several inferred alternatives), or observed (seen while tests ran). Calls by
+    `getattr`, or through values that are only known at run time, may be missing.
     """
     return _links(options, target, "callers", node, depth)
 
