@@ -34,7 +34,7 @@ from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
-from remora.tools.tree import NOT_SHARED, ToolTree
+from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -212,7 +212,7 @@ class Theatre:
                 ancestors=ancestors,
                 observed={},
                 rebased={},
-                shared=NOT_SHARED,
+                answers=None,
                 user_file=None,
             )
             runner = AgentRunner(job, stage)

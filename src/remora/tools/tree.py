@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.file_tree import FileTree
@@ -13,17 +13,6 @@ Judge = Callable[[], Sequence[str]]
 """Returns what the checks at submission say against the changes in a tree."""
 
 
-class SharedWork(NamedTuple):
-    """What the jobs of a run with the same operation share.
-
-    `planned` contains the files of all these jobs, and `answers` is the folder for `KeptAnswers`.
-    """
-
-    planned: frozenset[str] = frozenset()
-    answers: Path | None = None
-
-
-NOT_SHARED = SharedWork()
 NO_JUDGE: Judge = tuple
 
 
@@ -31,7 +20,7 @@ class ToolTree(FileTree):
     """Project tree for a tool's calls.
 
     If `python` is None, no project code is run. `observed` contains the run-time types and values
-    of the project's functions, by node key. `shared` describes the other jobs of the run. `ruff`
+    of the project's functions, by node key. `answers` is the folder for `KeptAnswers`. `ruff`
     checks, fixes and formats files of the tree. `judge` runs the checks of the job that changes it.
     """
 
@@ -40,14 +29,14 @@ class ToolTree(FileTree):
         tree: Path,
         python: ProjectPython | None = None,
         observed: Mapping[str, Any] | None = None,
-        shared: SharedWork = NOT_SHARED,
+        answers: Path | None = None,
         ruff: MakeRuff = Ruff,
         judge: Judge = NO_JUDGE,
     ) -> None:
         super().__init__(tree)
         self.python = python
         self.observed = observed or {}
-        self.shared = shared
+        self.answers = answers
         self.judge = judge
         self.ruff = ruff(self)
 

@@ -15,7 +15,7 @@ from remora.operations.types.shared_inference import Session, project_texts, ses
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.tree import SharedWork, ToolTree
+from remora.tools.tree import ToolTree
 
 SHOP = """\
 class Item:
@@ -179,7 +179,7 @@ def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_p
         "from shop import Item\n\n\ndef sell(name, price):\n    return Item(name, price)"
         "\n\n\ndef tax(price=1.0):\n    return price * 0.2\n\n\nsell('tea', 2.5)\n"
     )
-    place = ToolTree(project, shared=SharedWork(answers=tmp_path / "answers"))
+    place = ToolTree(project, answers=tmp_path / "answers")
     planned = ["shop.py", "till.py"]
     whole = Session(project_texts(place), place)
     whole.use(place)

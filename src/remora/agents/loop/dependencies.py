@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from remora.agents.decision.query_settings import QuerySettings, Rung
@@ -14,7 +15,6 @@ from remora.models.protocol import Model
 from remora.operations.submission import Check, Findings
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import MakeRuff
-from remora.tools.tree import SharedWork
 from remora.trace.content.objects import ObjectStore
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.emitters import EventEmitter
@@ -59,7 +59,7 @@ class AgentDependencies:
     user_file: UserFile | None
     python: ProjectPython | None
     observed: Mapping[str, Any]
-    shared: SharedWork
+    answers: Path | None
     check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
     larger: Rung | None
     max_turns: int

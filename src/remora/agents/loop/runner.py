@@ -337,7 +337,7 @@ class AgentRunner:
     def _place(self) -> ToolTree:
         own = self.dependencies
         tree = own.workspace.tree
-        return ToolTree(tree, own.python, own.observed, own.shared, own.ruff, self._judge)
+        return ToolTree(tree, own.python, own.observed, own.answers, own.ruff, self._judge)
 
     def _locate(self, content: bytes | None) -> dict[str, Any]:
         """Return the node's current location in its file."""

@@ -15,7 +15,7 @@ from remora.operations.types.shared_inference import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
 from remora.operations.types.source.slots import Slot, SourceText
 from remora.operations.types.source.terms import from_checker, is_known
-from remora.operations.types.types_need import own_files
+from remora.operations.types.types_need import inferred_with
 from remora.operations.types.writing.clean_file import without_findings
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
@@ -49,7 +49,7 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     """
     work = FileAnnotations(place, path, nodes)
     session, known = work.session, work.written(work.source)
-    found = session.annotations(path, place, own_files(session.texts))
+    found = session.annotations(path, place, inferred_with([path], session.texts))
     chosen = {key: term for key, term in found.items() if key[1] in work.functions.slots} | known
     write = partial(session.text, path, proposed=known)
     after, _ = without_findings(place, path, work.before, write, chosen)

@@ -78,7 +78,7 @@ class Session:
         self._inference = Inference(
             texts, self.checker, weights(), Settings(minor=minor, observed=place.observed)
         )
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._done: set[str] = set()
         self._selected: dict[frozenset[str], list[Key]] = {}
         self._alone: dict[str, Terms] = {}
@@ -95,8 +95,8 @@ class Session:
 
     def use(self, place: ToolTree) -> None:
         """Read the packages of an interpreter, and keep answers. Planning works without both."""
-        if place.shared.answers is not None and self.checker.kept is None:
-            self.checker.kept = KeptAnswers(place.shared.answers)
+        if place.answers is not None and self.checker.kept is None:
+            self.checker.kept = KeptAnswers(place.answers)
         python = place.python
         if python is None or self._python is not None:
             return
@@ -120,15 +120,12 @@ class Session:
     def select(self, paths: Collection[str]) -> list[tuple[str, Slot]]:
         """Return the slots with a likely candidate in those files that are worth annotating."""
         with self._lock:
-            return self._select(paths)
-
-    def _select(self, paths: Collection[str]) -> list[Key]:
-        if (every := frozenset(paths)) not in self._selected:
-            slots = self._inference.slots(paths)
-            known = self._inference.promising(slots)
-            self._selected[every] = [each for each in slots if each in known]
-        left_out = self.checker.left_out
-        return [each for each in self._selected[every] if each[0] not in left_out]
+            if (every := frozenset(paths)) not in self._selected:
+                self._selected[every] = list(
+                    self._inference.promising(self._inference.slots(paths))
+                )
+            left_out = self.checker.left_out
+            return [each for each in self._selected[every] if each[0] not in left_out]
 
     def annotations(self, path: str, place: ToolTree, own: Collection[str]) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files.
@@ -139,8 +136,7 @@ class Session:
         with self._locked(place.left):
             self.checker.left = place.left
             if path not in self._done:
-                worth = {each for each, _ in self._select(own)}
-                together = self._inference.slots({path, *worth, *place.shared.planned})
+                together = self._inference.slots({path, *(each for each, _ in self.select(own))})
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)

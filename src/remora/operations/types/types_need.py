@@ -52,9 +52,8 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     beside = {path: why_left_out(path, texts) for path in paths}
     stubbed = _stubbed_modules(texts)
     own = [path for path in paths if not beside[path]]
-    every = own_files(texts) if own else paths
     own = [path for path in own or paths if module_name(path) not in stubbed]
-    session, found = _selected(place, texts, every if own else own)
+    session, found = _selected(place, texts, inferred_with(own, texts) if own else own)
     can_write = bool(options.get("open"))
     failing = dict.fromkeys(session.checker.left_out, _TY_FAILS)
     likely: dict[str, Counter[int]] = {path: Counter() for path in own if path not in failing}
@@ -91,15 +90,15 @@ def _selected(
         raise ConfigError(error.message) from error
 
 
-def own_files(texts: Mapping[str, str]) -> list[str]:
-    """Return the files that are annotated unless others are selected.
+def inferred_with(paths: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+    """Return the files that are inferred together with some files, whether they are selected or not.
 
-    All of them are inferred together, so that the result for a file does not depend on whether
-    others are selected.
+    These are the files that are not left out, or all if some of `paths` are.
     """
     stubbed = _stubbed_modules(texts)
     own = (path for path in texts if path.endswith(".py") and not why_left_out(path, texts))
-    return [path for path in own if module_name(path) not in stubbed]
+    found = [path for path in own if module_name(path) not in stubbed]
+    return found if {*paths} <= {*found} else list(texts)
 
 
 def _stubbed_modules(texts: Mapping[str, str]) -> set[str]:

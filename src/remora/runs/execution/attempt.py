@@ -102,7 +102,7 @@ def _dependencies(
         user_file=_user_file(project.root),
         python=prepared.python,
         observed=prepared.observed,
-        shared=run.shared_work(job.operation),
+        answers=run.prepared.project.cache / "answers" / job.operation,
         redact=project.redact,
         findings_before=base_files.findings,
         ruff=partial(Ruff, base=base_files.ruff, is_like_base=workspace.has_settings_of_base),

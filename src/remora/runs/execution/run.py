@@ -18,7 +18,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
-from remora.tools.tree import SharedWork, ToolTree
+from remora.tools.tree import ToolTree
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -88,19 +88,6 @@ class Run:
     def model_name(self) -> str:
         """Name of the model of agents that do not name another one."""
         return str(self.settings["model_name"])
-
-    def shared_work(self, operation: str) -> SharedWork:
-        """Return what the jobs of an operation share, also with those that have ended."""
-        answers = self.prepared.project.cache / "answers" / operation
-        return SharedWork(self._planned_paths.get(operation, frozenset()), answers)
-
-    @cached_property
-    def _planned_paths(self) -> dict[str, frozenset[str]]:
-        """The files that the jobs of each operation are planned for."""
-        found: dict[str, set[str]] = {}
-        for job in self.prepared.plan.jobs:
-            found.setdefault(job.operation, set()).add(job.path)
-        return {operation: frozenset(paths) for operation, paths in found.items()}
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
         """Return the model for an agent.
