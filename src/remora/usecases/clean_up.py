@@ -22,11 +22,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches
 from remora.usecases.hub.index_writer import open_store
-from remora.workspaces.repository_cache import (
-    find_unused,
-    remove_if_unused,
-    repositories_folder,
-)
+from remora.workspaces.repository_cache import find_unused, remove_if_unused, repositories_folder
 
 _DAEMON = ".daemon"
 

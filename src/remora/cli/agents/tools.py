@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.options import PATH, Options, command, group
-from remora.cli.app.output import (
-    color_word,
-    emit,
-    fit_line,
-    indented,
-    note,
-    plain_lines,
-    wrapped,
-)
+from remora.cli.app.output import color_word, emit, fit_line, indented, note, plain_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.text import escape_line
 

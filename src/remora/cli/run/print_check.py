@@ -12,13 +12,7 @@ import msgspec
 
 from remora.cli.app.diff_colors import diff_lines
 from remora.cli.app.options import Options
-from remora.cli.app.output import (
-    note,
-    print_json,
-    print_lines,
-    terminal_width,
-    wrap_text,
-)
+from remora.cli.app.output import note, print_json, print_lines, terminal_width, wrap_text
 from remora.cli.app.project_context import invocation_of, next_command
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import jobs_exit_code

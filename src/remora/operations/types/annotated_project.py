@@ -8,11 +8,7 @@ from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import newline_of, with_newline
 from remora.operations.types.checker.judge import Terms, settle
-from remora.operations.types.checker.type_checker import (
-    TypeChecker,
-    line_map,
-    new_diagnostics,
-)
+from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
 from remora.operations.types.source.project_index import File, ProjectIndex
 from remora.operations.types.source.slots import Slot, annotation_edits
 from remora.operations.types.writing.annotation_names import FileNames, Import, ProjectNames

@@ -10,10 +10,7 @@ from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.collection import collect
 from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
-from remora.operations.types.ranking.overrides import (
-    overrides_agree,
-    special_parameter,
-)
+from remora.operations.types.ranking.overrides import overrides_agree, special_parameter
 from remora.operations.types.ranking.refusals import VALUES, WRITTEN, Missing, Refusal
 from remora.operations.types.ranking.siblings import Siblings
 from remora.operations.types.ranking.signature_choice import PLAIN, Signatures

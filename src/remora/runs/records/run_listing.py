@@ -16,15 +16,7 @@ from remora.runs.records.stored_run_lines import (
     read_stored_lines,
     write_stored_lines,
 )
-from remora.statuses import (
-    ACCEPTED,
-    CONFLICT,
-    DAMAGED,
-    FAILURES,
-    PENDING,
-    REJECTED,
-    REVERTED,
-)
+from remora.statuses import ACCEPTED, CONFLICT, DAMAGED, FAILURES, PENDING, REJECTED, REVERTED
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,

@@ -6,11 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.operations.base import (
-    JobFindings,
-    Phrase,
-    Totals,
-)
+from remora.operations.base import JobFindings, Phrase, Totals
 from remora.runs.records.findings import counts_as_done, fixed_and_left, fixes_count
 from remora.statuses import SUBMITTED
 from remora.text import plural

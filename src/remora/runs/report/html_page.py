@@ -6,11 +6,7 @@ from markupsafe import Markup
 
 from remora.pictures.markup import escaped
 from remora.pictures.picture_style import PICTURE_STYLE
-from remora.runs.report.report_layout import (
-    JobRow,
-    Layout,
-    layout,
-)
+from remora.runs.report.report_layout import JobRow, Layout, layout
 from remora.runs.report.report_model import Report
 from remora.text import count
 

@@ -4,11 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from remora.pictures.markup import escaped
-from remora.runs.report.report_layout import (
-    JobRow,
-    Layout,
-    layout,
-)
+from remora.runs.report.report_layout import JobRow, Layout, layout
 from remora.runs.report.report_model import Report
 from remora.text import count, escape_line
 

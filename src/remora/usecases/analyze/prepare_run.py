@@ -22,11 +22,7 @@ from remora.files.project_files import ProjectFiles, project_files
 from remora.models.provider import used_provider
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
-from remora.runs.execution.agent_settings import (
-    driven_operations,
-    options_for,
-    selected_rules_of,
-)
+from remora.runs.execution.agent_settings import driven_operations, options_for, selected_rules_of
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes

@@ -9,11 +9,7 @@ from remora.errors import HubLocked, RemoraError
 from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
 from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
-from remora.hub.observe.observed_run import (
-    ObservedRun,
-    PytestOptions,
-    run_tests,
-)
+from remora.hub.observe.observed_run import ObservedRun, PytestOptions, run_tests
 from remora.hub.observed_links import Observation
 from remora.hub.process.control import ask
 from remora.hub.process.hub_paths import HubPaths, hub_paths
