@@ -243,7 +243,7 @@ def test_a_push_checks_the_named_paths(root: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_installation")
 def test_known_problems_of_a_baseline_are_left_out(root: Path, tmp_path: Path) -> None:
-    known = [REMORA, "check", "--baseline", "known.jsonl", "--update-baseline"]
+    known = [str(REMORA), "check", "--baseline", "known.jsonl", "--update-baseline"]
     subprocess.run(known, cwd=root, check=True)
     write(root, {"new.py": f"import re\n{UNUSED}"})
     runner = Runner(root, tmp_path / "run", {"baseline": "known.jsonl"})
