@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from remora.runs.records.findings import ListedFinding
+from remora.runs.records.job_view import JobView
 from remora.runs.report.check_document import Failure
 from remora.runs.report.github_annotations import MAX_ANNOTATIONS, annotations
 from remora.runs.report.problems import Problem, find_problems
-from remora.runs.report.report_builder import make_report
+from remora.runs.report.report_builder import findings_fixed, findings_left, make_report
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 
 CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
@@ -116,3 +118,16 @@ def test_no_name_or_message_ends_a_command_or_adds_a_property() -> None:
     assert head.count(",") == 2
     assert head.startswith("warning title=")
     assert "100%25" in data
+
+
+def test_of_equal_findings_the_one_on_an_edited_line_is_fixed() -> None:
+    first, second = (ListedFinding("F541", "f-string without placeholders", n) for n in (3, 7))
+    moved = replace(second, line=6)
+    job = JobView(
+        agent_id="own-1", operation="own", node_id="node:a.py:__module__",
+        review="pending", before={"F541": 2}, after={"F541": 1},
+        first_findings=(first, second), last_findings=(moved,),
+    )  # fmt: skip
+    assert [finding.line for finding in findings_left(job, {3})] == [7]
+    assert [finding.line for finding in findings_fixed(job, {3})] == [3]
+    assert [finding.line for finding in findings_left(job, {7})] == [3]

@@ -1,7 +1,7 @@
 """Creation of a run's report from its streams and stored file contents."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -79,6 +79,9 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
 def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> JobReport:
     path, name = split_node_key(job.node_id)
     known = fixed_and_left(document)
+    files = _files(project, job)
+    edits = (edit for file in files if file.path == path for edit in file.edits or ())
+    edited = {line for edit in edits for line in range(edit.start, edit.end)}
     return JobReport(
         agent_id=job.agent_id,
         operation=job.operation,
@@ -93,9 +96,9 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
         fixed=dict(known[0]) if known else {},
         measurements=job.measurements,
         measurement_text=project.operations.measurement_text(job.measurements or {}),
-        fixes=findings_fixed(job),
-        left=findings_left(job),
-        files=_files(project, job),
+        fixes=findings_fixed(job, edited),
+        left=findings_left(job, edited),
+        files=files,
         conflicts=job.conflicts,
         branch=job.branch,
         error=job.error,
@@ -186,10 +189,10 @@ def is_kept(job: JobView) -> bool:
     return job.review in KEPT and job.written is None
 
 
-def findings_left(job: JobView) -> tuple[Finding, ...]:
+def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
     """Return a job's remaining findings, with their line numbers at the start of the run.
 
-    A finding has no line number if its line was not recorded.
+    Of equal findings, those on lines that were not `edited` remain. A finding has no line number if its line was not recorded.
     """
     after = job.after if is_kept(job) else job.before
     if not after:
@@ -199,7 +202,7 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
     last = job.last_findings if is_kept(job) else job.first_findings
     left = Counter((finding.code, finding.message) for finding in last)
     reasons = {(finding.code, finding.message): finding.reason for finding in last}
-    for finding in job.first_findings:
+    for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
         known = finding.code, finding.message
         if left[known] and missing[finding.code]:
             left[known] -= 1  # its line may have moved
@@ -207,10 +210,10 @@ def findings_left(job: JobView) -> tuple[Finding, ...]:
             found.append(
                 Finding(finding.code, finding.message, finding.line, reason=reasons[known])
             )
-    return (*found, *_unnamed(missing))
+    return (*sorted(found, key=lambda each: each.line or 0), *_unnamed(missing))
 
 
-def findings_fixed(job: JobView) -> tuple[Finding, ...]:
+def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding, ...]:
     """Return the findings that a job's change set fixes, if its tools listed them.
 
     Their line numbers are those at the start of the run.
@@ -221,7 +224,7 @@ def findings_fixed(job: JobView) -> tuple[Finding, ...]:
     if job.last_findings == job.first_findings:  # only one result listed findings
         left.clear()
     found = []
-    for finding in job.first_findings:
+    for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
         if left[finding.code, finding.message]:
             left[finding.code, finding.message] -= 1
         else:
