@@ -74,7 +74,7 @@ def measure(source: Path, operation: str) -> Measured:
             why=[
                 f"{job['status']} {job['node_id']}: {job['why'] or job['error']}"
                 for job in done["jobs"]
-                if job["status"] != "submitted"
+                if job["status"] != "verified"
             ],
             left=left,
         )
@@ -151,7 +151,7 @@ def compare(names: list[Path]) -> None:
             every.setdefault(operation, []).append(found)
             left.update({(operation, reason): n for reason, n in found.left.items()})
             print(
-                f"| {source.name} | {operation} | {found.jobs} | {found.statuses['submitted']} "
+                f"| {source.name} | {operation} | {found.jobs} | {found.statuses['verified']} "
                 f"| {found.expected:.0f} | {found.wall:.1f} "
                 f"| {found.cpu:.1f} (plan {found.planning:.1f}) |",
                 flush=True,
@@ -160,7 +160,7 @@ def compare(names: list[Path]) -> None:
                 print(f"    {line}")
     for operation, runs in every.items():
         jobs = sum(each.jobs for each in runs)
-        good = sum(each.statuses["submitted"] for each in runs)
+        good = sum(each.statuses["verified"] for each in runs)
         ratios = sorted(each.wall / each.expected for each in runs if each.jobs)
         share = (jobs - good) / max(1, jobs)
         within = sum(0.5 <= each <= 2 for each in ratios)

@@ -3,14 +3,16 @@
 from typing import Final, Literal
 
 Status = Literal["submitted", "no_change", "failed", "error", "interrupted"]
+"""A status as events have it. All documents have `verified` instead of `submitted`."""
 SUBMITTED: Final = "submitted"
+VERIFIED: Final = "verified"
 NO_CHANGE: Final = "no_change"
 FAILED: Final = "failed"
 ERROR: Final = "error"
 INTERRUPTED: Final = "interrupted"
-STATUSES: tuple[Status, ...] = (SUBMITTED, NO_CHANGE, FAILED, ERROR, INTERRUPTED)
+STATUSES = (VERIFIED, NO_CHANGE, FAILED, ERROR, INTERRUPTED)
 """Statuses with which a job ends."""
-WITH_RESULT: tuple[Status, ...] = (SUBMITTED, NO_CHANGE)
+WITH_RESULT = (VERIFIED, NO_CHANGE)
 """Statuses of jobs that came to a result: a verified change set, or nothing to change."""
 WITHOUT_RESULT: tuple[Status, ...] = (FAILED, ERROR, INTERRUPTED)
 """Statuses of jobs that came to no result. They need the user's attention."""
@@ -18,8 +20,6 @@ FAILURES: tuple[Status, ...] = (FAILED, ERROR)
 """Statuses of jobs that ended by themselves without a result. A resumed run leaves them out."""
 CUT_SHORT: tuple[Status, ...] = (ERROR, INTERRUPTED)
 """Statuses of jobs that have not seen their nodes to the end, so that these are still unchecked."""
-SHOWN_WORDS = {SUBMITTED: "verified", NO_CHANGE: "no change"}
-"""Words that users read for statuses. JSON output has the status itself."""
 
 PARSED, CHECKED, TESTED = "parsed", "checked", "tested"
 """What stands behind a verified change set beside its own checks: nothing, gates, or tests."""
@@ -48,3 +48,13 @@ DONE = (PENDING, ACCEPTED)
 """Review states of change sets that count as done in totals: they can be written as they are."""
 KEPT = (*UNDECIDED, ACCEPTED)
 """Review states of change sets that are written, or may be."""
+
+
+def shown_status(recorded: str) -> str:
+    """Return the word that documents have for a status or a stop reason of an event."""
+    return VERIFIED if recorded == SUBMITTED else recorded
+
+
+def status_text(status: str) -> str:
+    """Return a status as text, such as `no change`."""
+    return status.replace("_", " ")

@@ -10,7 +10,7 @@ JOB_KEYS = {
     "agent_id", "operation", "node_id", "status", "turns", "decided_by", "max_packet_tokens",
     "raw_bytes", "files_changed", "error",
 }  # fmt: skip
-TOTALS = {"jobs", "submitted", "no_change", "failed", "error", "interrupted", "skipped"}
+TOTALS = {"jobs", "verified", "no_change", "failed", "error", "interrupted", "skipped"}
 HEAD = {"count", "hash"}
 
 
@@ -20,7 +20,7 @@ def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
     assert set(document) == {"run_id", "root", "model", "rules", "jobs", "not_planned", "totals"}
     assert document["root"] == str(ran.root)
     assert set(document["totals"]) >= TOTALS
-    assert document["totals"]["jobs"] == document["totals"]["submitted"] == 2
+    assert document["totals"]["jobs"] == document["totals"]["verified"] == 2
     assert [job["node_id"] for job in document["jobs"]] == [
         "node:src/settings.py:__module__",
         "node:src/settings.py:read",

@@ -86,7 +86,7 @@ def test_show_and_diff_list_a_damaged_job_beside_the_others(damaged: Ran) -> Non
     assert "`remora trace verify`" in one["error"]
     assert two == jobs_of(damaged.analyzed)["two"]
     totals = done.document["totals"]
-    assert (totals["jobs"], totals["submitted"], totals["error"]) == (2, 1, 1)
+    assert (totals["jobs"], totals["verified"], totals["error"]) == (2, 1, 1)
 
     told = damaged("show", "last")
     assert told.code == 1

@@ -56,8 +56,8 @@ def test_the_way_through(poor: Remora, shelf: Path) -> None:
     assert done.code == 0, done.err
     statuses = {job["node_id"]: job["status"] for job in done.document["jobs"]}
     assert statuses == {
-        "node:src/books.py:Shelf.__init__": "submitted",
-        "node:src/books.py:Shelf.place": "submitted",
+        "node:src/books.py:Shelf.__init__": "verified",
+        "node:src/books.py:Shelf.place": "verified",
     }
     assert tree(shelf) == before
     shown = poor("show", "last", cwd=shelf).out

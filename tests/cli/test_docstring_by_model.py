@@ -122,7 +122,7 @@ def test_a_refused_docstring_is_written_better(
 ) -> None:
     files = {"stats.py": STATS, "marks.py": MARKS, "report.py": REPORT}
     job, shown = analyze(files, "spread", write_in_two_attempts)
-    assert job["status"] == "submitted"
+    assert job["status"] == "verified"
     assert job["decided_by"]["model"] == 4
     assert "- write_docstring() - first line: at most 78 characters" in shown[0]
     assert "then Args, Returns, Raises in google style" in shown[0]
@@ -172,5 +172,5 @@ def test_words_that_the_code_does_not_contradict_are_kept(
 
     stats = STATS.replace("        factor: By", "        faktor: By")
     job, shown = analyze({"stats.py": stats, "marks.py": MARKS}, "scale", choose)
-    assert job["status"] == "submitted", "what rules corrected is handed in"
+    assert job["status"] == "verified", "what rules corrected is handed in"
     assert "Refused, and nothing was changed: deletes 'Multiply' from the docstring" in shown[1]

@@ -87,7 +87,7 @@ def test_after_three_answers_that_are_not_calls_the_first_suggestion_is_taken(
     before = tree(project)
     done = read_with(poor, project, unusable("I would rather not."))
     (job,) = done.document["jobs"]
-    assert (done.code, job["status"], job["stop_reason"]) == (0, "submitted", "submitted")
+    assert (done.code, job["status"], job["stop_reason"]) == (0, "verified", "verified")
     assert (job["decided_by"]["fallback"], job["decided_by"]["model"]) == (1, 0)
     assert done.document["model"] == "m"
     assert tree(project) == before

@@ -43,7 +43,7 @@ def analyze(user: Remora, root: Path, environ: dict[str, str], address: str) -> 
 def check_run(user: Remora, root: Path, done: Done) -> list[dict[str, Any]]:
     """Check that the answers were used and that the records are right; return the requests."""
     (job,) = done.document["jobs"]
-    assert (done.code, job["status"]) == (0, "submitted"), done.err
+    assert (done.code, job["status"]) == (0, "verified"), done.err
     assert TEXT in user("diff", "last", cwd=root).out
     for command in ("verify", "replay"):
         checked = user("trace", command, "--all", cwd=root)

@@ -95,7 +95,7 @@ def test_an_independent_server_serves_a_whole_run(user: Remora, shop: Path, addr
     assert done.code in (0, 1), done.err
     jobs = done.document["jobs"]
     assert len(jobs) == 3
-    assert {job["status"] for job in jobs} <= {"submitted", "no_change", "failed"}
+    assert {job["status"] for job in jobs} <= {"verified", "no_change", "failed"}
     assert tree(shop) == before
     check_records(user, shop, jobs)
 
@@ -112,6 +112,6 @@ def test_a_killed_run_is_resumed(user: Remora, shop: Path, address: str) -> None
     words = ("analyze", "--resume", "last", "--model", address, "--json")
     done = user.afresh(*words, cwd=shop, limit_s=LIMIT_S)
     assert done.code in (0, 1), done.err
-    assert {job["status"] for job in done.document["jobs"]} <= {"submitted", "no_change", "failed"}
+    assert {job["status"] for job in done.document["jobs"]} <= {"verified", "no_change", "failed"}
     assert answers(shop) >= recorded, "answers are kept"
     check_records(user, shop, done.document["jobs"])

@@ -152,7 +152,7 @@ def test_a_run_with_a_faulty_server_is_recorded(
     is_failure = end.answers in ("failed", "repeated")
     lines = added.answered if end.answers == "used" else added.by_rules
     endings = {"failed": "error", "repeated": "failed"}
-    status = "submitted" if lines else endings.get(end.answers, "no_change")
+    status = "verified" if lines else endings.get(end.answers, "no_change")
     job = job_of(done)
     code = 0 if end.answers == "repeated" and lines else end.code
     assert (done.code, job["status"]) == (code, status), done.err
@@ -185,7 +185,7 @@ def test_a_context_that_holds_no_packet_leaves_what_rules_did(
         done = user("analyze", "-o", operation, "--model", server.address, "--json", cwd=cart)
     assert server.requests == []
     job, lines = job_of(done), ADDED[operation].by_rules
-    assert (done.code, job["status"]) == (1, "submitted" if lines else "error"), done.err
+    assert (done.code, job["status"]) == (1, "verified" if lines else "error"), done.err
     assert re.match(r"the smallest packet has \d+ tokens \(maximum \d+\); serve", job["error"])
     assert list(added_lines(poor, cart)) == lines
     check_records(poor, cart)

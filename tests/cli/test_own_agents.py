@@ -77,7 +77,7 @@ class TestThePagesAgent:
 
         done = remora("analyze", "src", "-o", "tolog", "--json", cwd=project)
         (job,) = done.document["jobs"]  # of a function that prints, and no other
-        assert job["status"] == "submitted"
+        assert job["status"] == "verified"
         asked = job["decided_by"]["model"] + job["decided_by"]["fallback"]
         assert asked == 3  # with the submission
         packet = remora("trace", "packet", job["agent_id"], "--turn", "2", "--json", cwd=project)
@@ -146,7 +146,7 @@ class TestNew:
         assert checked["agents"][0]["warnings"] == []
         write(project, {"src/price.py": COMMENTED})
         run = poor("analyze", "src", "-o", "tidy", "--json", cwd=project).document
-        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert [job["status"] for job in run["jobs"]] == ["verified"]
         assert poor("accept", "last", "--all", cwd=project).code == 0
         assert (project / "src/price.py").read_text() == COMMENTED.replace(
             "    # total = order.total()\n", ""
@@ -158,7 +158,7 @@ class TestNew:
         write(project, {"src/price.py": twice})
         words = ("analyze", "src", "-o", "tidy", "--max-turns", "2", "--json")
         run = poor(*words, cwd=project).document
-        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert [job["status"] for job in run["jobs"]] == ["verified"]
         assert poor("accept", "last", "--all", cwd=project).code == 0
         once = twice.replace("    # total = order.total()\n", "")
         assert (project / "src/price.py").read_text() == once
@@ -184,7 +184,7 @@ class TestNew:
             words = ("-o", "todo", "--model", server.address, "--json")
             run = poor("analyze", "src", *words, cwd=project).document
         (job,) = run["jobs"]
-        assert (job["status"], job["decided_by"]["model"]) == ("submitted", 2)
+        assert (job["status"], job["decided_by"]["model"]) == ("verified", 2)
         assert "line 2: # TODO: total" in json.dumps(server.requests[0])
 
     @pytest.mark.slow
@@ -289,7 +289,7 @@ class TestReplace:
         }
 
         run = poor("analyze", "src", "-o", "docstring", "--json", cwd=project).document
-        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert [job["status"] for job in run["jobs"]] == ["verified"]
         assert "docstrings" not in run["totals"]
         write(project, {"src/price.py": "# Prices.\n" + COMMENTED})
 

@@ -236,7 +236,7 @@ def test_what_was_recorded_can_be_proved(spilt: Spilt) -> None:
 @pytest.mark.slow
 def test_no_placeholder_reaches_the_users_files(spilt: Spilt) -> None:
     done = spilt("analyze", "src", "-o", "steps", "--node", "connect", "--unsafe-fixes", "--json")
-    assert [job["status"] for job in done.document["jobs"]] == ["submitted"]
+    assert [job["status"] for job in done.document["jobs"]] == ["verified"]
     assert spilt("diff", "last").out.count("json") == 1
     accepted = spilt("accept", "last", "--all", "--json")
     assert accepted.document["accepted"] == ["node:src/keys.py:connect"]

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def agent(ran: Ran) -> str:
     return found
 
 
-def recorded(ran: Ran, agent: str) -> list[dict[str, object]]:
+def recorded(ran: Ran, agent: str) -> list[dict[str, Any]]:
     path = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -214,7 +215,6 @@ class TestQuestions:
             "--node read": 1,
             "--operation steps": 2,
             "--run last": 2,
-            "--status submitted": 2,
             "--status verified": 2,
             "--status failed": 0,
             "--outcome error": 0,
@@ -226,6 +226,16 @@ class TestQuestions:
         for line, count in counts.items():
             done = ran("trace", "list", *line.split(), "--json")
             assert (done.code, len(done.document["streams"])) == (0, count), line
+
+    def test_a_submitted_change_is_verified(self, ran: Ran, agent: str) -> None:
+        (end,) = [e["data"] for e in recorded(ran, agent) if e["type"] == "agent_end"]
+        assert (end["status"], end["stop_reason"]) == ("submitted", "submitted")
+        found = ran("trace", "list", "--json").document["streams"]
+        assert {stream["status"] for stream in found} == {"verified"}
+        why = ran("trace", "why", agent, "--json").document
+        assert (why["status"], why["stop_reason"], why["cause"]["kind"]) == ("verified",) * 3
+        refused = ran("trace", "list", "--status", "submitted")
+        assert (refused.code, "'verified'" in refused.err) == (2, True)
 
     def test_they_stand_by_node_and_a_turn_says_whose_it_is(self, ran: Ran) -> None:
         nodes = ["src/settings.py", "src/settings.py:read"]

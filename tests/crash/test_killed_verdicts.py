@@ -94,7 +94,7 @@ def retried(desk: Desk) -> None:
     desk.resume()
     attempts = {job.node_id: job.attempt for job in desk.view(desk.newest).jobs}
     assert attempts[f"node:{NODE}"] in (1, 2)
-    assert all(job.status == "submitted" for job in desk.view(desk.newest).jobs)
+    assert all(job.status == "verified" for job in desk.view(desk.newest).jobs)
     accept(desk.project, desk.newest, [], every=True)
     assert texts(desk) == dict.fromkeys(NAMES, NEW)
 

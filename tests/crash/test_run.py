@@ -28,7 +28,7 @@ def sound_but_interrupted(desk: Desk, run_id: str) -> None:
     assert (listed.run_id, listed.status) == (run_id, "interrupted")
     assert desk.payloads(run_id, RunEnd) == []
     view = desk.view(run_id)
-    assert {job.status for job in view.jobs} <= {"interrupted", "submitted", "no_change"}
+    assert {job.status for job in view.jobs} <= {"interrupted", "verified", "no_change"}
     done = subprocess.run(
         [sys.executable, "-I", "-S", CHECK, desk.root], capture_output=True, check=False
     )

@@ -437,7 +437,7 @@ ALL = (
 
 # --- jobs that do not fail, or for another reason ---------------------------------------------
 
-HEALTHY = replace(CONFLICT, name="healthy", kind="submitted", review=None)
+HEALTHY = replace(CONFLICT, name="healthy", kind="verified", review=None)
 NOTHING_TO_DO = Case(
     name="nothing to do",
     kind="no_change",
@@ -446,7 +446,7 @@ NOTHING_TO_DO = Case(
 )
 RECOVERED = Case(
     name="an error that the model corrects",
-    kind="submitted",
+    kind="verified",
     tools={"remove_unused": REMOVE_UNUSED},
     answers=in_turn(
         ("remove_unused", {"line": 4}), ("remove_unused", {"line": 5}), ("submit_result", {})

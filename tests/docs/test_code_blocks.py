@@ -58,7 +58,7 @@ def test_the_run_of_the_library_page(
     exec(compile(block, "docs/library.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == [
         "1 planned",
-        "node:src/a.py:__module__ submitted",
+        "node:src/a.py:__module__ verified",
         "1 accepted",
         "## Remora: 2 of 2 findings fixed",
     ]
@@ -162,7 +162,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     prepared.close()
 
     run = read_run(prepared.project, prepared.run_id)
-    assert [job.status for job in run.jobs] == ["submitted"]
+    assert [job.status for job in run.jobs] == ["verified"]
     assert run.jobs[0].decided_by == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
     diff = job_diff(prepared.project, run.jobs[0])
     assert [line for line in diff.splitlines() if line[:1] == "-"][1:] == [

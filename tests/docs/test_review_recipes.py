@@ -120,4 +120,4 @@ def test_the_check_writes_its_reports_and_no_run(
 def test_a_run_can_be_followed(remora: Remora, root: Path) -> None:
     done = carried_out(remora, root, "follow")
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == ["submitted new.py", "submitted old.py"]
+    assert sorted(done.stdout.splitlines()) == ["verified new.py", "verified old.py"]

@@ -49,7 +49,7 @@ def test_kinds_and_what_a_model_did_are_listed() -> None:
         requests=3,
         tokens=900,
         turns=7,
-        jobs={"submitted": 2},
+        jobs={"verified": 2},
         invalid=1,
         refused=2,
         decisions={"rule": 1200, "server": 3, "ranker": 0},

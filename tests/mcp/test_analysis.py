@@ -65,7 +65,7 @@ def test_a_built_in_agent_may_be_replaced(tmp_path: Path, home: Path) -> None:
             return await client.call_tool("analyze", {"operations": ["docstring"]})
 
     text = text_of(asyncio.run(run()))
-    assert '"status":"submitted"' in text
+    assert '"status":"verified"' in text
     assert "# total = order.total()" in own("diff", "last", cwd=root).out
 
 

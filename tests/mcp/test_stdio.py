@@ -121,7 +121,7 @@ def test_a_run_that_is_allowed_changes_no_file(tmp_path: Path, home: Path) -> No
         return json.loads(text_of(await client.call_tool("analyze", arguments)))
 
     document = over_stdio(root, home, analyze, "--allow-run")
-    assert document["totals"]["submitted"] == 1
+    assert document["totals"]["verified"] == 1
     assert f"remora review {document['run_id']}" in document["next"]
     assert "import os" in (root / "shop/cart.py").read_text()
 

@@ -53,7 +53,7 @@ def test_fourth_operation_plans_runs_verifies_counts_and_is_accepted(
 
     done = remora.analyze(root=project, operations=wanted, known=known)
     assert [(job.node_id, job.status) for job in done.view.jobs] == [
-        ("node:bare.py:__module__", "submitted")
+        ("node:bare.py:__module__", "verified")
     ]
     (total,) = run_document(done.project, done.view)["totals"]["operations"]
     assert total["license_headers"] == {"added": 1, "of": 1}

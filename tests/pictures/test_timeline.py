@@ -16,7 +16,7 @@ from tests.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed
 START = 1.79e9
 STATES = (
     *(
-        "submitted",
+        "verified",
         "no_change",
         "failed",
         "error",
@@ -28,7 +28,7 @@ STATES = (
 )
 
 
-def job(number: int, start: float, seconds: float, status: str = "submitted") -> JobTime:
+def job(number: int, start: float, seconds: float, status: str = "verified") -> JobTime:
     third = seconds / 3
     return JobTime(
         agent_id=f"lint-{number}",

@@ -52,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
     desk = shop(tmp_path_factory.mktemp("whole"))
     assert run(desk, "analyze") == 0
     found = came_to(desk)
-    assert [(job[1], job[2]) for job in found] == [("submitted", 10)]
+    assert [(job[1], job[2]) for job in found] == [("verified", 10)]
     return found
 
 

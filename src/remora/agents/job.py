@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from remora.memory.events import Change, Head
-from remora.statuses import Status
+from remora.statuses import Status, shown_status
 
 StopReason = Literal[
     "submitted",
@@ -53,8 +53,8 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     - `max_packet_tokens` is the size of the largest request.
     """
 
-    status: Status
-    stop_reason: StopReason
+    status: Status | Literal["verified"]
+    stop_reason: StopReason | Literal["verified"]
     turns: int = 0
     decided_by: dict[str, int] = {}
     invalid: int = 0
@@ -66,3 +66,8 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     change_set: tuple[Change, ...] = ()
     error: str | None = None
     head: Head = Head()
+
+    def shown(self) -> "AgentResult":
+        """Return the result as observers get it, in the words of documents."""
+        status, stop_reason = shown_status(self.status), shown_status(self.stop_reason)
+        return msgspec.structs.replace(self, status=status, stop_reason=stop_reason)

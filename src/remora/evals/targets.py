@@ -20,11 +20,11 @@ from remora.operations.restorer import Restored, Restorer, Slot, compare
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
-from remora.statuses import NO_CHANGE, SUBMITTED
+from remora.statuses import NO_CHANGE, VERIFIED
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.rooted_files import RootedFiles
 
-_VERDICTS: Mapping[str | None, Verdict] = {SUBMITTED: "verified", NO_CHANGE: "nothing"}
+_VERDICTS: Mapping[str | None, Verdict] = {VERIFIED: "verified", NO_CHANGE: "nothing"}
 
 
 class Targets(Protocol):

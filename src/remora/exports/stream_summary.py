@@ -27,8 +27,8 @@ from remora.trace.read.verified_reader import verified_events
 class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The start, end and totals of an agent, as recorded in its stream.
 
-    `verified` is None if nothing was submitted. Token counts are the totals reported by the
-    servers.
+    `status` is that of the end event. `verified` is None if nothing was submitted. Token counts are
+    the totals reported by the servers.
     """
 
     start: AgentStart
@@ -86,12 +86,12 @@ def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
         ended=found.last.timestamp,
         turns=found.last.turn,
         head=Head(count=found.last.seq + 1, hash=found.last.hash),
-        status=stream_status(path),
-        **found.facts,
+        **{"status": stream_status(path)} | found.facts,
     )
 
 
 class _Ended(msgspec.Struct):
+    status: str
     stop_reason: str = ""
     error: Any = None
 
@@ -120,7 +120,7 @@ class _SummaryBuilder:
         self.last = event
         if event.type == AgentEnd.type:
             end = decode_part(event, _Ended)
-            self.facts["stop_reason"] = end.stop_reason
+            self.facts |= {"status": end.status, "stop_reason": end.stop_reason}
             self.facts["error"] = end.error if isinstance(end.error, str) else None
         elif event.type == SubmitResult.type:
             self.facts["verified"] = decode_part(event, _Submitted).verified

@@ -16,7 +16,7 @@ from remora.pictures.time_axis import Axis, duration_text, make_axis, ticks
 from remora.text import count
 
 _STATES = {
-    "submitted": ("state-good", "✓", "verified"),
+    "verified": ("state-good", "✓", "verified"),
     "conflict": ("state-conflict", "≠", "conflict"),
     "no_change": ("state-quiet", "=", "no change"),
     "failed": ("state-warn", "✗", "failed"),

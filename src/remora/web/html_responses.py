@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.statuses import SHOWN_WORDS, STATUSES
+from remora.statuses import STATUSES, status_text
 from remora.text import count
 from remora.web.page_links import PageLinks
 from remora.web.value_view import value_html
@@ -23,7 +23,7 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _STATES = (
-    *("submitted", "failed", "error", "interrupted", "damaged", "running"),
+    *("verified", "failed", "error", "interrupted", "damaged", "running"),
     *("success", "partial", "conflict", "accepted"),
 )
 """States that have a colour in `static/page.css`."""
@@ -72,7 +72,7 @@ def templates() -> Environment:
         "time": _time,
         "size": _size,
         "state": state_html,
-        "state_word": _state_word,
+        "state_word": status_text,
         "state_class": _state_class,
         "value": value_html,
         "number": lambda value: f"{value:,}",
@@ -130,13 +130,8 @@ def _time(timestamp: str) -> str:
 
 def state_html(state: str | None) -> Markup:
     """Return a status or an outcome as HTML, in its colour."""
-    shown = without_hidden(_state_word(state or ""))
+    shown = without_hidden(status_text(state or ""))
     return Markup('<span class="state {}">{}</span>').format(_state_class(state), shown)
-
-
-def _state_word(state: str) -> str:
-    """Return the word that users read for a status or an outcome."""
-    return SHOWN_WORDS.get(state, state).replace("_", " ")
 
 
 def _state_class(state: str | None) -> str:

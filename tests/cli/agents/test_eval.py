@@ -221,7 +221,7 @@ def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_pa
     assert done.code == 0, done.err
     assert arm(done)["outcomes"]["left"] == 2
     written = arm(done, server.address)
-    assert written["jobs"] == {"submitted": 2}, "only functions with hidden parts are worked on"
+    assert written["jobs"] == {"verified": 2}, "only functions with hidden parts are worked on"
     assert (written["outcomes"]["exact"], written["model"]) == (2, "oracle")
     assert (written["turns"], written["invalid"], written["refused"]) == (4, 0, 0)
     assert written["requests"] == 4, "a docstring and a submission each"
@@ -269,7 +269,7 @@ def test_a_model_that_is_better_than_rules_decides_from_then_on(
     assert because in after.err
     assert because not in before.err + ruled.err
     (job,) = after.document["jobs"]
-    assert (job["status"], job["decided_by"]["model"]) == ("submitted", 2)
+    assert (job["status"], job["decided_by"]["model"]) == ("verified", 2)
 
 
 RATIOS = 'def ratio(text):\n    wide, high = text.split(":")\n    return int(wide) // int(high)\n'

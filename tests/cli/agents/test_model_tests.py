@@ -108,7 +108,7 @@ def test_a_model_reads_runs_writes_and_submits(user: Remora, ratios: Path) -> No
     before = tree(ratios)
     with scripted(CALLS) as server:
         job = analyzed(user, server, ratios)
-    assert (job["status"], job["error"]) == ("submitted", None)
+    assert (job["status"], job["error"]) == ("verified", None)
     assert (job["findings"]["after"], job["worth"]["killed"]) == ({}, 13)
     assert len(server.requests) == len(CALLS)
     for request in server.requests:
@@ -140,7 +140,7 @@ def test_what_rules_wrote_is_kept_if_the_model_breaks_off(user: Remora, ratios: 
     calls = (("remove_test", {"name": "test_doubled"}), ("write_test", CALLS[3][1]))
     with scripted(calls) as server:
         job = analyzed(user, server, ratios)
-    assert job["status"] == "submitted"
+    assert job["status"] == "verified"
     written = user("diff", "last", cwd=ratios).out
     assert 'doubled("ab") == "abab"' in written
     assert "ratio(" not in written.replace("ratios", "")

@@ -230,5 +230,5 @@ class WorkerConformance(EngineConformance):
         jobs = {job["node_id"]: job for job in company.remora("show", "last")["jobs"]}
         deadly = jobs.pop("node:src/shop/pricing.py:__module__")
         assert deadly["error"] == "its worker died 3 times"
-        assert {job["status"] for job in jobs.values()} == {"submitted"}
+        assert {job["status"] for job in jobs.values()} == {"verified"}
         company.check_streams()

@@ -54,7 +54,7 @@ class TestQueue(WorkerConformance):
         (company.project / "price.py").write_text(code)
         self.start_worker(company)
         run = company.remora("analyze", "price.py", "-o", "lint", "--engine", "queue")
-        assert [job["status"] for job in run["jobs"]] == ["submitted"]
+        assert [job["status"] for job in run["jobs"]] == ["verified"]
         tools = company.remora("trace", "transcript", run["jobs"][0]["agent_id"], "--messages")
         assert "remove_comments" in str(tools)
         company.check_streams()

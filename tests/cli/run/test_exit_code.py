@@ -7,13 +7,13 @@ import pytest
 from remora.cli.run.foreground_run import jobs_exit_code
 from remora.runs.records.job_view import JobView
 
-DONE = ("submitted", "submitted")
+DONE = ("verified", "verified")
 NOTHING = ("no_change", "no_change")
 REFUSED = ("failed", "verification")
 NO_CALLS = ("failed", "model_error")
 NO_SERVER = ("error", "model_error")
-BY_RULES = ("submitted", "model_error")
-TOO_LARGE = ("submitted", "packet_too_large")
+BY_RULES = ("verified", "model_error")
+TOO_LARGE = ("verified", "packet_too_large")
 BROKEN = ("error", "tool_error")
 
 

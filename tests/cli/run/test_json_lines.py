@@ -48,6 +48,7 @@ def test_the_lines_tell_a_run_from_its_plan_to_its_document(shop: Path, poor: Re
     assert own == ["job_planned", "job_started", *["turn", "call"] * 2, "job_ended"]
     ended = [line for line in lines if line["type"] == "job_ended"]
     assert sorted(path for line in ended for path in line["files_changed"]) == ["a.py", "b.py"]
+    assert {(line["status"], line["stop_reason"]) for line in ended} == {("verified", "verified")}
     result = lines[-1]
     assert result["document"] == poor("show", "--json", cwd=shop).document
     assert (result["exit_code"], result["stopped"]) == (0, "")

@@ -193,7 +193,7 @@ def test_after_the_opening_the_model_decides_in_all_four_agents(
         made = [(call["tool"], call["args"]) for call in calls]
         assert made[-1][0] == "submit_result"
         assert tuple(made[:-1]) in (PLANS[job["operation"]], LEFT)  # as sent, whatever came back
-        assert (job["status"], job["invalid"]) == ("submitted", 0) or tuple(made[:-1]) == LEFT
+        assert (job["status"], job["invalid"]) == ("verified", 0) or tuple(made[:-1]) == LEFT
     assert deciders["model"] >= 0.9 * deciders.total(), deciders
     assert {job["operation"]: job["refused"] for job in jobs if job["refused"]} == REFUSED
 

@@ -115,7 +115,7 @@ def test_two_jobs_wait_for_one_slow_server(poor: Remora, tmp_path: Path) -> None
         user = replace(poor, environ={"REMORA_MODEL__BASE_URL": server.address})
         words = ("-o", "lint", "--decisions", "model", "--concurrency", "2", "--json")
         done = user("analyze", *words, cwd=root)
-    assert {job["status"] for job in done.document["jobs"]} == {"submitted"}, done.err
+    assert {job["status"] for job in done.document["jobs"]} == {"verified"}, done.err
     assert done.document["totals"]["by_model"]["requests"] == len(server.requests) == 8
     assert poor("trace", "verify", "--all", cwd=root).code == 0
 

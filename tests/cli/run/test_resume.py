@@ -69,7 +69,7 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     assert "of 12 jobs left" in done.err
     document = done.document
     assert document["totals"]["jobs"] == len(document["jobs"]) == 12
-    assert {job["status"] for job in document["jobs"]} <= {"submitted", "no_change"}
+    assert {job["status"] for job in document["jobs"]} <= {"verified", "no_change"}
     assert again("show", "last", "--json").document == document
     assert again("trace", "verify").code == 0
     assert tree(again.root) == again.before
@@ -169,7 +169,7 @@ class TestFork:
         )
         assert gone_on.code == 0
         assert gone_on.document["job"]["agent_id"] == gone_on.document["agent_id"]
-        assert gone_on.document["job"]["status"] in ("submitted", "no_change")
+        assert gone_on.document["job"]["status"] in ("verified", "no_change")
         shown = remora("show", "last", "--json", cwd=project).document["jobs"]
         assert gone_on.document["job"] in shown
         then = project.parent / "then"

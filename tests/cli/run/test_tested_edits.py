@@ -67,7 +67,7 @@ def test_a_test_that_fails_sends_the_edits_back(
         done = user("analyze", *words, cwd=project)
         shown = [each["messages"][-1]["content"] for each in server.requests]
     (job,) = done.document["jobs"]
-    assert job["status"] == "submitted", done.err
+    assert job["status"] == "verified", done.err
     failure = "test_shop.py::test_pay passes without your edits; with them, ValueError"
     assert "line 4: `except` is `except TypeError` now" in shown[1], (
         "the result of the edit names it"
@@ -91,5 +91,5 @@ def test_without_an_environment_it_says_not_tested(poor: Remora, project: Path) 
         words = ("shop.py", "-o", "lint", "--no-opening", "--decisions", "model", "--json")
         done = user("analyze", *words, cwd=project)
     (job,) = done.document["jobs"]
-    assert job["status"] == "submitted", done.err
+    assert job["status"] == "verified", done.err
     assert job["reasons"] == [f"not tested (no environment of the project was found): {NAMED}"]

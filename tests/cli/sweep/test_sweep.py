@@ -57,7 +57,7 @@ def test_interrupted_jobs_do_not_count_as_failed() -> None:
         run_id="r",
         status="interrupted",
         jobs=4,
-        statuses={"submitted": 1, "error": 1, "interrupted": 2},
+        statuses={"verified": 1, "error": 1, "interrupted": 2},
     )
     _, heads, row, *_ = sweep_lines(
         Path("repos.yaml"), SweepSummary(run_id="r", repositories=(one,))
@@ -92,7 +92,7 @@ def test_a_sweep_runs_where_it_can(poor: Remora, company: Path) -> None:
 
     # each repository has the run, and can be worked with alone
     shown = poor("show", ran.document["run_id"], "--json", "--root", "shop", cwd=company)
-    assert [job["status"] for job in shown.document["jobs"]] == ["submitted"]
+    assert [job["status"] for job in shown.document["jobs"]] == ["verified"]
 
     # commands that read the run succeed, although a repository has none
     diffs = reads(poor, company, "diff")["repositories"]

@@ -21,7 +21,7 @@ def job(node: str = "a.py:f", **said: Any) -> dict[str, Any]:
         "agent_id": "lint-0123456789ab",
         "operation": "lint",
         "node_id": f"node:{node}",
-        "status": "submitted",
+        "status": "verified",
         "review": "pending",
         "turns": 3,
         "decided_by": {"rule": 3, "model": 0, "fallback": 0, "escalation": 0},

@@ -82,7 +82,7 @@ def test_annotations_are_planned_written_verified_and_counted(project: Path) -> 
     planned = remora.plan(root=project, operations=["types"])
     assert [job.path for job in planned.jobs] == ["shop.py"], "nothing is missing in use.py"
     done = remora.analyze(root=project, operations=["types"])
-    assert [job.status for job in done.view.jobs] == ["submitted"]
+    assert [job.status for job in done.view.jobs] == ["verified"]
     (total,) = run_document(done.project, done.view)["totals"]["operations"]
     written = total["annotations"]["written"]
     assert total["annotations"]["of"] == 11, "without `first`"
@@ -284,4 +284,4 @@ def test_a_file_on_which_ty_does_not_finish_is_left_out_with_the_reason(
     assert [job.path for job in planned.jobs] == ["shop.py"]
     assert planned.left["types"]["in files on which ty fails"] == 1
     done = remora.analyze(root=project, operations=["types"])
-    assert [job.status for job in done.view.jobs] == ["submitted"]
+    assert [job.status for job in done.view.jobs] == ["verified"]

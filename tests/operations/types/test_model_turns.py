@@ -84,7 +84,7 @@ def test_a_model_reveals_annotates_revises_and_submits(project: Path) -> None:
     asked = ("reveal", {"expression": "item.price", "line": 11})
     with playing(asked, wrong, wider, RIGHT) as server:
         done = analyzed(project, server)
-    assert [job.status for job in done.view.jobs] == ["submitted"]
+    assert [job.status for job in done.view.jobs] == ["verified"]
     first, revealed, refused, written, revised = (shown(server, turn) for turn in range(5))
     assert "Done:\n1. write_annotations() -> Wrote " in first
     assert "14| def total(items, less=None):\n15|     return sum(each" in first

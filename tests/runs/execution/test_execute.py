@@ -124,7 +124,7 @@ class TestTheLastTurn:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
         run_id = desk.analyze(first, request=RunRequest(concurrency=1, max_turns=6))
         (job,) = desk.view(run_id).jobs
-        assert (job.status, job.turns) == ("submitted", 6)
+        assert (job.status, job.turns) == ("verified", 6)
         assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
         stream = read_events(desk.project.trace.agent_stream(job.agent_id))
         calls = [p for event in stream if isinstance(p := payload(event), ToolCalled)]
@@ -145,7 +145,7 @@ def test_findings_alike_in_one_line_are_reported_apart_by_column(desk: Desk) -> 
     desk.write({"a.py": source, "ruff.toml": 'lint.select = ["E711"]\n'})
     run_id = desk.analyze(first, request=WISH)
     (job,) = desk.view(run_id).jobs
-    assert (job.status, job.before, job.after) == ("submitted", {"E711": 3}, {})
+    assert (job.status, job.before, job.after) == ("verified", {"E711": 3}, {})
     accept(desk.project, run_id, [], every=True)
     assert desk.tree()["a.py"].count(b" is None") == 3
 
@@ -228,7 +228,7 @@ class TestFaults:
         by_node = {job.node_id: job for job in shop.view(run_id).jobs}
         unchanged, fixed = by_node["node:b.py:guarded"], by_node["node:a.py:load"]
         assert (unchanged.status, unchanged.stop_reason) == ("error", "model_error")
-        assert (fixed.status, fixed.stop_reason) == ("submitted", "model_error"), "rules fixed it"
+        assert (fixed.status, fixed.stop_reason) == ("verified", "model_error"), "rules fixed it"
         assert unchanged.error == fixed.error == "gone; start it"
         assert shop.view(run_id).status == "ended"
 
@@ -251,7 +251,7 @@ class TestFaults:
         stream = list(read_events(shop.project.trace.agent_stream(broken.agent_id)))
         (told_of,) = [p for e in stream if isinstance(p := payload(e), AgentError)]
         assert broken.error == f"{told_of.message}; {told_of.hint}"
-        assert {job.status for job in by_node.values()} == {"submitted"}
+        assert {job.status for job in by_node.values()} == {"verified"}
         assert shop.view(run_id).status == "ended"
         assert shop.problems() == []
         (record,) = caplog.records
@@ -270,11 +270,11 @@ class TestFaults:
         with pytest.raises(RecursionError):
             shop.analyze(request=RunRequest(concurrency=2), run_id="broken-1")
         statuses = {job.node_id: job.status for job in shop.view("broken-1").jobs}
-        assert statuses.pop("node:a.py:__module__") not in ("submitted", "error")
-        assert set(statuses.values()) == {"submitted"}
+        assert statuses.pop("node:a.py:__module__") not in ("verified", "error")
+        assert set(statuses.values()) == {"verified"}
         monkeypatch.undo()
         shop.resume(run_id="broken-1")
-        assert {job.status for job in shop.view("broken-1").jobs} == {"submitted"}
+        assert {job.status for job in shop.view("broken-1").jobs} == {"verified"}
 
     def test_a_model_that_cannot_answer_as_configured_starts_nothing(self, shop: Desk) -> None:
         shop.write({"remora.yaml": "model: {decoding: grammar}\n"})
@@ -368,12 +368,12 @@ def test_a_run_with_the_real_model(shop: Desk) -> None:
     prepared.close()
     assert shop.tree() == before
     jobs = {job.node_id: job for job in shop.view(prepared.run_id).jobs}
-    assert {job.status for job in jobs.values()} <= {"submitted", "no_change", "failed"}
-    assert jobs["node:a.py:load"].status == "submitted"
+    assert {job.status for job in jobs.values()} <= {"verified", "no_change", "failed"}
+    assert jobs["node:a.py:load"].status == "verified"
     assert jobs["node:b.py:guarded"].decided_by["model"] > 0
     assert 0 < jobs["node:b.py:guarded"].max_packet_tokens <= 600
     assert shop.problems() == []
     assert " 0 differences" in checked_independently(shop)
     said = accept(shop.project, prepared.run_id, [], every=True)
     assert said.conflicts == []
-    assert all(job.status == "submitted" for job in jobs.values() if job.node_id in said.accepted)
+    assert all(job.status == "verified" for job in jobs.values() if job.node_id in said.accepted)

@@ -271,7 +271,7 @@ class TestUnreadable:
         desk.write({**dict.fromkeys(names, "import os\n"), "ruff.toml": RULES})
         run_id = desk.analyze()
         jobs = desk.view(run_id).jobs
-        assert {job.status for job in jobs} == {"submitted"}
+        assert {job.status for job in jobs} == {"verified"}
         changed = {change.path for job in jobs for change in job.change_set}
         assert changed == set(map(escape_path, names))
         assert accept(desk.project, run_id, [], every=True).conflicts == []

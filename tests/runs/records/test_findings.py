@@ -38,9 +38,9 @@ def test_only_earlier_findings_count_as_fixed(
 
 
 def test_unverified_changes_fix_nothing() -> None:
-    assert fixed_and_left(job("submitted", {"A": 2, "B": 1}, {"B": 1})) == ({"A": 2}, {"B": 1})
+    assert fixed_and_left(job("verified", {"A": 2, "B": 1}, {"B": 1})) == ({"A": 2}, {"B": 1})
     assert fixed_and_left(job("failed", {"A": 2}, {})) == ({}, {"A": 2})
-    assert fixed_and_left({"status": "submitted", "findings": None}) is None
+    assert fixed_and_left({"status": "verified", "findings": None}) is None
 
 
 def test_each_kind_of_work_is_reported_in_its_own_words() -> None:

@@ -63,9 +63,9 @@ def test_jobs_are_selected_by_status(ran: Desk, view: RunView) -> None:
         return click.unstyle("\n".join(lines))
 
     named = {job.status for job in view.jobs}
-    assert named == {"submitted"}
-    assert "a.py\n" in selected("submitted")
-    assert "3 verified" in selected("submitted", "error")
+    assert named == {"verified"}
+    assert "a.py\n" in selected("verified")
+    assert "3 verified" in selected("verified", "error")
     assert selected("error") == "no job has the status error"
     assert selected("error", "failed") == "no job has the status error or failed"
 

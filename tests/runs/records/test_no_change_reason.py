@@ -56,5 +56,5 @@ def test_an_older_reason_does_not_outlive_a_list_without_it() -> None:
 
 
 def test_the_last_step_is_that_of_the_last_tool() -> None:
-    assert reason(LOOKED, OFFERED, SUBMITTED).last_step() == "look: 1 finding: E741"
-    assert reason().last_step() is None
+    assert reason(LOOKED, OFFERED, SUBMITTED).why("failed", None) == "look: 1 finding: E741"
+    assert reason().why("failed", None) is None

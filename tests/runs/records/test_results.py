@@ -17,7 +17,7 @@ JOB = {
     "agent_id", "operation", "node_id", "status", "turns", "decided_by", "max_packet_tokens",
     "raw_bytes", "files_changed", "error",
 }  # fmt: skip
-TOTALS = {"jobs", "submitted", "no_change", "failed", "error", "interrupted", "skipped"}
+TOTALS = {"jobs", "verified", "no_change", "failed", "error", "interrupted", "skipped"}
 
 
 FILES = {"a.py": UNUSED, "b.py": CHOICE, "bad.py": "(", "ruff.toml": RULES}
@@ -67,7 +67,7 @@ def test_a_runs_document(ran: Desk) -> None:
     (lint,) = totals.pop("operations")
     assert (lint["operation"], lint["jobs"], lint["verified"]) == ("lint", 3, 2)
     assert totals == {
-        "jobs": 3, "submitted": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
+        "jobs": 3, "verified": 2, "no_change": 1, "failed": 0, "error": 0, "interrupted": 0,
         "skipped": 1, "skipped_nodes": 1, "unreadable": [{"path": "bad.py", "detail": "line 1: '(' was never closed"}],
     }  # fmt: skip
 

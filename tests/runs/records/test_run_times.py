@@ -54,7 +54,7 @@ def test_every_job_has_its_time_and_what_it_waited_for(desk: Desk) -> None:
     assert [time.agent_id for time in times] == [
         job.agent_id for job in desk.view(desk.newest).jobs
     ]
-    assert {time.status for time in times} == {"submitted"}
+    assert {time.status for time in times} == {"verified"}
     for time, after in pairwise(times):
         assert time.start < time.end <= after.start
     for time in times:
@@ -82,7 +82,7 @@ def test_a_resumed_attempt_has_one_time_before_and_one_after(desk: Desk) -> None
     first, second = [time for time in times_of(desk) if time.agent_id == before[-1].agent_id]
     assert first == before[-1]
     assert second.start >= first.end
-    assert second.status == "submitted"
+    assert second.status == "verified"
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ def job(
 ) -> dict[str, Any]:
     """Verified, and waiting for a verdict; nothing is left unless it is said."""
     found = None if before is None else {"before": before, "after": after or {}}
-    status = more.pop("status", "submitted")
+    status = more.pop("status", "verified")
     known = {"status": status, "review": review, "findings": found, "worth": None}
     return {"operation": operation, **known, **more}
 

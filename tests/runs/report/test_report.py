@@ -48,7 +48,7 @@ def told(desk: Desk) -> Report:
 
 def own_sum(operation: str) -> OperationTotals:
     """The sum of an operation that knows of no findings."""
-    job = {"operation": operation, "status": "submitted", "review": "pending", "findings": None}
+    job = {"operation": operation, "status": "verified", "review": "pending", "findings": None}
     (found,) = totals_by_operation(
         [job, {**job, "status": "failed", "review": ""}], {}, BUILT_IN.totals
     )
@@ -128,7 +128,7 @@ WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 4}
 def summed(operation: str, fixed: dict[str, int], worth: dict[str, int] | None) -> dict[str, Any]:
     """A job's document as far as sums need it: verified, all fixed."""
     found = {"before": fixed, "after": {}}
-    known = {"status": "submitted", "review": "pending", "findings": found, "worth": worth}
+    known = {"status": "verified", "review": "pending", "findings": found, "worth": worth}
     return {"operation": operation, **known}
 
 

@@ -42,7 +42,7 @@ def job_that_makes(shop: Desk, name: str, path: str, after: bytes | None) -> Job
         agent_id=f"lint-{name}",
         operation="lint",
         node_id=f"node:{path}:{name}",
-        status="submitted",
+        status="verified",
         change_set=(change,),
     )
 

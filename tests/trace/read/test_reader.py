@@ -47,7 +47,7 @@ def test_a_bad_line_is_named(folder: TraceFolder) -> None:
     path.write_bytes(b"\n".join([*lines[:2], b"no event", *lines[2:]]) + b"\n")
     with pytest.raises(StreamDamaged, match="line 3"):
         list(read_events(path))
-    assert list_streams(folder)[0].status == "submitted"
+    assert list_streams(folder)[0].status == "verified"
 
 
 def test_a_missing_stream_or_is_a_link(folder: TraceFolder) -> None:
@@ -68,7 +68,7 @@ class TestStatus:
         assert stream_status(path) == "interrupted"
         agent.reopen()
         agent.end()
-        assert stream_status(path) == "submitted"
+        assert stream_status(path) == "verified"
 
     def test_a_long_error_does_not_hide_it(self, folder: TraceFolder) -> None:
         agent = Recorder(folder)
@@ -110,7 +110,7 @@ class TestListing:
             run_id=RUN,
             operation="lint",
             node_id=NODE,
-            status="submitted",
+            status="verified",
             turns=4,
             events=agent.writer.head.count,
             bytes=size,
@@ -149,7 +149,7 @@ def test_a_sparse_compressed_file_is_a_row_and_a_problem(folder: TraceFolder) ->
     with memory_limit():
         listed = {each.agent_id: each.status for each in list_streams(folder)}
         reports = {each.name: each for each in verify_all(folder).streams}
-    assert listed == {AGENT: "submitted", "forged": "damaged"}
+    assert listed == {AGENT: "verified", "forged": "damaged"}
     assert [name for name, report in reports.items() if not report.ok] == ["forged"]
     assert "does not match its frames" in reports["forged"].problems[0].detail
 

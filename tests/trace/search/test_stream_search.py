@@ -156,7 +156,7 @@ def test_without_a_question_every_stream_is_found(world: World, asked: StreamSea
         (StreamQuery(node="A.f"), ["doc", "first", "second"]),
         (StreamQuery(node="src/b.py:*"), ["open"]),
         (StreamQuery(node="nothing*"), []),
-        (StreamQuery(status="submitted"), ["doc", "odd", "second"]),
+        (StreamQuery(status="verified"), ["doc", "odd", "second"]),
         (StreamQuery(status="interrupted"), ["open"]),
         (StreamQuery(status="failed", node="A.*"), ["first"]),
     ],
@@ -313,6 +313,9 @@ def test_any_node_has_keys(
 @OF_AGENTS
 def test_golden_streams_are_found(path: Path, tmp_path: Path) -> None:
     asked, count = StreamSearch(laid_out([path], tmp_path)), 0
+    (end,) = [line["data"] for line in map(parsed, read_lines(path)) if line["type"] == "agent_end"]
+    (stream,) = [found.stream for found in asked.find(StreamQuery())]
+    assert stream.status == end["status"].replace("submitted", "verified")
     for line in map(parsed, read_lines(path)):
         if line["type"] == "tool_result":
             key = "trace:{run_id}:{operation}:{node_id}:{turn}@{agent_id}".format(**line)

@@ -71,7 +71,7 @@ class TestReading:
         for place in (path, compressed_path(path)):
             assert list(read_events(place)) == events
             assert last_event(place) == last
-            assert stream_status(place) == status == "submitted"
+            assert stream_status(place) == status == "verified"
             assert packet_at(read_events(place), 3) == packet
             assert list(transcript(read_events(place))) == told
         (info,) = list_streams(folder)

@@ -8,7 +8,6 @@ from click.shell_completion import CompletionItem
 
 from remora.cli.app.options import options_of
 from remora.ids import LAST, display_name
-from remora.statuses import SHOWN_WORDS, SUBMITTED
 
 if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
@@ -106,7 +105,3 @@ def operations_option(about: str) -> Callable[[Callable[..., int]], Callable[...
 def changed_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return the option that names a revision to compare with, or HEAD."""
     return click.option("--changed", is_flag=False, flag_value="", metavar="[REV]", help=about)
-
-
-SHOWN_AS = {SHOWN_WORDS[SUBMITTED]: SUBMITTED}
-"""Displayed statuses that `--status` accepts in addition."""

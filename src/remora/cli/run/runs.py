@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.name_parameters import NODE, RUN, SHOWN_AS
+from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, rule_option
 from remora.cli.app.output import emit, note, print_json, table, wrapped
 from remora.cli.app.project_context import (
@@ -57,9 +57,9 @@ def runs(options: Options) -> int:
 @click.option(
     "--status",
     "statuses",
-    type=click.Choice((*STATUSES, *SHOWN_AS)),
+    type=click.Choice(STATUSES),
     multiple=True,
-    help="Show only jobs with this status; verified means submitted; repeatable.",
+    help="Show only jobs with this status; repeatable.",
 )
 def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     """Show the results of a run's jobs.
@@ -85,8 +85,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
             lines = chain(lines, left_lines(msgspec.convert(view.start.plan, Plan), verbose=True))
         emit(options, document, lines)
         return 1 if view.damaged else 0
-    meant = {SHOWN_AS.get(status, status) for status in statuses}
-    found = [job for job in view.jobs if job.status in meant]
+    found = [job for job in view.jobs if job.status in statuses]
     selected = JobDocuments(found)
     lines = status_lines(options, view, document, statuses, selected)
     emit(options, {**document, "jobs": selected}, lines)

@@ -8,11 +8,11 @@ import click
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
-from remora.cli.views.job_view import status_word
 from remora.cli.views.run_counts import RunCounts
 from remora.memory.events import Event
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.plan import Plan
+from remora.statuses import status_text
 from remora.text import escape_line
 from remora.usecases.sweep.run_repositories import RepositoryEnd
 
@@ -37,7 +37,7 @@ class SweepProgress:
         if not self._prints:
             return
         states = self._jobs[end.name]
-        parts = [f"{number:,} {status_word(state)}" for state, number in states.items()]
+        parts = [f"{number:,} {status_text(state)}" for state, number in states.items()]
         if end.error is not None:
             parts.append(end.error.message)
         head = f"[{self._ended:>{len(str(self._repositories))}}/{self._repositories}] {end.name}"

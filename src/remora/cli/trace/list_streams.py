@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.name_parameters import OPERATION, RUN, SHOWN_AS
+from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
 from remora.cli.app.project_context import records_of
 from remora.ids import display_name
-from remora.statuses import DAMAGED, RUNNING, STATUSES
+from remora.statuses import DAMAGED, RUNNING, STATUSES, status_text
 from remora.text import clip, count
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 )
 @click.option(
     "--status",
-    type=click.Choice((*STATUSES, RUNNING, DAMAGED, *SHOWN_AS)),
-    help="Show only agents with this status; verified means submitted.",
+    type=click.Choice((*STATUSES, RUNNING, DAMAGED)),
+    help="Show only agents with this status.",
 )
 @click.option(
     "--outcome",
@@ -87,7 +87,7 @@ def list_(  # noqa: PLR0913 (one parameter for each option)
         run=None if run is None else run_named(folder, run),
         node=node,
         operation=operation,
-        status=SHOWN_AS.get(str(status), status),
+        status=status,
         outcome=outcome,
         tool=tool,
         decided_by=decided_by,
@@ -130,7 +130,6 @@ def _turns(found: "Sequence[StreamMatch]", *, verbose: bool) -> Iterator[str]:
 def _streams(
     streams: list[dict[str, Any]], query: "StreamQuery", *, verbose: bool
 ) -> Iterator[str]:
-    from remora.cli.views.job_view import status_word
     from remora.trace.search.turn_filter import StreamQuery
 
     if not streams:
@@ -144,7 +143,7 @@ def _streams(
     rows = []
     for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
         words = {
-            "status": clip(status_word(stream["status"]), _MAX_ID),
+            "status": clip(status_text(stream["status"]), _MAX_ID),
             "run_id": clip(stream["run_id"], _MAX_ID) if verbose else stream["run_id"][:_RUN_WIDTH],
             "node_id": display_name(stream["node_id"]),
         }

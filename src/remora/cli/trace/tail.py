@@ -53,8 +53,8 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     its running agents. Ctrl-C stops the command with exit code 130.
     """
     from remora.cli.trace.event_lines import event_json, json_document
-    from remora.cli.views.job_view import status_word
     from remora.runs.records.name_lookup import stream_named
+    from remora.statuses import status_text
     from remora.trace.read.reader import stream_status
 
     folder = records_of(options)
@@ -69,7 +69,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
-        status = status_word(stream_status(path_of(folder, name)))
+        status = status_text(stream_status(path_of(folder, name)))
         note(options, f"{name} is {status}; nothing is writing to it")
     return 0
 

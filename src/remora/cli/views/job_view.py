@@ -15,7 +15,7 @@ from remora.runs.records.findings import (
     written_text,
 )
 from remora.runs.records.totals import Document
-from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, SHOWN_WORDS, STALE
+from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, STALE, status_text
 from remora.text import count, escape_line
 from remora.workspaces.copy.changes import hunks_text
 
@@ -81,17 +81,13 @@ def state_word(job: Document) -> str:
     review = job["review"]
     if review and review != PENDING:
         return str(review)
-    return status_word(str(job["status"]))
-
-
-def status_word(status: str) -> str:
-    return SHOWN_WORDS.get(status, status)
+    return status_text(str(job["status"]))
 
 
 def review_counts(jobs: Sequence[Document]) -> str:
     """Return the number of jobs in each state, such as `20 accepted, 2 conflict, 1 no change`."""
     words = Counter(map(state_word, jobs))  # in the order of the first job of each state
-    known = sorted(words, key=lambda word: word == SHOWN_WORDS[NO_CHANGE])
+    known = sorted(words, key=lambda word: word == status_text(NO_CHANGE))
     return ", ".join(f"{words[word]:,} {color_word(word)}" for word in known)
 
 
@@ -155,7 +151,7 @@ def _unchanged(
     """Return one line for all unchanged jobs of a file, with their remaining findings."""
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
     text, number = done_text({}, left), count(len(jobs), "part")
-    return _state_lines(SHOWN_WORDS[NO_CHANGE], number, text, columns, width)
+    return _state_lines(status_text(NO_CHANGE), number, text, columns, width)
 
 
 def _remaining_codes(job: Document) -> Codes:

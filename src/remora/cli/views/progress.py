@@ -9,9 +9,10 @@ import click
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
-from remora.cli.views.job_view import done_text, status_word
+from remora.cli.views.job_view import done_text
 from remora.cli.views.run_counts import RunCounts
 from remora.ids import display_name
+from remora.statuses import status_text
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class LineProgress(RunCounts):
             told = result.error in self._errors
             parts.append("for the same reason" if told else result.error)
             self._errors.add(result.error)
-        state = status_word(result.status)
+        state = status_text(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 

@@ -7,7 +7,7 @@ from remora.agents.loop.stop_rules import sent_tokens
 from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import fixed, known_findings
-from remora.statuses import SUBMITTED
+from remora.statuses import VERIFIED
 
 if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
@@ -60,4 +60,4 @@ class RunCounts:
         Findings count as fixed only if the changes are verified.
         """
         before, after = self._findings.get(job.agent_id, ({}, {}))
-        return (fixed(before, after), after) if result.status == SUBMITTED else ({}, before)
+        return (fixed(before, after), after) if result.status == VERIFIED else ({}, before)

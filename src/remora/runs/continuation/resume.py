@@ -138,7 +138,7 @@ class _ResumedJobs:
             {**msgspec.structs.asdict(end), "head": self._sound_head(job)}, AgentResult
         )
         self._stream.append(job_end(job, result.status, result.head))
-        self._run.observer.ended(job, result)
+        self._run.observer.ended(job, result.shown())
 
     def _restart(
         self, job: Job, start: AgentStart | None, moved: ChangedJob

@@ -27,6 +27,7 @@ from remora.memory.projection import apply
 from remora.runs.diagnosis.output_texts import ReadBlob, plain_text, reported_errors
 from remora.runs.records.findings import left_texts, listed_findings
 from remora.runs.records.no_change_reason import NoChangeReason
+from remora.statuses import shown_status
 from remora.trace.read.reader import decode_part
 from remora.trace.read.state_at import ShownPackets, start_packet
 
@@ -252,8 +253,8 @@ class AgentHistory:
         end = decode_part(event, _Ended)
         self.end_seq = event.seq
         self.end = AgentEnd(
-            status=end.status,
-            stop_reason=end.stop_reason,
+            status=shown_status(end.status),
+            stop_reason=shown_status(end.stop_reason),
             error=None if end.error is None else plain_text(end.error),
         )
 

@@ -163,7 +163,7 @@ Kind = Literal[
     "interrupted",
     "running",
     "no_change",
-    "submitted",
+    "verified",
     "unknown",
 ]
 

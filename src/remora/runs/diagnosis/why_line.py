@@ -22,7 +22,7 @@ from remora.runs.diagnosis.failure import (
 from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
 from remora.runs.diagnosis.model_causes import bad_answer, recorded_error
 from remora.runs.diagnosis.packet_places import Place
-from remora.statuses import CONFLICT, DISMISSED, INTERRUPTED, RUNNING, SUBMITTED, WITH_RESULT
+from remora.statuses import CONFLICT, DISMISSED, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import count
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
@@ -71,8 +71,8 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
         raise StreamDamaged(
             f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
         )
-    submitted = history.end is not None and history.end.status == SUBMITTED
-    judged = _judged(folder, history.first) if submitted else Judged()
+    is_verified = history.end is not None and history.end.status == VERIFIED
+    judged = _judged(folder, history.first) if is_verified else Judged()
     return diagnosis_of(history, judged, is_written=is_written)
 
 
@@ -163,7 +163,7 @@ def _cause(
         found = next(filter(None, (rule(history, failure) for rule in RULES)), None)
     if found is None:
         return _unknown(history)
-    if end.status == SUBMITTED:
+    if end.status == VERIFIED:
         text = f"{found.sentence}; rules completed the job"
         return msgspec.structs.replace(found, sentence=text)
     return found
@@ -220,9 +220,9 @@ def _without_failure(history: AgentHistory, judged: Judged) -> Cause:
     assert end is not None  # it did not fail
     number = history.turns[-1].number if history.turns else 0
     left = tuple(Evidence(number, None, f"left {text}") for text in history.left)
-    if end.status == SUBMITTED:
+    if end.status == VERIFIED:
         return Cause(
-            kind="submitted",
+            kind="verified",
             turn=None,
             sentence="Nothing failed: the agent submitted a change that passed all checks"
             + _then(judged),

@@ -70,7 +70,7 @@ async def run_attempt(
             failure = failure or StreamError(f"its worker died {emitter.deaths} times")
         result = await (runner.run() if failure is None else runner.give_up(failure))
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
-    run.observer.ended(job, result)
+    run.observer.ended(job, result.shown())
     return result.status
 
 

@@ -89,7 +89,7 @@ class RemoteRun:
         for job, end in ended:
             self.totals[end.status] = self.totals.get(end.status, 0) + 1
             self._run.observer.began(job)
-            self._run.observer.ended(job, self._observed(job, end))
+            self._run.observer.ended(job, self._observed(job, end).shown())
 
     def _observed(self, job: Job, end: EndedAgent) -> AgentResult:
         """Pass the events of a job to the observer, and return its result."""

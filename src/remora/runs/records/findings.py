@@ -14,7 +14,7 @@ import msgspec
 
 from remora.memory.events import ContextUpdate, Event, ToolResulted
 from remora.operations.base import NEEDS_UNSAFE, NO_FIX, NOT_KEPT, Codes, is_lint_code
-from remora.statuses import DONE, SUBMITTED
+from remora.statuses import DONE, VERIFIED
 from remora.text import count
 from remora.trace.read.reader import decode_part
 
@@ -130,7 +130,7 @@ def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
     found = job["findings"]
     if found is None:
         return None
-    if job["status"] != SUBMITTED:
+    if job["status"] != VERIFIED:
         return {}, found["before"]
     return fixed(found["before"], found["after"]), found["after"]
 

@@ -36,7 +36,7 @@ from remora.runs.records.findings import (
 )
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
-from remora.statuses import ACCEPTED, DISMISSED, ERROR, FAILED, INTERRUPTED, NO_CHANGE, RUNNING
+from remora.statuses import ACCEPTED, DISMISSED, ERROR, INTERRUPTED, RUNNING, shown_status
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,
@@ -190,7 +190,7 @@ def read_job(
     except (StreamDamaged, DiskError) as error:
         return _damaged(view, end, error)
     if end is not None:
-        view = msgspec.structs.replace(view, status=end.status, head=end.head)
+        view = msgspec.structs.replace(view, status=shown_status(end.status), head=end.head)
     else:
         view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
     return fold.in_view(view)
@@ -375,15 +375,10 @@ class _JobFold:
             return view
         return msgspec.structs.replace(
             view,
-            stop_reason=end.stop_reason,
+            stop_reason=shown_status(end.stop_reason),
             change_set=end.change_set,
             change_set_sha256=end.change_set_sha256,
             error=end.error,
             same=self._is_parents(end),
-            why=self._why(end.status),
+            why=self._reason.why(end.status, self._after),
         )
-
-    def _why(self, status: str) -> str | None:
-        if status == FAILED:
-            return self._reason.last_step()
-        return self._reason.text(self._after) if status == NO_CHANGE else None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from remora.runs.records.job_view import JobView
-from remora.statuses import SUBMITTED
+from remora.statuses import VERIFIED
 from remora.text import count
 
 
@@ -43,7 +43,7 @@ def model_part(jobs: Sequence[JobView]) -> ModelPart | None:
 
 
 def _added(job: JobView) -> int:
-    if job.status != SUBMITTED or job.opened is None or job.after is None:
+    if job.status != VERIFIED or job.opened is None or job.after is None:
         return 0
     return sum(job.opened.values()) - sum(job.after.values())
 

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.memory.events import Event, ToolCalled
 from remora.operations.base import Codes, is_lint_code
+from remora.statuses import FAILED, NO_CHANGE
 from remora.trace.read.reader import decode_part
 
 
@@ -44,9 +45,11 @@ class NoChangeReason:
             self._found = delta.add_action.summary
             self._step = f"{delta.add_action.tool}: {delta.add_action.summary}"
 
-    def last_step(self) -> str | None:
-        """Return the last tool and its summary, or None if no tool was called."""
-        return self._step or None
+    def why(self, status: str, left: Codes | None) -> str | None:
+        """Return why a job changed nothing, or the last tool of a failed job and its summary."""
+        if status == FAILED:
+            return self._step or None
+        return self.text(left) if status == NO_CHANGE else None
 
     def text(self, left: Codes | None) -> str | None:
         """Return the reason, or None if there is none.

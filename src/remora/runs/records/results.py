@@ -22,7 +22,7 @@ from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
-from remora.statuses import ACCEPTED, FAILURES, PARSED, STALE, STATUSES, SUBMITTED, UNDECIDED
+from remora.statuses import ACCEPTED, FAILURES, PARSED, STALE, STATUSES, UNDECIDED, VERIFIED
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -288,7 +288,7 @@ def _written_document(written: Written) -> dict[str, Any]:
 
 def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     """Return the job with what stands behind its change set, without what gates took out."""
-    if job.status != SUBMITTED:
+    if job.status != VERIFIED:
         return job
     proof, taken = counting.proofs.get(job.agent_id, PARSED), counting.taken_out.get(job.agent_id)
     if taken is None or {*taken.reasons} <= {*job.reasons}:  # it is known from before
@@ -324,7 +324,7 @@ def _jobs(
             job = read_job(folder, start, end, hashed=hashed)
         job = _judged(job, counting)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
-        if review in UNDECIDED and job.status != SUBMITTED:
+        if review in UNDECIDED and job.status != VERIFIED:
             review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE

@@ -18,7 +18,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.pictures.job_time import Activity, JobTime, Span
-from remora.statuses import CONFLICT, INTERRUPTED, RUNNING
+from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, shown_status
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -62,7 +62,7 @@ def _stretches(events: Iterable[Event]) -> dict[str, list[_Stretch]]:
             found.setdefault(data.agent_id, []).append(_Stretch(data, now))
         elif isinstance(data, JobEnd) and data.agent_id in found:
             last = found[data.agent_id][-1]
-            last.end, last.status = max(last.start, now), data.status
+            last.end, last.status = max(last.start, now), shown_status(data.status)
         elif isinstance(data, Review) and data.agent_id in found:
             found[data.agent_id][-1].verdict = data.verdict
     return found

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.operations.base import JobFindings, Phrase, Totals
 from remora.runs.records.findings import counts_as_done, fixed_and_left, fixes_count
-from remora.statuses import SUBMITTED
+from remora.statuses import VERIFIED
 from remora.text import plural
 
 Document = Mapping[str, Any]
@@ -51,7 +51,7 @@ def totals_by_operation(
     for job in jobs:
         name = str(job["operation"])
         counts[name] += 1
-        verified[name] += job["status"] == SUBMITTED and counts_as_done(job)
+        verified[name] += job["status"] == VERIFIED and counts_as_done(job)
         found.setdefault(name, []).extend(_findings(job))
     measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in counts}
     for each in totals:

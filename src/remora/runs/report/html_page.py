@@ -46,7 +46,7 @@ footer { margin-top: 2.5rem; font-size: .85rem; }
 """
 
 _CLASSES = {
-    **dict.fromkeys(("submitted", "accepted"), "good"),
+    **dict.fromkeys(("verified", "accepted"), "good"),
     **dict.fromkeys(("conflict", "stale", "failed", "interrupted"), "warn"),
     "pending": "wait",
     "error": "bad",

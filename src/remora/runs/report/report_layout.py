@@ -10,11 +10,8 @@ from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.model_part import model_text
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.report_model import Finding, JobReport, Report
-from remora.statuses import CONFLICT, DONE, KEPT, PENDING, SHOWN_WORDS, STALE, SUBMITTED
+from remora.statuses import CONFLICT, DONE, KEPT, PENDING, STALE, VERIFIED, status_text
 from remora.text import count, escape_line
-
-_STATES = {**SHOWN_WORDS, PENDING: SHOWN_WORDS[SUBMITTED]}
-"""Names of states in reports. JSON uses the recorded names."""
 
 
 class JobRow(NamedTuple):
@@ -106,7 +103,7 @@ def _run(report: Report) -> str:
 
 def _totals(report: Report) -> str:
     """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
-    states = ", ".join(f"{n:,} {_STATES.get(state, state)}" for state, n in report.states.items())
+    states = ", ".join(f"{n:,} {_state(state)}" for state, n in report.states.items())
     text = count(report.planned, "job") + (f": {states}" if states else "")
     started = sum(report.states.values())
     text += f"; {report.planned - started:,} not started" if started < report.planned else ""
@@ -121,11 +118,15 @@ def _decisions(report: Report) -> str:
     return ". ".join(parts if report.by_model is None else [*parts, model_text(report.by_model)])
 
 
+def _state(state: str) -> str:
+    return VERIFIED if state == PENDING else status_text(state)
+
+
 def _job(job: JobReport) -> JobRow:
     return JobRow(
         job=job,
         name=display_name(job.node_id),
-        state=_STATES.get(job.state, job.state),
+        state=_state(job.state),
         fixed=fixes_of(job),
         left=left_codes(job.left),
         deciders=", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n),

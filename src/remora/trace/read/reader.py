@@ -21,7 +21,7 @@ from remora.memory.events import (
     payload,
 )
 from remora.memory.packet import DecisionPacket
-from remora.statuses import DAMAGED, ENDED, FAILED, INTERRUPTED, RUNNING
+from remora.statuses import DAMAGED, ENDED, FAILED, INTERRUPTED, RUNNING, shown_status
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
@@ -253,7 +253,7 @@ def _agent_status(last: Event, path: Path) -> str:
     if last.type != AgentEnd.type:
         return RUNNING if is_locked(plain_path(path)) else INTERRUPTED
     try:
-        return msgspec.json.decode(last.data, type=_End).status
+        return shown_status(msgspec.json.decode(last.data, type=_End).status)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, None) from error
 

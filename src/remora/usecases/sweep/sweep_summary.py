@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.runs.records.run_listing import read_run_line
-from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING, WITH_RESULT
+from remora.statuses import DAMAGED, ENDED, INTERRUPTED, RUNNING, WITH_RESULT, shown_status
 from remora.usecases.sweep.sweep_records import RecordedSweep, SweptProject
 
 NOT_STARTED, MISSING, UNREADABLE = "not started", "missing", "unreadable"
@@ -130,6 +130,6 @@ def _summary(one: SweptProject, error: RemoraError | None) -> RepositorySummary:
         first,
         status=line.status,
         jobs=line.jobs,
-        statuses=dict(Counter(end.status for end in ends if end is not None)),
+        statuses=dict(Counter(shown_status(end.status) for end in ends if end is not None)),
         **{state: getattr(line, state) for state in _REVIEW},
     )
