@@ -79,35 +79,6 @@ def test_an_entry_that_may_be_about_another_parameter_is_left(
     assert played.after == source.encode()
 
 
-DESCRIBED = '''
-
-def take(name):
-    """Take.
-
-    Args:
-        inplace: Was here.
-    """
-
-
-def take{n}(name):
-    """Take.
-
-    Args:
-        name: Whose.
-    """
-'''
-
-
-def test_what_other_docstrings_say_of_a_parameter_is_taken(
-    theatre: Theatre, docstring: Agent
-) -> None:
-    first, _, other = DESCRIBED.partition("\n\n\ndef take{n}")
-    source = SHOP + first + "".join(f"\n\n\ndef take{n}{other}".rstrip() for n in range(3)) + "\n"
-    played = play(theatre, docstring, "take", source=source, decisions="rules")
-    assert ("mend_docstring", "rule") in tools(played)
-    assert (played.after or b"").decode() == source.replace("inplace: Was here", "name: Whose")
-
-
 def writing(*texts: str) -> list[str]:
     """Answers of a model that writes these texts, one after the other, and submits."""
     calls = [json.dumps({"tool": "write_docstring", "args": {"text": text}}) for text in texts]

@@ -6,8 +6,8 @@ import pytest
 
 from remora.operations.docstring.docstring_verification import documented, keeps_text, says_more
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.mend import Mend
+from remora.operations.docstring.update_plan import update_plan
 from remora.operations.submission import Submission
 
 
@@ -65,7 +65,7 @@ def test_parameters(header: str, lines: list[str], expected: list[str], mend: Me
     assert update_plan(found).mend == mend
 
 
-def test_a_parameter_whose_type_would_need_a_field_of_its_own_needs_a_writer() -> None:
+def test_a_parameter_that_the_list_leaves_out_needs_a_writer() -> None:
     fields = ":param a: One.\n:type a: int\n:param b: Two.\n:type b: int\n"
     found = node("def f(a, b, c):", f"Do it.\n\n{fields}")
     assert codes(found) == ["missing-parameter c"]

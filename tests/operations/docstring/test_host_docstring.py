@@ -55,14 +55,6 @@ def test_exceptions_that_leave_the_function_are_described(
     assert plan("f", f"def f(a, b):\n    {body}\n")["sections"] == sections
 
 
-def test_parameters_are_described_as_everywhere_else(plan: Callable[..., Any]) -> None:
-    entry = '"""Do it.\n\n    :param ctx: Where it happens.\n    :param to: Place {n}.\n    """'
-    source = "".join(f"def f{n}(ctx, to):\n    {entry.format(n=n)}\n" for n in range(3))
-    made = plan("find", f"{source}def find(ctx, to): return ctx\n")
-    assert made["style"] == "rest"
-    assert made["texts"]["parameters"] == {"ctx": "Where it happens."}
-
-
 LISTING = '''
 def f{n}(count):
     """Do {n}.

@@ -18,8 +18,8 @@ from remora.operations.docstring.host_docstring import (
     related_texts,
     with_related,
 )
-from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.related_texts import RelatedTexts
+from remora.operations.docstring.update_plan import update_plan
 from remora.tools.tree import ToolTree
 
 _UNDOCUMENTED_DECORATORS = re.compile(
@@ -51,7 +51,7 @@ def docstring_work(
         if found is None:
             return 0
         plan = update_plan(found)
-        if plan.mend and is_writable(found, plan.texts):
+        if plan.mend and is_writable(found):
             return 1
         if plan.left:
             return 1 if can_write else NEEDS_WRITER

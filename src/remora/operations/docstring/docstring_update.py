@@ -1,41 +1,28 @@
 """Update of an outdated docstring. Text that is still correct is kept."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Sequence
 
 from remora.code.syntax.docstring_sections import (
     Item,
     ParsedDocstring,
     Section,
-    Style,
-    indent_of,
     parse_docstring,
 )
-from remora.operations.docstring.layout import item_lines
 from remora.operations.docstring.mend import Mend
-from remora.operations.docstring.parts import Describable, DocstringFormat, Parameter
 
 _Edit = tuple[int, int, list[str]]
 """First line, end line (exclusive), and the replacement."""
 
 
-def updated_lines(
-    inner: str, describable: Describable, mend: Mend, formatting: DocstringFormat
-) -> list[str]:
+def updated_lines(inner: str, mend: Mend) -> list[str]:
     """Return the lines between the quotes with all changes of `mend`."""
     read = parse_docstring(inner)
-    added = list(_places(read, describable, mend.parameters))
-    extended = [section for _, section, _ in added]
     edits: list[_Edit] = []
     for section in read.sections:
         if section.kind == "parameters":
-            edits += _without_entries(read, section, mend.removed, keep=section in extended)
+            edits += _without_entries(read, section, mend.removed)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
-    for what, section, at in added:
-        entry = what, mend.parameters[what.name]
-        edits.append((at, at, _like(read, section, entry, formatting)))
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 
@@ -83,14 +70,14 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
 
 
 def _without_entries(
-    read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
+    read: ParsedDocstring, section: Section, removed: frozenset[str]
 ) -> Iterator[_Edit]:
     """Yield the edits that delete the removed parts.
 
-    If the section would be empty, the whole section is deleted unless `keep` is true.
+    If the section would be empty, the whole section is deleted.
     """
     affected = [item for item in section.items if removed.intersection(item.names)]
-    if affected and not keep and all(removed.issuperset(item.names) for item in section.items):
+    if affected and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
         return
     for item in affected:
@@ -125,81 +112,9 @@ def _with_names(line: str, kept: Sequence[str]) -> str:
     return f"{margin}{', '.join(left)}{space}{colon}{rest}"
 
 
-def _places(
-    read: ParsedDocstring, describable: Describable, fresh: Collection[str]
-) -> Iterator[tuple[Parameter, Section, int]]:
-    """Yield each new parameter with its section and the number of the line to insert it before."""
-    sections = [each for each in read.sections if each.kind == "parameters"]
-    listed = [(each, item) for each in sections for item in each.items if item.names]
-    order = [each.name for each in describable.parameters]
-    for what in describable.parameters:
-        if what.name in fresh and listed:
-            before = set(order[: order.index(what.name)])
-            above = [pair for pair in listed if before.intersection(pair[1].names)]
-            section, item = above[-1] if above else listed[0]
-            yield what, section, item.last + 1 if above else item.first
-
-
-def _like(
-    read: ParsedDocstring,
-    section: Section,
-    entry: tuple[Parameter, str],
-    formatting: DocstringFormat,
-) -> list[str]:
-    """Return the lines of a new parameter in the style of the section.
-
-    The item has the same indentation, type notation, full stop and blank lines as the existing
-    items.
-    """
-    style: Style = read.style or formatting.style
-    sample = read.lines[section.items[0].first]
-    margin = sample[: indent_of(sample)]
-    what, text = entry
-    ends = {read.lines[each.last].rstrip()[-1:] for each in section.items}
-    if ". " not in text and "." not in ends:
-        text = text.removesuffix(".")
-    elif ends == {"."} and text[-1:].isalnum():
-        text += "."
-    if style == "numpy" and not re.match(r"\s*\*{0,2}\w+\s*:", sample):
-        what = replace(what, annotation="")
-    own = DocstringFormat(style=style, width=formatting.width, step=_step(read, section))
-    lines = item_lines((what, text), own, margin)
-    if style == "google" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
-        typed = Parameter(
-            f"{what.name} ({what.annotation})" if what.annotation else what.name, what.kind
-        )
-        lines = item_lines((typed, text), own, margin)
-    if style == "rest":  # fields may be spelled `:arg NAME:`
-        field = re.match(r"\s*(:\w+)", sample)
-        lines[0] = re.sub(r":\w+", field[1], lines[0], count=1) if field else lines[0]
-        if what.annotation and re.match(r"\s*:param [\w.\[\], |]+ \w+:", sample):
-            lines[0] = lines[0].replace(":param ", f":param {what.annotation} ", 1)
-    spaced = len(section.items) > 1 and section.items[1].first > section.items[0].last + 1
-    return ["", *lines] if spaced else lines
-
-
-def _step(read: ParsedDocstring, section: Section) -> str:
-    """Return how far the descriptions of a section's entries are indented below their names."""
-    for item in section.items:
-        margin = indent_of(read.lines[item.first])
-        for line in read.lines[item.first + 1 : item.last + 1]:
-            if line.strip() and indent_of(line) > margin:
-                return line[margin : indent_of(line)]
-    return DocstringFormat().step
-
-
 def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
-    """Apply the edits from the last line to the first, and return the lines.
-
-    At the same position, deletions come first. Insertions are applied in reverse, so that the
-    result has the given order.
-    """
-
-    def order(pair: tuple[int, _Edit]) -> tuple[int, bool, int]:
-        number, (first, end, _) = pair
-        return first, end > first, number
-
-    for _, (first, end, new) in sorted(enumerate(edits), key=order, reverse=True):
+    """Apply the edits from the last line to the first, and return the lines."""
+    for first, end, new in sorted(edits, reverse=True):
         lines[first:end] = new
     return lines
 

@@ -5,14 +5,12 @@ import dataclasses
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.given_text import text_lines
 from remora.operations.docstring.literal import (
     InsertionPoint,
-    escape_text,
     existing_docstring_point,
     file_bytes,
     new_docstring_point,
@@ -21,15 +19,15 @@ from remora.operations.docstring.literal import (
     updated_literal,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
+from remora.operations.docstring.parts import DocstringFormat
 
 
-def mended(found: DocumentedNode, texts: DocstringTexts, formatting: DocstringFormat) -> bytes:
+def mended(found: DocumentedNode) -> bytes:
     """Return the content of the file with a corrected docstring.
 
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
-    spot, literal = _updated(found, texts, describable_parts(found.node), formatting)
+    spot, literal = _updated(found)
     content = file_bytes(found.source.raw).with_lines(spot, [literal])
     _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
     _check_rest(found, content)
@@ -54,13 +52,13 @@ def written(found: DocumentedNode, text: str, formatting: DocstringFormat) -> by
     return content
 
 
-def is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
+def is_writable(found: DocumentedNode) -> bool:
     """Return True if an existing docstring can be updated, which needs a plain literal.
 
     Only the literal is parsed, because planning asks this about each node of a large file.
     """
     try:
-        _, literal = _updated(found, texts, describable_parts(found.node), DocstringFormat())
+        _, literal = _updated(found)
         tree = parse_text(literal)
         if isinstance(tree, str):
             return False
@@ -72,12 +70,7 @@ def is_writable(found: DocumentedNode, texts: DocstringTexts) -> bool:
     return True
 
 
-def _updated(
-    found: DocumentedNode,
-    texts: DocstringTexts,
-    describable: Describable,
-    formatting: DocstringFormat,
-) -> tuple[InsertionPoint, str]:
+def _updated(found: DocumentedNode) -> tuple[InsertionPoint, str]:
     """Return the place of an existing docstring and its new literal."""
     body = file_bytes(found.source.raw)
     spot = existing_docstring_point(found.node, body)
@@ -86,10 +79,10 @@ def _updated(
     literal = read_literal(source, found.text or "")
     if literal is None:
         raise HostError("the docstring is not a plain string literal and cannot be edited by line")
-    mend = mend_of(found, texts, lambda text: escape_text(text, literal))
+    mend = mend_of(found)
     if not mend:
         raise HostError("the code does not contradict the docstring, so nothing can be changed")
-    lines = updated_lines(literal.inner, describable, mend, formatting)
+    lines = updated_lines(literal.inner, mend)
     return spot, updated_literal(literal, lines)
 
 

@@ -25,10 +25,10 @@ from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS
-from remora.operations.docstring.known_texts import update_plan
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
+from remora.operations.docstring.update_plan import update_plan
 from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
 
 _SUMMARY = "summary"
@@ -130,9 +130,7 @@ def _missed_parts(found: DocumentedNode, part: str) -> set[str]:
     text = _text_without(found.text or "", part)
     node = copy.copy(found.node)
     node.body = [ast.Expr(ast.Constant(text)), *found.node.body[1:]]
-    plan = update_plan(dataclasses.replace(found, node=node))
-    texts = (f"parameters.{name}" for name in plan.texts.parameters)
-    return set(map(_unqualified, (*plan.left, *texts)))
+    return set(map(_unqualified, update_plan(dataclasses.replace(found, node=node)).left))
 
 
 def _unqualified(part: str) -> str:

@@ -1,13 +1,11 @@
 """Host functions of the docstring agent, which plan and write docstrings."""
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from remora.code.syntax.docstring_sections import Style
@@ -19,9 +17,8 @@ from remora.operations.docstring.docstring_writer import is_writable, mended, wr
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.given_text import plain_text, text_problem
-from remora.operations.docstring.known_texts import UpdatePlan, known_texts, update_plan
 from remora.operations.docstring.layout import section_title
-from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat, DocstringTexts
+from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
     callee_docstrings,
     neighbour_docstrings,
@@ -34,6 +31,7 @@ from remora.operations.docstring.related_texts import (
     possible_sections,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
+from remora.operations.docstring.update_plan import UpdatePlan, update_plan
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
@@ -41,7 +39,6 @@ from remora.tools.tree import ToolTree
 MAX_SIBLINGS = 40
 _MAX_FILES = 2000
 _QUOTES = len('""""""')
-_INLINE_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 def docstring_plan(
@@ -55,9 +52,7 @@ def docstring_plan(
     - `style`: the docstring style to use
     - `problems`: in words, what the docstring contradicts and leaves out
     - `sections`: the sections that a new docstring would have, as most others do
-    - `texts`: descriptions of `parameters` that other docstrings give. For an existing docstring,
-      only the descriptions to add.
-    - `mends`: True if the texts or the code alone allow a correction
+    - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
     """
     found = documented(place, path, node)
@@ -66,7 +61,7 @@ def docstring_plan(
     sections: list[str] = []
     if found.text is None:
         usual = _usual_parts(describable, found.related)
-        plan = UpdatePlan(texts=known_texts(usual, found.related))
+        plan = UpdatePlan()
         state = "inherited" if found.related.inherits_docstring(found.node.name) else "missing"
         problems = ["the docstring is missing"] if state == "missing" else []
         sections = [section_title(part, formatting.style) for part in possible_sections(usual)]
@@ -79,8 +74,7 @@ def docstring_plan(
         "style": formatting.style,
         "problems": problems,
         "sections": sections,
-        "texts": msgspec.to_builtins(plan.texts),
-        "mends": bool(plan.mend) and is_writable(found, plan.texts),
+        "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
     }
 
@@ -112,14 +106,13 @@ def with_related(found: DocumentedNode, related: RelatedTexts) -> DocumentedNode
 def mend_docstring(
     place: ToolTree, path: str, node: str, style: str | None = None
 ) -> dict[str, Any]:
-    """Correct an existing docstring as far as the code and other docstrings say how.
+    """Correct an existing docstring as far as the code says how.
 
     Raises HostError, without writing anything, if nothing can be corrected or the file would have
     new findings.
     """
     found = documented(place, path, node)
-    formatting = _format_for(place, path, style)
-    content = mended(found, _in_format(update_plan(found).texts, formatting), formatting)
+    content = mended(found)
     before = place.ruff.check_text(path, found.source.raw)
     extra = new_findings(before, place.ruff.check_text(path, content))
     if extra:
@@ -163,7 +156,6 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     facts = {
         **{f"docstring of {name}": text for name, text in texts.items()},
         "calls": callee_docstrings(place, found),
-        "known descriptions": known_texts(describable, found.related).parameters,
         "exceptions": list(describable.raises),
     }
     return {name: fact for name, fact in facts.items() if fact}
@@ -181,15 +173,6 @@ def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, A
     `callers` are links of the Hub to the callers. Without any, all files are searched.
     """
     return some_calls(place, node.rpartition(".")[2].partition("#")[0], callers)
-
-
-def _in_format(texts: DocstringTexts, formatting: DocstringFormat) -> DocstringTexts:
-    def quoted(text: str) -> str:
-        return _INLINE_CODE.sub(rf"{formatting.tick}\1{formatting.tick}", text)
-
-    return DocstringTexts(
-        parameters={name: quoted(text) for name, text in texts.parameters.items()}
-    )
 
 
 def _first_line_width(found: DocumentedNode, formatting: DocstringFormat) -> int:

@@ -7,7 +7,6 @@ from remora.code.syntax.docstring_sections import (
     Kind,
     Style,
 )
-from remora.operations.docstring.parts import DocstringFormat, Parameter
 
 _TITLES: Mapping[Kind, tuple[str, str]] = {
     "parameters": ("Args", "Parameters"),
@@ -19,26 +18,12 @@ _FIELDS: Mapping[Kind, str] = {
     "returns": "returns",
     "raises": "raises",
 }
-Entry = tuple[Parameter, str]
-"""A part and its description."""
 
 
 def section_title(kind: Kind, style: Style) -> str:
     """Return how a section begins: its title, or its field in reST."""
     google, numpy = _TITLES[kind]
     return f":{_FIELDS[kind]}:" if style == "rest" else google if style == "google" else numpy
-
-
-def item_lines(entry: Entry, formatting: DocstringFormat, margin: str) -> list[str]:
-    """Return the lines of an entry for a parameter, indented by `margin`."""
-    what, text = entry
-    name = what.kind.replace("*", "\\*" if formatting.style == "rest" else "*") + what.name
-    if formatting.style == "numpy":
-        optional = ", optional" if what.default is not None else ""
-        head = f"{name} : {what.annotation}{optional}" if what.annotation else name
-        return [margin + head, *wrapped(text, formatting.width, margin + formatting.step)]
-    head = f":param {name}:" if formatting.style == "rest" else f"{name}:"
-    return wrapped(f"{head} {text}".rstrip(), formatting.width, margin, formatting.step)
 
 
 def wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:

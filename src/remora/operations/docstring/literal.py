@@ -190,8 +190,3 @@ def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
     quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
     text = "\n".join(inner)
     return f"{found.prefix}{quotes}{text}{quotes}"
-
-
-def escape_text(text: str, found: DocstringLiteral) -> str:
-    """Escape the text for use in an existing literal."""
-    return text if "r" in found.prefix.lower() else text.replace("\\", "\\\\")

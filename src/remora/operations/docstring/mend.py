@@ -1,7 +1,7 @@
 """Corrections of a docstring that follow from its code, without a writer."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -16,7 +16,6 @@ from remora.operations.docstring.drift.documented_parameters import (
     unlisted_parameters,
 )
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.parts import DocstringTexts
 
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 _ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
@@ -27,27 +26,22 @@ class Mend(msgspec.Struct, frozen=True, kw_only=True):
 
     `renames` maps documented parameters to their names in the signature. `removed` contains
     documented parameters that no longer exist. `replaced` contains a line, counted from 0, and the
-    text on this line with its replacement. `parameters` maps those that the docstring leaves
-    out to their descriptions.
+    text on this line with its replacement.
     """
 
     renames: dict[str, str] = {}
     removed: frozenset[str] = frozenset()
     replaced: tuple[tuple[int, str, str], ...] = ()
-    parameters: dict[str, str] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.renames or self.removed or self.replaced or self.parameters)
+        return bool(self.renames or self.removed or self.replaced)
 
 
-def mend_of(
-    found: DocumentedNode, texts: DocstringTexts, escape: Callable[[str], str] = str
-) -> Mend:
-    """Return the certain changes to an existing docstring, and the descriptions in `texts`.
+def mend_of(found: DocumentedNode) -> Mend:
+    """Return the certain changes to an existing docstring.
 
-    Only parts that the docstring does not describe are added. An entry is removed only if its
-    parameter does not exist, and every parameter without an entry gets one, because the text may be
-    about that parameter. `escape` makes a description ready for the docstring's literal.
+    An entry is removed only if its parameter does not exist and all parameters have an entry,
+    because the text may be about one that has none.
     """
     code = found.code
     if code is None:
@@ -55,15 +49,10 @@ def mend_of(
     findings = found.contradictions
     renames = certain_renames(code, findings)
     unlisted = set(unlisted_parameters(code)) - set(renames.values())
-    missing = unlisted & {*missing_parameters(code, findings)}
-    parameters = {name: text for name, text in texts.parameters.items() if text and name in missing}
     return Mend(
         renames=renames,
-        removed=_removable(code, findings) - set(renames)
-        if unlisted == set(parameters)
-        else frozenset(),
+        removed=frozenset() if unlisted else _removable(code, findings) - set(renames),
         replaced=tuple(_replaced(code, findings)),
-        parameters={name: escape(text) for name, text in parameters.items()},
     )
 
 

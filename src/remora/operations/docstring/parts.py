@@ -32,7 +32,7 @@ class Describable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """Docstring conventions of a file: style, line width, quotes, and backticks for code.
+    """Docstring conventions of a file: style, line width and quotes.
 
     If `below` is true, multi-line text starts on the line below the opening quotes. `step`
     is the indentation of an entry's description.
@@ -42,11 +42,4 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     width: int = 88
     below: bool = False
     quotes: str = '"""'
-    tick: str = "`"
     step: str = "    "
-
-
-class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Descriptions of parts, by name. Those of parameters that a list omits are added to it."""
-
-    parameters: dict[str, str] = {}

@@ -1,7 +1,6 @@
 """The docstring style and format used in a file."""
 
 import ast
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,15 +11,11 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.parts import DocstringFormat
 
-_DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"`[^`]+`(?!_)")
-_INTERPRETED = re.compile(r":[a-z:]+:`[^`]*`")
-"""Text with a role, such as `:class:` before the backticks."""
-
 
 class StyleCounts:
     """Counts of docstring features, which can be added up over several files.
 
-    The features are `style`, `below`, `quotes` and `tick`.
+    The features are `style`, `below` and `quotes`.
     """
 
     def __init__(self) -> None:
@@ -35,9 +30,6 @@ class StyleCounts:
             if "\n" in text.strip():
                 counts["below"][not text.split("\n", 1)[0].strip()] += 1
             counts["quotes"]["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
-            counts["tick"]["``"] += len(_DOUBLE.findall(text))
-            plain = _INTERPRETED.sub("", _DOUBLE.sub("", text))
-            counts["tick"]["`"] += len(_SINGLE.findall(plain))
 
     def add(self, other: "StyleCounts") -> None:
         for feature, counts in other.counts.items():
@@ -57,13 +49,11 @@ def docstring_format(
     def most(feature: str, default: Any) -> Any:
         return _most([each[feature] for each in habits]) or default
 
-    chosen = style or most("style", "google")
     return DocstringFormat(
-        style=chosen,
+        style=style or most("style", "google"),
         width=width,
         below=most("below", default=False),
         quotes=most("quotes", '"""'),
-        tick=most("tick", "``" if chosen == "rest" else "`"),
     )
 
 
