@@ -84,3 +84,19 @@ def test_a_tool_that_fails_judges_nothing(
     (gate,) = (gate for gate in gates if gate.name == name)
     with pytest.raises(HostError):
         gate.measure(tmp_path, 60, ())
+
+
+def test_a_tool_that_fails_without_a_word_is_no_gate(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", symlinks=True)
+    (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    (packages / "flake8.py").write_text("raise SystemExit(3)\n")
+    python = ProjectPython(
+        python=tmp_path / "env" / "bin" / "python", root=tmp_path / "env", trusted=True
+    )
+    project = tmp_path / "project"
+    project.mkdir()
+    write(project, {**SETTINGS, "a.py": GOOD})
+    gates, _ = find_gates(FileTree(project), ["a.py"], python)
+    (flake8,) = (gate for gate in gates if gate.name == "flake8")
+    with pytest.raises(HostError, match="exit code 3"):
+        flake8.measure(project, 60, ())

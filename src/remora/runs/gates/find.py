@@ -121,6 +121,6 @@ def _style_problems(
     lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
     has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)
     if finished.timed_out or has_crashed or finished.returncode not in _ENDED:
-        last = errors.strip().rpartition("\n")[2][:200]
+        last = errors.strip().rpartition("\n")[2][:200] or f"exit code {finished.returncode}"
         raise HostError("it did not finish" if finished.timed_out else last)
     return problems(line.removeprefix("./") for line in lines)
