@@ -196,6 +196,14 @@ def test_words_of_people_are_kept(old: str, new: str, problem: str) -> None:
     assert bool(problem) == bool(keeps_text(submission(KEPT, KEPT.replace(old, new))))
 
 
+def test_words_of_an_entry_that_stays_may_be_beside_those_of_a_removed_one() -> None:
+    """A comparison may take the second `param` for the deleted one."""
+    text = "Count.\n\n:param name:\n    Who.\n:param gone:\n    Was.\n:param last:\n    One."
+    before = f'def get_count(name, last):\n    """{text}"""\n'
+    after = before.replace(":param gone:\n    Was.\n", "")
+    assert keeps_text(submission(before, after)) == ""
+
+
 def test_the_new_contradiction_is_the_reason() -> None:
     before = KEPT.replace("name)", "name, count=1)").replace(
         "full_name: Who", "count: Defaults to 1"

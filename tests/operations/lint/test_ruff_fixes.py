@@ -260,6 +260,13 @@ def test_a_project_that_supports_python_2_gets_nothing_that_needs_python_3(
     assert edited(tmp_path, files) == source
 
 
+@pytest.mark.parametrize("minor", [5, 6])
+def test_a_project_for_a_python_without_f_strings_gets_none(tmp_path: Path, minor: int) -> None:
+    source = "def f(n):\n    return '{}'.format(n)\n"
+    files = {"a.py": source, "setup.py": f"setup(python_requires='>=3.{minor}')\n"}
+    assert (edited(tmp_path, files, "UP032") == source) is (minor < 6)
+
+
 @pytest.mark.parametrize("requires", ["", 'python_requires=">=3.6"'])
 def test_code_counts_as_support_of_python_2_if_nothing_declares_a_version(
     tmp_path: Path, requires: str

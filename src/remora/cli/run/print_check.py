@@ -77,7 +77,7 @@ def run_check(
     else:
         command = _next_command(options, result, request, flags)
         print_lines(_lines(result, command, output))
-    _note_gaps(options, result)
+    _note_gaps(options, result, output.baseline)
     return _exit_code(result)
 
 
@@ -159,10 +159,15 @@ def _paths(result: CheckResult, request: RunRequest) -> list[str]:
     return given if len(given) <= _MOST_PATHS else []
 
 
-def _note_gaps(options: Options, result: CheckResult) -> None:
+def _note_gaps(options: Options, result: CheckResult, baseline: Baseline | None) -> None:
     """Print what was not checked or known, and with `-v` what needs a person or a model."""
-    if result.known is not None:
-        note(options, f"{count(result.known, 'known problem')} left out")
+    known = count(result.known or 0, "known problem")
+    if baseline is not None and baseline.update:
+        failed = result.stopped or failures_of(result.report)
+        said = "was not changed" if failed else f"has {known} now"
+        note(options, f"{baseline.file} {said}")
+    elif result.known:
+        note(options, f"{known} left out")
     for failure in failures_of(result.report):
         what = f"{failure.operation} {failure.path} {failure.name}".rstrip()
         note(options, f"not checked: {what}: {failure.error}")

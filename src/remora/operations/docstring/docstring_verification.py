@@ -5,7 +5,6 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
@@ -51,15 +50,12 @@ def keeps_text(submission: Submission) -> str:
     before, after = _versions(submission)
     if before is None or before.text is None or after is None or after.text is None:
         return ""
-    old = list(_WORD.finditer(before.text))
-    new = _WORD.findall(after.text)
-    matcher = SequenceMatcher(None, [each[0] for each in old], new, autojunk=False)
     allowed = list(_contradicted(before))
-    for kind, first, end, _, _ in matcher.get_opcodes():
-        for word in old[first:end] if kind in ("delete", "replace") else ():
-            inside = any(start <= word.start() and word.end() <= stop for start, stop in allowed)
-            if not inside and word[0] not in _MARKUP:
-                return f"deletes {word[0]!r} from the docstring, which the code does not contradict"
+    new = iter(_WORD.findall(after.text))
+    for word in _WORD.finditer(before.text):
+        inside = any(start <= word.start() and word.end() <= stop for start, stop in allowed)
+        if not inside and word[0] not in _MARKUP and word[0] not in new:  # later than those before
+            return f"deletes {word[0]!r} from the docstring, which the code does not contradict"
     return ""
 
 

@@ -22,7 +22,7 @@ from remora.operations.lint.conversions import (
 )
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.used_imports import NeededImports
-from remora.tools.host.ruff.config_files import is_configured, supports_python_2
+from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.import_style import tool_settings
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
@@ -47,6 +47,8 @@ _PYTHON_3 = (
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
+_F_STRINGS, _WITH_F_STRINGS = {"UP032", "FLY002"}, 6
+"""Rules whose fixes need f-strings, and the first minor version that has them."""
 _CHOSEN = (_UNUSED_IMPORT, "UP035", "UP026")
 """Rules about imports that are unused or have moved."""
 _MAYBE_ANOTHER = {"F504", "F522", "F523", "RUF068"}
@@ -233,6 +235,9 @@ def _rules_to_skip(place: ToolTree, path: str, findings: Sequence[Finding]) -> d
     if is_of_tests(path):
         skipped |= dict.fromkeys(codes & _BY_NAME, "a test may need the call")
     newer = [code for code in codes if code.startswith(_PYTHON_3)]
+    minor = place.once(oldest_minor) if codes & _F_STRINGS else None
+    if minor is not None and minor < _WITH_F_STRINGS:  # ruff knows no Python before 3.7
+        skipped |= dict.fromkeys(codes & _F_STRINGS, f"the project supports Python 3.{minor}")
     if newer and bool(place.once(supports_python_2)):
         skipped |= dict.fromkeys(newer, "the project supports Python 2")
     return skipped | _kept_suppressions(place, findings)
