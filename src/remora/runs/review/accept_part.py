@@ -99,7 +99,7 @@ def accept_edited(
                 f"a part of the change of {name} is accepted, so that the rest cannot be edited",
                 hint="accept or reject it",
             )
-        return change._replace(patches=[*files], is_exact=True)
+        return change._replace(patches=[*files], is_exact=True, replaces_yours=True)
 
     return _accept(project, run, node, choose, judge, trusted=trusted)
 

@@ -25,8 +25,9 @@ class ReadyChange(NamedTuple):
 
     `whole` has the patches of the whole change set, `hunks` the numbers of the hunks to decide, and
     `patches` what they change, or a user's edited version. `is_exact` is true if a user chose
-    exactly these: a conflict then says nothing about the change set. `collisions` are the conflicts
-    of hunks that were left out because of them.
+    exactly these: a conflict then says nothing about the change set. `replaces_yours` is true if
+    they take the place of the user's lines, which undo cannot bring back. `collisions` are the
+    conflicts of hunks that were left out because of them.
     """
 
     job: JobView
@@ -35,6 +36,7 @@ class ReadyChange(NamedTuple):
     patches: list[FilePatch]
     is_exact: bool = False
     is_edited: bool = False
+    replaces_yours: bool = False
     collisions: Sequence[dict[str, Any]] = ()
 
     @property

@@ -115,7 +115,9 @@ def _kept_hunks(job: JobView) -> list[str]:
         return []
     hunks = count(len(job.present), "hunk")
     name = display_name(job.node_id)
-    return [f"{name}: not removed: {hunks} that your files contained before"]
+    return [
+        f"{name}: not removed: {hunks} that your files contained before, or that replaced yours"
+    ]
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
