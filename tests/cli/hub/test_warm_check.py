@@ -97,39 +97,59 @@ def test_it_works_in_the_folder_and_environment_of_the_caller(desk: Desk) -> Non
 
 
 def test_an_interrupted_caller_interrupts_it(desk: Desk) -> None:
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    while True:  # a full pipe holds the command up while it prints
-        try:
-            os.write(write, b"x" * 4096)
-        except BlockingIOError:
-            break
-    os.set_blocking(write, True)
+    many = desk.root / "many"
+    many.mkdir()
+    for number in range(80):
+        (many / f"wrong_{number}.py").write_text(f"import os\n\n\ndef f{number}():\n    pass\n")
     with subprocess.Popen(
-        [sys.executable, "-c", ASK, "check", "wrong.py"],
+        [sys.executable, "-c", ASK, "check", "many"],
         cwd=desk.root,
         env=desk.remora.environment,
-        stdout=write,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     ) as child:
-        os.close(write)
-        assert child.stderr is not None
         wait_until(lambda: forks_of(desk), "for the check")
         forks = forks_of(desk)
-        child.send_signal(signal.SIGKILL)
-        os.close(read)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate()
+    assert said.endswith("[130]")
     wait_until(lambda: all(map(is_gone, forks)), "for the end of the fork")
+
+
+def test_a_process_that_does_not_answer_is_not_waited_for(desk: Desk) -> None:
+    (warm,) = warm_of(desk)
+    os.kill(warm, signal.SIGSTOP)
+    try:
+        assert desk.ask("check", "clean.py").err == "[None]"
+    finally:
+        os.kill(warm, signal.SIGCONT)
+    wait_until(lambda: not forks_of(desk), "for the end of the fork")
+
+
+def test_files_that_only_the_caller_has_open_are_read_by_itself(desk: Desk) -> None:
+    assert desk.ask("check", "--baseline", "/dev/fd/9").err == "[None]"
+
+
+def warm_of(desk: Desk) -> set[int]:
+    """Return the desk's warm process."""
+    return {pid for pid, parent in _processes(desk).items() if parent not in _processes(desk)}
 
 
 def forks_of(desk: Desk) -> list[int]:
     """Return the processes that the desk's warm process has forked."""
+    found = _processes(desk)
+    return [pid for pid, parent in found.items() if parent in found]
+
+
+def _processes(desk: Desk) -> dict[int, int]:
+    """Return the warm process of the desk and its forks, with their parents."""
     listing = subprocess.run(
         ["ps", "-eww", "-o", "pid,ppid,args"], check=True, capture_output=True, text=True
     )
     rows = [line.split(None, 2) for line in listing.stdout.splitlines() if "warm.process" in line]
-    warm = {pid for pid, _, _ in rows if desk_of(pid) == str(desk.root.parent)}
-    return [int(pid) for pid, parent, _ in rows if parent in warm]
+    home = str(desk.root.parent)
+    return {int(pid): int(parent) for pid, parent, _ in rows if desk_of(pid) == home}
 
 
 def desk_of(pid: str) -> str:

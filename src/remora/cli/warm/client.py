@@ -11,9 +11,15 @@ from pathlib import Path
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError
 from remora.hub.process.hub_paths import socket_path
+from remora.hub.process.socket_listener import is_ours
 
 LENGTH = 4
 """Bytes of the length before a request."""
+STARTED = b"+"
+"""What the process sends before the request. Later it sends one byte, the exit code."""
+_START_S, _END_S = 2.0, 5.0
+"""Seconds that the process has to answer, and to end a command after Ctrl-C."""
+_INHERITED = ("/dev/fd/", "/proc/self/")
 
 
 def warm_socket() -> Path:
@@ -29,7 +35,13 @@ def run_warm(args: Sequence[str]) -> int | None:
     """
     try:
         with socket.socket(socket.AF_UNIX) as process:
+            process.settimeout(_START_S)
             process.connect(os.fspath(warm_socket()))
+            if not is_ours(process) or any(name in arg for arg in args for name in _INHERITED):
+                return None
+            if process.recv(1) != STARTED:
+                return None
+            process.settimeout(None)
             _send(process, args)
             return _exit_code(process)
     except (OSError, ValueError, AttributeError, ConfigError):  # such as a closed stdin
@@ -59,12 +71,14 @@ def _send(process: socket.socket, args: Sequence[str]) -> None:
 
 def _exit_code(process: socket.socket) -> int | None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    otherwise = None
-    while True:
+    try:
+        answer = process.recv(1)
+    except KeyboardInterrupt:
+        process.shutdown(socket.SHUT_WR)
+        process.settimeout(_END_S)
         try:
             answer = process.recv(1)
-        except KeyboardInterrupt:
-            process.shutdown(socket.SHUT_WR)
-            otherwise = 130
-        else:
-            return answer[0] if answer else otherwise
+        except (KeyboardInterrupt, TimeoutError):
+            return 130
+        return answer[0] if answer else 130
+    return answer[0] if answer else None

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from remora.cli.app.entry import start
-from remora.cli.warm.client import LENGTH, warm_socket
+from remora.cli.warm.client import LENGTH, STARTED, warm_socket
 from remora.errors import OutsideError
 from remora.hub.process.socket_listener import Listener, is_ours
 from remora.hub.process.spawn import FOLDER, command, environment
@@ -49,6 +49,7 @@ def serve() -> None:
     listener = _listener()
     if listener is None:
         return
+    gc.set_threshold(50_000)  # as `main` does
     _import_all()
     times = file_times()
     gc.collect()
@@ -64,9 +65,12 @@ def serve() -> None:
             client.setblocking(True)
             if file_times() != times:  # Remora was updated
                 listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 os.execv(sys.executable, sys.orig_argv)  # noqa: S606 (our own command line)
-            if is_ours(client) and os.fork() == 0:
-                _run(client)
+            with suppress(OSError):  # no memory for a fork: the client runs by itself
+                if is_ours(client) and os.fork() == 0:
+                    listener.forget()
+                    _run(client)
 
 
 def _listener() -> Listener | None:
@@ -99,7 +103,9 @@ def file_times() -> dict[Path, int]:
 def _run(client: socket.socket) -> NoReturn:
     """Run the command that a client sends, and exit."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     try:
+        client.sendall(STARTED)
         head, (*streams, folder), _, _ = socket.recv_fds(client, LENGTH, 4)
         with client.makefile("rb") as file:
             request = json.loads(file.read(int.from_bytes(head, "big")))
