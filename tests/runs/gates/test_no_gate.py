@@ -70,6 +70,11 @@ CASES: dict[str, tuple[Mapping[str, str], str, dict[str, str]]] = {
         "checked",
         {"pytest": "several folders configure pytest: a, b"},
     ),
+    "an option that pytest does not know": (
+        {"pytest.ini": "[pytest]\naddopts = --unknown\n", "test_shop.py": TEST},
+        "checked",
+        {"pytest": "pytest does not run to its end: python -m pytest: error: unrecognized arguments: --unknown"},
+    ),
     "a type checker that crashes": (
         {"mypy.ini": "[mypy]\nplugins = crash.py\n", "crash.py": CRASH, "test_shop.py": TEST},
         "tested",

@@ -171,8 +171,10 @@ def _run_tests(
             tests, broken = msgspec.json.decode(content, type=tuple[dict[str, str], list[str]])
         except (HostError, msgspec.DecodeError):
             text = (finished.stderr or finished.stdout).decode("utf-8", "replace")
-            last = text.strip().rpartition("\n")[2][:200]
-            raise HostError(f"pytest does not run to its end: {last}") from None
+            lines = [line.strip() for line in text.replace(f"{folder}/", "").splitlines()]
+            errors = [line for line in lines if "error" in line.lower()]
+            told = [*filter(None, lines), *errors] or [f"exit code {finished.returncode}"]
+            raise HostError(f"pytest does not run to its end: {told[-1][:200]}") from None
     failed = {f"{test}{_FAILS}": -1 for test, how in tests.items() if how == "failed"}
     uncollected = {f"{path}{_UNCOLLECTED}": -1 for path in broken}
     ran = {test: _SKIPPED if how == "skipped" else _RAN for test, how in tests.items()}
