@@ -19,7 +19,7 @@ STARTED = b"+"
 """What the process sends before the request. Later it sends one byte, the exit code."""
 _START_S, _END_S = 2.0, 5.0
 """Seconds that the process has to answer, and to end a command after Ctrl-C."""
-_INHERITED = ("/dev/fd/", "/proc/self/")
+_INHERITED = ("/dev/fd/", "/self/fd/")
 
 
 def warm_socket() -> Path:
