@@ -1,4 +1,4 @@
-"""Validation by JSON Schema does not pay for formats that nobody checks."""
+"""Validation by JSON Schema does not import what checks the format of IRIs."""
 
 import subprocess
 import sys

@@ -21,7 +21,7 @@ def sweep_lines(file: Path, summary: SweepSummary, *, heading: bool = True) -> I
     if heading:
         yield click.style(f"run {summary.run_id} · {summary.status}", bold=True)
     heads = ("REPOSITORY", "STATUS", "JOBS", *VERDICTS, "CONFLICT", "FAILED")
-    yield from counted_table(heads, [_row(one) for one in summary.repositories])
+    yield from counted_table(heads, [_row(repository) for repository in summary.repositories])
     for one in summary.repositories:
         if one.error:
             hint = f" ({one.hint})" if one.hint else ""

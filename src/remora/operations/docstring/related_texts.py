@@ -108,7 +108,7 @@ def collect_texts(source: Source) -> FileTexts:
         names = _listed(parsed)
         listed.update(names)
         if names:
-            left_out.update(each.name for each in describable.parameters if each.name not in names)
+            left_out.update({parameter.name for parameter in describable.parameters} - names)
         if not node.name.startswith("_"):
             kinds = {_RESULT.get(section.kind, section.kind) for section in parsed.sections}
             could = list(possible_sections(describable))

@@ -31,7 +31,7 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     if code is None:
         return UpdatePlan()
     describable = describable_parts(found.node)
-    extra = [each.name for each in found.contradictions if each.code == "missing-exception"]
+    extra = [wrong.name for wrong in found.contradictions if wrong.code == "missing-exception"]
     raised = [name for name in describable.raises if name.rpartition(".")[2] in extra]
     if not raised and _lacks_list(found, describable):
         raised = list(describable.raises)

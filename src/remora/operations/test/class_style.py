@@ -47,7 +47,7 @@ def class_style(
     """
     trees = [tree for text in texts for tree in [parse_text(text)] if isinstance(tree, ast.Module)]
     classes = [one for tree in trees for one in _test_classes(tree)]
-    methods = sum(len(test_functions(one.body)) for one in classes)
+    methods = sum(len(test_functions(node.body)) for node in classes)
     functions = sum(len(test_functions(tree.body)) for tree in trees)
     if methods <= functions:
         return ClassStyle("function", "", "", function_name(qualname))

@@ -313,7 +313,7 @@ def accept_one(
         numbers = present if change.is_edited else [change.hunks[n - 1] for n in present]
         review = msgspec.structs.replace(review, present=(*job.present, *numbers))
     if change.replaces_yours:
-        recheck.notes.append("undo and revert keep these lines: they took the place of yours")
+        recheck.notes.append("undo and revert keep these lines, because they replaced yours")
         review = msgspec.structs.replace(review, present=(*job.present, *change.hunks))
     failed = write_change_set(
         project, stream, job.node_id, prepared, review, review_event(project, job, CONFLICT)
