@@ -196,7 +196,8 @@ def _flat(name: str) -> str:
 
 
 def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
-    return [one for one in tree.body if isinstance(one, ast.ClassDef) and test_functions(one.body)]
+    nodes = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    return [node for node in nodes if test_functions(node.body)]
 
 
 def function_name(qualname: str) -> str:

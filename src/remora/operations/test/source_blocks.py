@@ -19,10 +19,10 @@ COMMON_NAMES = frozenset(
 def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     """Return the test functions by qualname, such as `test_f` or `TestCart.test_add`."""
     found: dict[str, ast.FunctionDef] = {}
-    for one in tree.body:
-        if isinstance(one, ast.ClassDef):
-            found |= {f"{one.name}.{each.name}": each for each in test_functions(one.body)}
-        found |= {each.name: each for each in test_functions([one])}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{test.name}": test for test in test_functions(node.body)}
+        found |= {test.name: test for test in test_functions([node])}
     return found
 
 
@@ -98,7 +98,7 @@ def _after_related(text: str, tree: object, block: str, names: Collection[str]) 
     """
     body = tree.body if isinstance(tree, ast.Module) else []
     tests = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
-    related = [one for one in test_functions(body) if used_names(one) & {*names}]
+    related = [test for test in test_functions(body) if used_names(test) & {*names}]
     if not related or related[-1] is tests[-1]:
         return ""
     lines = split_lines(text, keepends=True)
