@@ -36,13 +36,15 @@ ACCEPTED, REJECTED, REVERTED = "accepted", "rejected", "reverted"
 RETRIED = "retried"
 WITHDRAWN = "withdrawn"
 """The verdict on a change set that is outdated, or that a newer run proposes again."""
+TAKEN_OUT = "taken_out"
+"""The review state of a change set of which gates left nothing."""
 REOPENED = "reopened"
 """The verdict that withdraws the verdict before it."""
 UNDECIDED = (PENDING, CONFLICT, STALE)
 """Review states of change sets that can be accepted or rejected."""
 DECIDED = (ACCEPTED, REJECTED, REVERTED)
 """Review states that can be undone."""
-DISMISSED = (REJECTED, REVERTED, WITHDRAWN)
+DISMISSED = (REJECTED, REVERTED, WITHDRAWN, TAKEN_OUT)
 """Review states of change sets that are not wanted."""
 DONE = (PENDING, ACCEPTED)
 """Review states of change sets that count as done in totals: they can be written as they are."""

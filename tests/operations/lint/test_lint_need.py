@@ -7,7 +7,7 @@ import pytest
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.operations.base import FindingCounts
+from remora.operations.base import NO_FIX, FindingCounts
 from remora.operations.lint.lint_need import all_findings, fixable_findings
 from remora.tools.host.ruff import ruff
 from remora.tools.tree import ToolTree
@@ -59,3 +59,16 @@ def test_a_model_gets_what_rules_have_no_right_answer_for(tmp_path: Path, rule: 
         counts = fixable_findings(place, [module], {"open": is_open})
         found.append(sum(int(counts(module, node)) for node in module.nodes))
     assert found == [0, 1]
+
+
+def test_of_two_findings_at_one_place_each_is_fixed_or_left(tmp_path: Path) -> None:
+    text = "from typing import Callable, List\n\n\ndef f(go: Callable, of: List) -> None:\n    go(of)\n"
+    settings = 'target-version = "py311"\nlint.select = ["UP035"]\n'
+    module = parse_module("a.py", text.encode())
+    assert isinstance(module, Module)
+    place = ToolTree(write(tmp_path, {"a.py": text, "ruff.toml": settings}))
+    counts = fixable_findings(place, [module], {})
+    assert counts(module, module.nodes[0]) == 1
+    assert counts.left(module, module.nodes[0]) == {
+        NO_FIX: ["a.py:1 UP035: `typing.List` is deprecated, use `list` instead"]
+    }

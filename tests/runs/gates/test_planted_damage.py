@@ -1,5 +1,6 @@
 """Damage of ten kinds that no agent sees is taken out by name, and the rest of the run stays."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import remora
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import NotFound
+from remora.operations.base import FIX_TAKEN_OUT, NO_FIX
 from remora.runs.diagnosis.why_line import why
+from remora.runs.records.results import read_run
+from remora.runs.report.report_builder import lint_left
 from remora.usecases.api_arguments import invocation_for
 from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge, Plants
@@ -170,3 +174,28 @@ def test_what_is_taken_out_does_not_count_as_fixed(active: Path) -> None:
     assert (job.before, job.after) == ({"F401": 2}, {"F401": 1})
     trace = open_project(invocation_for(active, {}, BUILT_IN)).trace
     assert why(trace, job.agent_id).cause.sentence.endswith(f"all checks; {job.reasons[0]}")
+
+
+@pytest.mark.slow
+def test_what_is_left_is_told_apart_by_reason(active: Path) -> None:
+    """Files with a job count what it left, and others what the plan left."""
+    needs = "    assert '{}' in inspect.getsource({})\n"
+    files = {
+        "a.py": "def f():\n    import os\n    return 1\n\n\ndef g():\n    import sys\n",
+        "b.py": "def f():\n    import os\n    return l\n\n\nl = 1\n",
+        "c.py": "l = 1\n",
+        "test_a.py": "import inspect\n\nimport a\n\n\ndef test_a():\n" + needs.format("sys", "a"),
+        "test_b.py": "import inspect\n\nimport b\n\n\ndef test_b():\n" + needs.format("os", "b"),
+        "pyproject.toml": "[tool.ruff]\nlint.select = ['F401', 'E741']\n",
+    }
+    write(active, files)
+    view = remora.analyze(root=active, operations=["lint"]).view
+    assert [job.review for job in view.jobs] == ["pending", "taken_out"]
+    left = Counter[str]()
+    for reason, number, _ in lint_left(view):
+        left[reason] += number
+    assert left == {FIX_TAKEN_OUT: 2, NO_FIX: 2}
+    short = read_run(open_project(invocation_for(active, {}, BUILT_IN)), view.run_id, details=False)
+    assert sorted((reason, number) for reason, number, _ in lint_left(short)) == [
+        (FIX_TAKEN_OUT, 1), (FIX_TAKEN_OUT, 1), (NO_FIX, 1), (NO_FIX, 1)
+    ]  # fmt: skip

@@ -23,6 +23,7 @@ _COLORS = {
     "no change": "bright_black",
     "rejected": "bright_black",
     "withdrawn": "bright_black",
+    "taken out": "bright_black",
     "reverted": "bright_black",
     "planned": "cyan",
     "pending": "cyan",

@@ -69,6 +69,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     """
     import msgspec
 
+    from remora.cli.views.run_summary import OPEN
     from remora.cli.views.run_view import run_lines, status_lines
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import JobDocuments, read_run, run_document
@@ -81,8 +82,13 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
         if options.verbose:
             from remora.cli.views.plan_view import left_lines
             from remora.runs.planning.plan import Plan
+            from remora.runs.report.report_builder import lint_left
 
-            lines = chain(lines, left_lines(msgspec.convert(view.start.plan, Plan), verbose=True))
+            left: dict[str, list[str]] = {}
+            for reason, _, text in lint_left(view):
+                left.setdefault(reason or OPEN, []).append(text)
+            plan = msgspec.convert({**view.start.plan, "left_findings": left}, Plan)
+            lines = chain(lines, left_lines(plan, verbose=True))
         emit(options, document, lines)
         return 1 if view.damaged else 0
     found = [job for job in view.jobs if job.status in statuses]

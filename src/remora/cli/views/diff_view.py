@@ -10,7 +10,7 @@ from remora.cli.app.diff_colors import diff_lines
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, note, print_lines
 from remora.ids import display_name
-from remora.statuses import PENDING
+from remora.statuses import PENDING, status_text
 from remora.text import escape_line
 
 
@@ -31,7 +31,7 @@ def print_diffs(options: Options, diffs: list[dict[str, Any]], why: str = "") ->
 
 def states_text(numbers: Counter[str]) -> str:
     """Return the number of change sets in each state, such as `3 rejected, 1 reverted`."""
-    return ", ".join(f"{number} {state}" for state, number in numbers.items())
+    return ", ".join(f"{number} {status_text(state)}" for state, number in numbers.items())
 
 
 def _print_diff(entry: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ def _print_diff(entry: dict[str, Any]) -> None:
     It is colored and escaped instead if it is for a terminal, or if colors are asked for.
     """
     name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
-    state = entry["review"] or f"{entry['status']}, not verified"
+    state = status_text(entry["review"]) or f"{entry['status']}, not verified"
     click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
     for reason in entry["reasons"]:
         click.echo(f"  {escape_line(reason)}", err=True)

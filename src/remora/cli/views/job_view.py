@@ -79,9 +79,7 @@ def _with_errors_once(jobs: Sequence[Document]) -> Iterator[Document]:
 
 def state_word(job: Document) -> str:
     review = job["review"]
-    if review and review != PENDING:
-        return str(review)
-    return status_text(str(job["status"]))
+    return status_text(str(job["status"] if review in ("", PENDING) else review))
 
 
 def review_counts(jobs: Sequence[Document]) -> str:

@@ -7,7 +7,15 @@ fix, 3 are left as they are, 2 are left open (-v lists them)`.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Operations
+from remora.operations.base import (
+    FIX_TAKEN_OUT,
+    KEPT,
+    NEEDS_UNSAFE,
+    NEEDS_WRITER,
+    NO_FIX,
+    NOT_KEPT,
+    Operations,
+)
 from remora.runs.records.totals import OperationTotals, phrases_of
 from remora.text import count
 
@@ -16,6 +24,7 @@ OPEN = "is left open"
 PLURALS = {
     NEEDS_WRITER: "need a person or a model", NEEDS_UNSAFE: "need --unsafe-fixes",
     NO_FIX: "have no fix", KEPT: "are left as they are", OPEN: "are left open",
+    NOT_KEPT: "have a fix that was not kept", FIX_TAKEN_OUT: "have a fix that was taken out",
 }  # fmt: skip
 """Reasons after a number that is not one, such as `5 docstrings need a person or a model`."""
 BY_MODEL = "`--model URL --decisions model`"

@@ -1,6 +1,7 @@
 """Shows a run: its jobs, its totals and the commands to run next."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -14,7 +15,7 @@ from remora.cli.app.output import terminal_width, wrap_text
 from remora.cli.app.project_context import next_command
 from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import code_lines, job_lines, review_counts
-from remora.cli.views.run_summary import run_sentence
+from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import display_name, split_node_key
@@ -28,6 +29,7 @@ from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_record import is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
+from remora.runs.report.report_builder import lint_left
 from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE, WITH_RESULT
 from remora.text import escape_line
 from remora.workspaces.hunks import group_text, separate_hunks
@@ -83,7 +85,9 @@ def _end_lines(
     sums = totals_by_operation(document["jobs"], plan, project.operations.totals)
     files = {split_node_key(job.node_id)[0] for job in view.jobs if job.review in DONE}
     has_model = document["model"] != NO_MODEL
-    findings = {reason: len(texts) for reason, texts in plan.get("left_findings", {}).items()}
+    findings = Counter[str]()
+    for reason, number, _ in lint_left(view):
+        findings[reason or OPEN] += number
     nodes = {
         operation: {reason: len(keys) for reason, keys in reasons.items()}
         for operation, reasons in plan.get("left_nodes", {}).items()

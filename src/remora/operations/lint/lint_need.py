@@ -1,7 +1,7 @@
 """Number of lint findings in each node, from a single ruff run over all planned files."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -65,19 +65,20 @@ def fixable_findings(
         fixable += [finding for finding in others if _reason(finding) == NO_FIX]
     return FindingCounts(
         amount=_counts(fixable),
-        left=_left(every, {place_of(finding) for finding in fixable}, kept),
+        left=_left(every, Counter(map(_known, fixable)), kept),
         rules=place.ruff.options.described_rules(),
         unchecked=ruff.unchecked,
     )
 
 
 def _left(
-    findings: Sequence[Finding], fixable: Collection[Place], kept: Mapping[Place, str]
+    findings: Sequence[Finding], fixable: Counter[tuple[Place, str]], kept: Mapping[Place, str]
 ) -> Callable[[Module, Node], Mapping[str, Sequence[str]]]:
     """Return a function that returns the findings of a node that are left, by reason."""
     by_path: dict[str, list[tuple[int, str, str]]] = {}
     for finding in findings:
-        if place_of(finding) in fixable:
+        if fixable[_known(finding)]:
+            fixable[_known(finding)] -= 1
             continue
         why = kept.get(place_of(finding))
         reason = _reason(finding) if why is None else KEPT
@@ -93,6 +94,11 @@ def _left(
         return by_node.get(node.key, {})
 
     return of_node
+
+
+def _known(finding: Finding) -> tuple[Place, str]:
+    """Return what tells a finding from others: one import may have several at one place."""
+    return place_of(finding), finding["message"]
 
 
 def _reason(finding: Finding) -> str:

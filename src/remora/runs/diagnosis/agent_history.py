@@ -25,7 +25,7 @@ from remora.memory.events import (
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.projection import apply
 from remora.runs.diagnosis.output_texts import ReadBlob, plain_text, reported_errors
-from remora.runs.records.findings import left_texts, listed_findings
+from remora.runs.records.findings import codes_left, left_texts, listed_findings
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.statuses import shown_status
 from remora.trace.read.reader import decode_part
@@ -166,7 +166,7 @@ class AgentHistory:
             handler(event)
         self.no_change.add(event)
         if (listed := listed_findings(event)) is not None:
-            self.left = left_texts(listed)
+            self.left = left_texts(codes_left(listed))
         self._packet = apply(self._packet, event.packet_delta)
         turn = self.turns[-1] if self.turns else None
         if turn is not None and not (turn.request or turn.call or turn.problem):

@@ -5,10 +5,10 @@ from remora.statuses import (
     CONFLICT,
     INTERRUPTED,
     PENDING,
-    REJECTED,
     REOPENED,
     RETRIED,
     SUBMITTED,
+    TAKEN_OUT,
     WITHDRAWN,
 )
 
@@ -71,7 +71,7 @@ class CurrentAttempts:
         """Return the last verdict on an agent's change set.
 
         If a part is pending, returns `conflict` if it collides with the files, and `pending`
-        otherwise. A change set of which gates left nothing is rejected. Without a verdict, returns
+        otherwise. A change set of which gates left nothing is taken out. Without a verdict, returns
         `pending` for a verified change set, and an empty string for others.
         """
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
@@ -79,7 +79,7 @@ class CurrentAttempts:
             part = CONFLICT if verdict.detail else PENDING
             return part if verdict.left and self.left(agent_id) else verdict.verdict
         if agent_id in self.taken_out and not self.taken_out[agent_id].kept:
-            return REJECTED
+            return TAKEN_OUT
         return PENDING if end is not None and end.status == SUBMITTED else ""
 
     def left(self, agent_id: str) -> tuple[int, ...]:

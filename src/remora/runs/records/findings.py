@@ -74,13 +74,19 @@ class ListedFinding(msgspec.Struct, frozen=True):
         return self.kept or known.get(self.fix_kind, NOT_KEPT)
 
 
-def left_texts(findings: Iterable[ListedFinding]) -> tuple[str, ...]:
+def codes_left(findings: Iterable[ListedFinding]) -> dict[str, dict[str, int]]:
+    """Return the number of findings that are left, by reason and code."""
+    codes: dict[str, dict[str, int]] = {}
+    for finding in findings:
+        if finding.reason:
+            numbers = codes.setdefault(finding.reason, {})
+            numbers[finding.code] = numbers.get(finding.code, 0) + 1
+    return codes
+
+
+def left_texts(left: Mapping[str, Codes]) -> tuple[str, ...]:
     """Return the findings that are left by reason, such as `E711 x2: needs --unsafe-fixes`."""
-    codes: dict[str, Counter[str]] = {}
-    for each in findings:
-        if each.reason:
-            codes.setdefault(each.reason, Counter())[each.code] += 1
-    return tuple(f"{most_codes_text(found)}: {reason}" for reason, found in codes.items())
+    return tuple(f"{most_codes_text(codes)}: {reason}" for reason, codes in left.items())
 
 
 class _Listing(msgspec.Struct):

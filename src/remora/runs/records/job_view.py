@@ -28,10 +28,10 @@ from remora.runs.records.agent_stream import end_of
 from remora.runs.records.decision_sources import DecisionSources
 from remora.runs.records.findings import (
     ListedFinding,
+    codes_left,
     findings_in_texts,
     known_findings,
     known_measurements,
-    left_texts,
     listed_findings,
 )
 from remora.runs.records.lineage import ancestors, parent_of
@@ -85,7 +85,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     verified submission ran.
 
     `reasons` are what the model left undone or took back, each with its reason, and how far what it
-    edited is tested. `remaining` are the findings that are left, by reason. `feedback` is the
+    edited is tested. `remaining` counts the findings that are left, by reason and code. `feedback` is the
     reason of the last verdict.
 
     `error` is also set if the model failed and rules completed the job.
@@ -132,7 +132,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     measurements: dict[str, int] | None = None
     why: str | None = None
     reasons: tuple[str, ...] = ()
-    remaining: tuple[str, ...] = ()
+    remaining: dict[str, dict[str, int]] = {}
     feedback: str | None = None
     same: bool = False
     first_findings: tuple[ListedFinding, ...] = ()
@@ -365,7 +365,7 @@ class _JobFold:
             changed_by_user=self._changed_by_user,
             first_findings=listed[0] if listed else (),
             last_findings=listed[-1] if listed else (),
-            remaining=left_texts(listed[-1]) if listed else (),
+            remaining=codes_left(listed[-1]) if listed else {},
             sound=self._sound,
             model=self._model,
             observed=self._observed,

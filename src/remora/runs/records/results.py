@@ -12,12 +12,13 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name, split_node_key
 from remora.memory.events import Event, Gates, Head, RunStart, Written
+from remora.operations.base import FIX_TAKEN_OUT
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
-from remora.runs.records.findings import ListedFinding
+from remora.runs.records.findings import ListedFinding, codes_left, left_texts
 from remora.runs.records.job_view import JobView, read_job, without_details
 from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
@@ -276,7 +277,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "conflicts": list(job.conflicts),
         "why": job.why,
         "reasons": list(job.all_reasons),
-        "left": list(job.remaining),
+        "left": list(left_texts(job.remaining)),
         "same": job.same,
         "error": job.error,
     }
@@ -293,13 +294,15 @@ def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     proof, taken = counting.proofs.get(job.agent_id, PARSED), counting.taken_out.get(job.agent_id)
     if taken is None or {*taken.reasons} <= {*job.reasons}:  # it is known from before
         return msgspec.structs.replace(job, proof=proof)
-    back = msgspec.convert(taken.findings, tuple[ListedFinding, ...])
+    recorded = msgspec.convert(taken.findings, tuple[ListedFinding, ...])
+    back = [msgspec.structs.replace(finding, kept=FIX_TAKEN_OUT) for finding in recorded]
     again = Counter(each.code for each in back)
     return msgspec.structs.replace(
         job,
         proof=proof,
         reasons=tuple(dict.fromkeys((*job.reasons, *taken.reasons))),
         after=None if job.after is None else dict(Counter(job.after) + again),
+        remaining=job.remaining | codes_left(back),
         last_findings=(*job.last_findings, *back),
     )
 

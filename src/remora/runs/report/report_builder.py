@@ -1,15 +1,23 @@
 """Creation of a run's report from its streams and stored file contents."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from remora.errors import RemoraError
-from remora.ids import escape_path, split_node_key
-from remora.operations.base import is_lint_code
+from remora.ids import escape_path, file_of_key, split_node_key
+from remora.operations.base import (
+    FIX_TAKEN_OUT,
+    NEEDS_UNSAFE,
+    NO_FIX,
+    NOT_KEPT,
+    Codes,
+    is_lint_code,
+)
+from remora.operations.base import KEPT as LEFT_ALONE
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of, shown_hunks
 from remora.runs.records.decision_sources import total_of
@@ -20,7 +28,7 @@ from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
-from remora.statuses import KEPT, UNDECIDED
+from remora.statuses import KEPT, TAKEN_OUT, UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
@@ -200,17 +208,39 @@ def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
     missing = Counter(after)
     found = []
     last = job.last_findings if is_kept(job) else job.first_findings
+    lost = FIX_TAKEN_OUT if job.review == TAKEN_OUT else NOT_KEPT
     left = Counter((finding.code, finding.message) for finding in last)
-    reasons = {(finding.code, finding.message): finding.reason for finding in last}
+    reasons = {(finding.code, finding.message): finding.reason for finding in job.last_findings}
     for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
         known = finding.code, finding.message
         if left[known] and missing[finding.code]:
             left[known] -= 1  # its line may have moved
             missing[finding.code] -= 1
-            found.append(
-                Finding(finding.code, finding.message, finding.line, reason=reasons[known])
-            )
-    return (*sorted(found, key=lambda each: each.line or 0), *_unnamed(missing))
+            reason = reasons.get(known, lost)
+            found.append(Finding(finding.code, finding.message, finding.line, reason=reason))
+    unnamed = _unnamed(missing, job.remaining, "" if is_kept(job) else lost)
+    return (*sorted(found, key=lambda finding: finding.line or 0), *unnamed)
+
+
+def lint_left(view: RunView) -> Iterator[tuple[str, int, str]]:
+    """Yield the lint findings that a run leaves: why, how many they are, and what they are.
+
+    Of files on which a job worked, these are what it left, and otherwise what the plan left.
+    """
+    seen = set()
+    for job in view.jobs:
+        if job.before and all(map(is_lint_code, job.before)):
+            path = file_of_key(job.node_id)
+            seen |= set() if job.nodes is None else {path}
+            for finding in findings_left(job, ()):
+                known = finding.reason in (NO_FIX, NEEDS_UNSAFE, NOT_KEPT, FIX_TAKEN_OUT, "")
+                place = f"{path}:{finding.line}" if finding.line else path
+                text = f"{place} {finding.code}: {finding.message if known else finding.reason}"
+                yield finding.reason if known else LEFT_ALONE, finding.count, text
+    for reason, texts in view.start.plan.get("left_findings", {}).items():
+        for text in texts:
+            if text.partition(":")[0] not in seen:
+                yield reason, 1, text
 
 
 def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding, ...]:
@@ -232,8 +262,12 @@ def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding,
     return tuple(found)
 
 
-def _unnamed(missing: Counter[str]) -> Iterator[Finding]:
-    for code, number in sorted(missing.items()):
-        if number:
-            where = "the location was not recorded" if is_lint_code(code) else ""
-            yield Finding(code=code, message=where, count=number)
+def _unnamed(
+    missing: Counter[str], remaining: Mapping[str, Codes], otherwise: str
+) -> Iterator[Finding]:
+    for reason, codes in (*remaining.items(), (otherwise, dict(missing))):
+        for code, number in sorted(codes.items()):
+            if count := min(number, missing[code]):
+                missing[code] -= count
+                where = "the location was not recorded" if is_lint_code(code) else ""
+                yield Finding(code=code, message=where, count=count, reason=reason)

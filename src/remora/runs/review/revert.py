@@ -22,7 +22,7 @@ from remora.runs.review.ready_changes import ReadyChange, split_damaged, written
 from remora.runs.review.recheck import broken_by_merge
 from remora.runs.review.repeats import forget_refused, refused_by
 from remora.runs.review.selection import named_nodes
-from remora.statuses import ACCEPTED, DECIDED, REJECTED, REOPENED, REVERTED
+from remora.statuses import ACCEPTED, DECIDED, REJECTED, REOPENED, REVERTED, status_text
 from remora.text import count, some_of
 
 _NAMED = 5
@@ -46,7 +46,7 @@ def revert(
     with open_run(project, record) as stream:
         view = read_run(project, stream.record)
         named = [job for name in nodes for job in jobs_named(view, name)]
-        rejected = [job for job in named if job.review == REJECTED and job.has_verdict]
+        rejected = [job for job in named if job.review == REJECTED]
         if not rejected or any(job.is_written for job in named):
             return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
     return undo(project, run_id, nodes, trusted=trusted)
@@ -147,7 +147,7 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
             hint="use `git revert` to undo the commit",
         )
     if not found:
-        states = ", ".join(sorted({job.review or str(job.status) for job in named}))
+        states = ", ".join(sorted({status_text(job.review or str(job.status)) for job in named}))
         known = ", ".join(display_name(job.node_id) for job in there)
         raise NotFound(
             f"{name} has no accepted change ({states})",
@@ -168,7 +168,7 @@ def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
                 hint="use `git revert` to undo the commit",
             )
     if not found:
-        states = ", ".join(sorted({job.review or str(job.status) for job in selected}))
+        states = ", ".join(sorted({status_text(job.review or str(job.status)) for job in selected}))
         raise NotFound(
             f"there is no verdict to undo ({states})",
             hint="`remora show RUN` lists the changes of a run",

@@ -7,7 +7,7 @@ from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.ids import NodeKey, display_name
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
-from remora.statuses import REVERTED, UNDECIDED
+from remora.statuses import REVERTED, UNDECIDED, status_text
 from remora.text import some_of
 
 _NAMED = 5
@@ -61,7 +61,7 @@ def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobVi
     if not found and broken is not None:
         raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
     if not found:
-        states = {job.review or str(job.status) for job in named}
+        states = {status_text(job.review or str(job.status)) for job in named}
         again = f"`remora retry {view.run_id} {name}` proposes it again"
         raise NotFound(
             f"{name} has no pending change ({', '.join(sorted(states))})",
