@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import remora.web
+from remora.code.syntax.diff_parts import diff_lines
 from remora.text import HIDDEN
-from remora.web.diff_markup import diff_lines
 from remora.web.visible_text import visible, with_code
 from remora.workspaces.copy.changes import diff
 

@@ -1,12 +1,14 @@
 """HTML and SVG elements whose text and attribute values are escaped."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from markupsafe import Markup, escape
 
+from remora.code.syntax.diff_parts import DiffLine
 from remora.text import escape_line
 
+_TAGS = {"keyword": "b", "string": "i", "comment": "i"}
 _INNER_LINK = re.compile(r"/(?![/\\])[!-~]*|[#?][!-~]*")
 
 
@@ -43,6 +45,17 @@ def link(href: str, *content: str) -> Markup:
 def escaped(text: str) -> Markup:
     """Return a text as HTML, in a single line. HTML is returned as it is."""
     return text if isinstance(text, Markup) else escape(escape_line(text))
+
+
+def diff_html(line: DiffLine, show: Callable[[str], Markup] = escaped) -> Markup:
+    """Return a line of a diff, with its kind as the class. `show` returns a text as HTML."""
+    shown = Markup()
+    for part in line.parts:
+        text = show(part.text)
+        for tag in filter(None, (_TAGS.get(part.syntax), "u" if part.is_other else None)):
+            text = element(tag, text)
+        shown += text
+    return element("span", shown or " ", class_=line.kind)
 
 
 def _value(value: str | float) -> str:

@@ -10,8 +10,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from remora.code.syntax.diff_parts import DiffLine, Part
 from remora.errors import RemoraError
 from remora.ids import display_name
+from remora.pictures.markup import diff_html
 from remora.statuses import STATUSES, status_text
 from remora.text import count
 from remora.web.page_links import PageLinks
@@ -27,6 +29,8 @@ _STATES = (
     *("success", "partial", "conflict", "accepted"),
 )
 """States that have a colour in `static/page.css`."""
+_MOST_OF_LINE = 2000
+"""Characters of a line of a diff that are shown."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -66,6 +70,7 @@ def templates() -> Environment:
     found.filters |= {
         "visible": visible,
         "line": visible_line,
+        "diff_line": _diff_line,
         "with_code": with_code,
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
@@ -121,6 +126,12 @@ def download(data: bytes, name: str) -> Response:
     """Return bytes as a file that a browser saves and never shows."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(data, 200, headers, "application/octet-stream")
+
+
+def _diff_line(line: DiffLine) -> Markup:
+    is_long = len(line.text) > _MOST_OF_LINE
+    shown = DiffLine(line.kind, (Part(line.text),)) if is_long else line
+    return diff_html(shown, lambda text: visible_line(text, _MOST_OF_LINE))
 
 
 def _time(timestamp: str) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from remora.code.syntax.diff_parts import diff_lines
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
@@ -30,7 +31,6 @@ from remora.trace.read.reader import typed_payload
 from remora.usecases import api
 from remora.usecases.review import review_parts
 from remora.web.agent_records import Records
-from remora.web.diff_markup import diff_lines
 from remora.web.html_responses import error_page, page
 from remora.web.session import Session
 from remora.workspaces.copy.changes import hunks_text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli.app import output
-from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import print_error, table, wrap_text
 from remora.text import count, escape_line
 
@@ -36,7 +36,7 @@ def test_no_character_is_invisible(sign: str, shown: str) -> None:
 @pytest.mark.parametrize("sign", "\x0b\x0c\x1c\x85\u2028\r")
 def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
     """What is added must not be shown on a line that looks like another."""
-    lines = [click.unstyle(line) for line in diff_lines(f"@@\n-a\r\n+b{sign}-c\n")]
+    lines = [click.unstyle(line) for line in styled_lines(f"@@\n-a\r\n+b{sign}-c\n")]
     assert lines == ["@@", "-a", f"+b{escape_line(sign)}-c"]
     assert escape_line(sign) != sign
 
@@ -62,29 +62,34 @@ def test_a_table_without_rows_is_its_head() -> None:
 
 
 def test_the_words_of_a_line_that_changed_are_underlined() -> None:
-    lines = diff_lines("@@ -1 +1 @@\n a\n-def load(text):\n+def load(text, size):\n")
+    lines = styled_lines("@@ -1 +1 @@\n a\n-def load(text):\n+def load(text, size):\n")
     assert [click.unstyle(line) for line in lines] == [
         "@@ -1 +1 @@", " a", "-def load(text):", "+def load(text, size):",
     ]  # fmt: skip
-    assert click.style(", size", fg="green", bold=True, underline=True) in lines[-1]
+    assert click.style(", size", fg="green", underline=True) in lines[-1]
     assert "\x1b[4m" not in lines[2]
 
 
 def test_very_long_lines_are_not_compared() -> None:
     numbers = ", ".join(map(str, range(20_000)))
-    lines = diff_lines(f"-a = [{numbers}]\n+a = [{numbers}, 1]\n")
+    lines = styled_lines(f"-a = [{numbers}]\n+a = [{numbers}, 1]\n")
     assert "\x1b[4m" not in lines[0] + lines[1]
 
 
 def test_lines_that_have_little_in_common_are_not_compared() -> None:
-    assert diff_lines("-import os\n+x = compute(3)\n") == [
-        click.style("-import os", fg="red"), click.style("+x = compute(3)", fg="green"),
-    ]  # fmt: skip
+    assert "\x1b[4m" not in "".join(styled_lines("-import os\n+x = compute(3)\n"))
+
+
+def test_keywords_are_bold_and_strings_and_comments_italic() -> None:
+    context, added = styled_lines("@@ -1 +1,2 @@\n return x  # one\n+    return 'a'\n")[1:]
+    assert context == f" {click.style('return', bold=True)} x  {click.style('# one', italic=True)}"
+    assert click.style("return", fg="green", bold=True) in added
+    assert click.style("'a'", fg="green", italic=True) in added
 
 
 @given(st.lists(st.text("ab -+@", max_size=6), min_size=1, max_size=8).map("\n".join))
 def test_colors_change_no_character_of_a_diff(text: str) -> None:
-    shown = [click.unstyle(line) for line in diff_lines(text)]
+    shown = [click.unstyle(line) for line in styled_lines(text)]
     assert shown == (text.removesuffix("\n").split("\n") if text else [])
 
 

@@ -7,7 +7,7 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import color_word, fit_line, wrapped
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
@@ -38,7 +38,7 @@ def change_set_lines(
     `place` is the position of the change set, such as `3/9`. At least `_LEAST_DIFF` lines of the
     diff are shown.
     """
-    head, lines = [*_head_lines(project, job, place)], diff_lines(job_diff(project, job))
+    head, lines = [*_head_lines(project, job, place)], styled_lines(job_diff(project, job))
     shown = len(lines)
     if most is not None and len(head) + len(lines) + 1 > most:
         shown = max(_LEAST_DIFF, most - len(head) - 2)

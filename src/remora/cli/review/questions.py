@@ -8,7 +8,7 @@ from itertools import chain
 
 import click
 
-from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import fit_line, print_lines
 from remora.text import escape_line
 from remora.workspaces.hunks import ChangeHunk, group_text, separate_hunks
@@ -44,7 +44,7 @@ def choose_hunks(hunks: Sequence[ChangeHunk]) -> list[int]:
     for number, group in groups.items():
         heading = fit_line(escape_line(f"{number}: {group[0].path}: {group_text(group)}"))
         click.echo(click.style(heading, bold=True))
-        print_lines(chain.from_iterable(diff_lines(hunk.diff) for hunk in group))
+        print_lines(chain.from_iterable(styled_lines(hunk.diff) for hunk in group))
     while True:
         words = click.prompt("  accept, e.g. 1 3", default="", show_default=False).split()
         if groups.keys() >= {*words}:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.options import Options
 from remora.cli.app.output import note, print_json, print_lines, terminal_width, wrap_text
 from remora.cli.app.project_context import invocation_of, next_command
@@ -91,7 +91,7 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
     for change in changes_of(result.report) if output.diff else ():
         yield ""
         for file in change.files:
-            yield from diff_lines(file.diff)
+            yield from styled_lines(file.diff)
     if output.diff and result.problems:
         yield ""
     for line in _total(result, command, output.form):

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.diff_colors import diff_lines
+from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, note, print_lines
 from remora.ids import display_name
@@ -48,4 +48,4 @@ def _print_diff(entry: dict[str, Any]) -> None:
     if not (sys.stdout.isatty() or click.get_current_context().color):
         click.echo(text, nl=not text.endswith("\n"))
         return
-    print_lines(diff_lines(text))
+    print_lines(styled_lines(text))

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from remora.pictures.markup import escaped
+from remora.code.syntax.diff_parts import diff_lines
+from remora.pictures.markup import diff_html, escaped
 from remora.pictures.picture_style import PICTURE_STYLE
 from remora.runs.report.report_layout import JobRow, Layout, layout
 from remora.runs.report.report_model import Report
@@ -51,7 +52,6 @@ _CLASSES = {
     "pending": "wait",
     "error": "bad",
 }
-_MARKS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
 # no scripts, images or fonts: even an unescaped name could not load anything
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _NOTHING = Markup("")
@@ -90,7 +90,7 @@ def _lines(report: Report, parts: Layout, drawn: Markup) -> Iterator[str]:
 def _job(row: JobRow) -> str:
     if not row.diff:
         return f'<div class="job">{_summary(row)}</div>'
-    lines = "".join(map(_diff_line, row.diff.removesuffix("\n").split("\n")))
+    lines = "".join(map(diff_html, diff_lines(row.diff)))
     return f"<details><summary>{_summary(row)}</summary>\n<pre>{lines}</pre></details>"
 
 
@@ -108,11 +108,6 @@ def _summary(row: JobRow) -> str:
         *(("why", reason) for reason in row.reasons),
     ]
     return "".join(f'<span class="{kind}">{escaped(text)}</span>' for kind, text in spans)
-
-
-def _diff_line(line: str) -> str:
-    kind = next((name for mark, name in _MARKS.items() if line.startswith(mark)), "")
-    return f'<span class="{kind}">{escaped(line) or " "}</span>'
 
 
 def _remaining(parts: Layout) -> Iterator[str]:

@@ -63,7 +63,7 @@ def _remaining(parts: Layout) -> Iterator[str]:
         for row in parts.findings
     ]
     is_long = len(rows) > _MAX_UNFOLDED
-    title = f"{parts.remaining:,} findings in the processed nodes"
+    title = f"{parts.remaining:,} findings left where the run worked"
     yield from folded(title, rows) if is_long else ["", *rows]
     yield from [
         "",

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
+from remora.code.syntax.diff_parts import DiffLine, diff_lines
 from remora.errors import RemoraError
 from remora.ids import unescape_path
 from remora.memory.events import ModelRequest, ModelResponse, ToolResulted
 from remora.text import clip
 from remora.trace.read.event_summary import summarize_event
 from remora.web.agent_records import TurnRecord
-from remora.web.diff_markup import DiffLine, diff_lines
 from remora.web.turn_rows import RecordedLine
 from remora.workspaces.copy.changes import diff
 
