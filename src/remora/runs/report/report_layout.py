@@ -102,12 +102,12 @@ def _run(report: Report) -> str:
 
 
 def _totals(report: Report) -> str:
-    """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
+    """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other functions unchanged`."""
     states = ", ".join(f"{n:,} {_state(state)}" for state, n in report.states.items())
     text = count(report.planned, "job") + (f": {states}" if states else "")
     started = sum(report.states.values())
     text += f"; {report.planned - started:,} not started" if started < report.planned else ""
-    others = count(report.skipped_nodes, "other node")
+    others = count(report.skipped_nodes, "other function")
     return text + (f"; {others} unchanged" if report.skipped_nodes else "")
 
 
