@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.runs.gates.code_gates import find_imports
+from remora.runs.gates.code_gates import find_imports, pytest_gate
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
 from tests.isolation_levels import need
@@ -55,3 +55,11 @@ def test_imports_change_nothing_outside_the_result(tmp_path: Path) -> None:
     assert gate.measure(tmp_path, 60, ()) == {}
     assert [path.name for path in tmp_path.iterdir()] == ["evil.py"]
     assert (tmp_path / "evil.py").read_text().startswith("open(")
+
+
+def test_the_settings_that_pytest_names_are_not_its_reason(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    write(errors, {"pytest.ini": "[pytest]\naddopts = --unknown\n"})
+    gate = pytest_gate(ProjectPython(python=Path(sys.executable), root=errors, trusted=True))
+    with pytest.raises(HostError, match=r"error: unrecognized arguments: --unknown$"):
+        gate.measure(errors, 60, ())

@@ -57,6 +57,7 @@ def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # a worker of xdist
         config.pluginmanager.register(Outcomes())
 """
+_SETTINGS = ("rootdir:", "inifile:", "configfile:")  # lines that may follow pytest's error
 _IMPORT_SECONDS = 60.0
 _IMPORTS = f"""\
 import sys
@@ -171,9 +172,10 @@ def _run_tests(
             tests, broken = msgspec.json.decode(content, type=tuple[dict[str, str], list[str]])
         except (HostError, msgspec.DecodeError):
             text = (finished.stderr or finished.stdout).decode("utf-8", "replace")
-            lines = [line.strip() for line in text.replace(f"{folder}/", "").splitlines()]
-            errors = [line for line in lines if "error" in line.lower()]
-            told = [*filter(None, lines), *errors] or [f"exit code {finished.returncode}"]
+            lines = map(str.strip, text.replace(f"{folder}/", "").splitlines())
+            said = [line for line in lines if line and not line.startswith(_SETTINGS)]
+            told = sorted(said, key=lambda line: "error" in line.lower())
+            told = told or [f"exit code {finished.returncode}"]
             raise HostError(f"pytest does not run to its end: {told[-1][:200]}") from None
     failed = {f"{test}{_FAILS}": -1 for test, how in tests.items() if how == "failed"}
     uncollected = {f"{path}{_UNCOLLECTED}": -1 for path in broken}
