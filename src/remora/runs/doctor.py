@@ -139,7 +139,7 @@ def check_tests(find: Callable[[], None], configured: str | None) -> DoctorCheck
             hint=error.hint,
         )
     return DoctorCheck(
-        name="tests", ok=True, detail="the project's interpreter works and has pytest"
+        name="tests", ok=True, detail="the project's interpreter has pytest; no test was run"
     )
 
 
