@@ -86,3 +86,11 @@ def test_signatures_are_whole_however_narrow_it_is(ran: Ran) -> None:
     functions = ran("tools", "list", "--json").document["host_functions"]
     told_of = [f"{each['signature']} {each['description']}" for each in functions]
     assert [one for one in told_of if one not in told] == []
+
+
+def test_a_check_that_finds_nothing_draws_no_bar(remora: Remora, tmp_path: Path) -> None:
+    (tmp_path / "fine.py").write_text('"""Fine."""\n')
+    seen = on_terminal(remora, tmp_path, "check", "fine.py")
+    assert "no problems in 1 file" in click.unstyle(seen)
+    assert "0/0" not in seen
+    assert "0/?" not in seen

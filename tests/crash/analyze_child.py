@@ -75,6 +75,9 @@ class Watching:
     def ended(self, job: object, result: object) -> None:
         pass
 
+    def judging(self, gate: str) -> None:
+        pass
+
 
 def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
     prepared = prepare(caller, RunRequest(operations=("lint",), concurrency=2))

@@ -92,6 +92,9 @@ class Watching:
     def ended(self, job: Job, result: AgentResult) -> None:
         self.told.append(("ended", job.agent_id))
 
+    def judging(self, gate: str) -> None:
+        self.told.append(("judging", gate))
+
 
 class Desk:
     """One user's home, and one project."""

@@ -277,3 +277,11 @@ def test_the_library_returns_what_the_command_prints(
     assert next(each.text for each in found.problems) == "lint F401: `os` imported but unused"
     assert found.report.states == {"pending": 2}
     assert not (shop / ".agentfs").exists()
+
+
+@pytest.mark.slow
+def test_what_judges_the_changes_is_named_once(shop: Path, poor: Remora) -> None:
+    done = poor("check", "a.py", "--gates", cwd=shop)
+    assert done.err.splitlines().count("checking the project: ruff") == 1
+    assert len(set(done.err.splitlines())) == len(done.err.splitlines())
+    assert poor("-q", "check", "a.py", "--gates", cwd=shop).err == ""

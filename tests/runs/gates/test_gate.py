@@ -1,6 +1,18 @@
 """Comparisons of what gates say of two states."""
 
+import json
+from pathlib import Path
+
+import pytest
+
+import remora
+from remora.bootstrap.operations import BUILT_IN
 from remora.runs.gates.gate import compared, problems, worse
+from tests.cli.conftest import write
+from tests.runs.conftest import Watching
+from tests.runs.gates.plant.operation import OPERATION, PLANTS
+
+TEST = "import shop\n\n\ndef test_half():\n    assert shop.half(2) == 1\n"
 
 
 def test_moved_problems_are_the_same_and_swapped_ones_are_not() -> None:
@@ -35,3 +47,19 @@ def test_what_differs_between_two_runs_judges_nothing() -> None:
     assert differing == ["t.py::b", "t.py::b fails"]
     assert worse(base, {"t.py::a": 2}) == []
     assert worse(base, {"t.py::b": 2}) == ["t.py::a is no longer collected"]
+
+
+@pytest.mark.slow
+def test_an_observer_hears_what_judges_before_it_does(active: Path) -> None:
+    plants = {"shop.py": [("return n / 2", "return n * 0.5")]}
+    shop = {"shop.py": "def half(n):\n    return n / 2\n", "test_shop.py": TEST}
+    write(active, {**shop, PLANTS: json.dumps(plants)})
+    watching = Watching()
+    remora.analyze(root=active, operations=["plant"], known=BUILT_IN | OPERATION, observer=watching)
+    told = [what for what in watching.told if what[0] in ("ended", "judging")]
+    assert told[0][0] == "ended"
+    assert list(dict.fromkeys(gate for _, gate in told[1:])) == [
+        "imports",
+        "pytest",
+        "values in tests",
+    ]

@@ -1,8 +1,7 @@
 """Runs `check` and prints the problems."""
 
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import DiskError, ModelError
 from remora.ids import unescape_path
-from remora.runs.execution.run import NoObserver, RunObserver
+from remora.runs.execution.run import RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.check_document import changes_of, check_document, failures_of
 from remora.runs.report.check_markdown import check_markdown
@@ -60,7 +59,7 @@ def run_check(
     def watching() -> AbstractContextManager[RunObserver]:
         planning.close()
         # hooks and CI show stderr, too: no line for each job there
-        return run_progress(options) if sys.stderr.isatty() else nullcontext(NoObserver())
+        return run_progress(options, jobs=False)
 
     invocation = invocation_of(options, flags)
     with planning:

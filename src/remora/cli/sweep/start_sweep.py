@@ -18,8 +18,9 @@ from remora.cli.app.run_options import RunOptions
 from remora.cli.app.working import working
 from remora.cli.sweep.show_sweep import refuse_root
 from remora.cli.sweep.sweep_plan_view import plan_lines, plan_note, plan_notes, sweep_plan_document
-from remora.cli.sweep.sweep_progress import SweepProgress, sweep_progress
+from remora.cli.sweep.sweep_progress import SweepProgress
 from remora.cli.sweep.sweep_view import sweep_lines
+from remora.cli.views.progress import run_progress
 from remora.config.repository_list import ListedRepository, read_repository_list
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.runs.planning.plan import MAX_JOBS
@@ -168,7 +169,8 @@ def _run(
 
     note(options, f"run {run_id}")
     budget = run.budget
-    with sweep_progress(options, len(roots)) as progress:
+    with run_progress(options, jobs=False) as counts:
+        progress = SweepProgress(counts, len(roots), prints=not options.quiet)
         stopped = run_to_end(lambda: work(progress), (), budget)
     code = _print(options, file, run_id, plans, ends)
     if stopped:

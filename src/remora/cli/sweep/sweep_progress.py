@@ -1,13 +1,10 @@
 """Shows the progress of a sweep."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
 from remora.agents.job import AgentResult, Job
-from remora.cli.app.options import Options
 from remora.cli.views.run_counts import RunCounts
 from remora.memory.events import Event
 from remora.runs.execution.run import RunObserver
@@ -30,10 +27,11 @@ class SweepProgress:
     def of(self, name: str) -> RunObserver:
         """Return the observer for a repository."""
         self._jobs[name] = {}
-        return _RepositoryObserver(self._counts, self._jobs[name])
+        return _RepositoryObserver(self._counts, self._jobs[name], name)
 
     def repository_ended(self, end: RepositoryEnd) -> None:
         self._ended += 1
+        self._counts.judging("")
         if not self._prints:
             return
         states = self._jobs[end.name]
@@ -48,8 +46,8 @@ class SweepProgress:
 class _RepositoryObserver:
     """Passes what happens in a repository to the counts of the sweep."""
 
-    def __init__(self, counts: RunCounts, states: dict[str, int]) -> None:
-        self._counts = counts
+    def __init__(self, counts: RunCounts, states: dict[str, int], name: str) -> None:
+        self._counts, self._name = counts, name
         self._states = states
 
     def planned(self, run_id: str, plan: Plan) -> None:  # noqa: ARG002 (signature of RunObserver)
@@ -65,14 +63,5 @@ class _RepositoryObserver:
         self._counts.ended(job, result)
         self._states[result.status] = self._states.get(result.status, 0) + 1
 
-
-@contextmanager
-def sweep_progress(options: Options, repositories: int) -> Iterator[SweepProgress]:
-    """Yield an object that shows the progress on stderr, unless `--quiet` is given."""
-    if options.quiet or not sys.stderr.isatty():
-        yield SweepProgress(RunCounts(), repositories, prints=not options.quiet)
-        return
-    from remora.cli.views.live_display import live_display
-
-    with live_display() as display:
-        yield SweepProgress(display, repositories, prints=True)
+    def judging(self, gate: str) -> None:
+        self._counts.judging(f"{gate} in {self._name}")

@@ -10,6 +10,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -26,12 +27,15 @@ from remora.text import count, escape_line
 
 
 class LiveDisplay(RunCounts):
-    """A progress bar with counts and the current nodes, redrawn several times a second."""
+    """A progress bar with counts and the current nodes, or what judges the changes, redrawn several times a second."""
 
     def __init__(self) -> None:
         super().__init__()
         self._bar = Progress(*_columns(""))
         self._task = self._bar.add_task("", total=None)
+        text = TextColumn("{task.description}", markup=False)
+        self._checks = Progress(SpinnerColumn(), text, TimeElapsedColumn())
+        self._check = self._checks.add_task("", total=None)
 
     def expect(self, jobs: int) -> None:
         """Set the length of the progress bar."""
@@ -52,9 +56,12 @@ class LiveDisplay(RunCounts):
         counts = " · ".join(count(number, noun) for number, noun in counted if number)
         names = [display_name(job.node_id) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
-        if self.done == self.jobs:
-            nodes = [_one_line("  the project's tests and checkers", "dim")]
-        return Group(self._bar, _one_line(counts), *nodes)
+        gate = escape_line(self.gate)
+        if gate != self._checks.tasks[0].description:
+            self._checks.reset(self._check, description=gate)
+        if gate and not self.working:
+            return Group(self._checks, _one_line(counts))
+        return Group(*[self._bar][: self.jobs], _one_line(counts), *nodes)
 
 
 def _columns(what: str) -> tuple[ProgressColumn, ...]:

@@ -20,37 +20,49 @@ if TYPE_CHECKING:
 
 
 class LineProgress(RunCounts):
-    """Prints a line to stderr for each finished job, and each error only once."""
+    """Prints to stderr what judges the changes, and if `jobs` is True, a line for each ended job.
 
-    def __init__(self) -> None:
+    Each check of the project and each error is printed only once.
+    """
+
+    def __init__(self, *, jobs: bool = True) -> None:
         super().__init__()
-        self._errors = set[str]()
+        self._jobs, self._told = jobs, {""}
+
+    def judging(self, gate: str) -> None:
+        super().judging(gate)
+        if self.gate not in self._told:
+            self._told.add(self.gate)
+            click.echo(escape_line(self.gate), err=True)
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
+        if not self._jobs:
+            return
         width = len(str(self.jobs))
         node = display_name(job.node_id)
         work = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
         parts = [work]
         if result.error:
-            told = result.error in self._errors
+            told = result.error in self._told
             parts.append("for the same reason" if told else result.error)
-            self._errors.add(result.error)
+            self._told.add(result.error)
         state = status_text(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 
 
 @contextmanager
-def run_progress(options: Options) -> Iterator[RunCounts]:
+def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     """Yield an observer that shows a live display, prints lines, or is silent.
 
-    The choice depends on `--quiet`, and on whether stderr is a terminal.
+    The choice depends on `--quiet`, and on whether stderr is a terminal. Lines for jobs are left
+    out unless `jobs` is True.
     """
     if options.quiet:
         yield RunCounts()
     elif not sys.stderr.isatty():
-        yield LineProgress()
+        yield LineProgress(jobs=jobs)
     else:
         from remora.cli.views.live_display import live_display
 

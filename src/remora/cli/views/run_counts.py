@@ -23,6 +23,7 @@ class RunCounts:
         self.tokens = 0
         self.fixed = 0
         self.written = 0
+        self.gate = ""
         self.working: dict[str, Job] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
@@ -53,6 +54,10 @@ class RunCounts:
         for code, number in self.fixed_by(job, result)[0].items():
             self.fixed += number if is_lint_code(code) else 0
             self.written += 0 if is_lint_code(code) else number
+
+    def judging(self, gate: str) -> None:
+        """Set the check of the project that judges the changes, or "" if none does."""
+        self.gate = gate and f"checking the project: {gate}"
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.

@@ -42,19 +42,18 @@ class RunObserver(Protocol):
     def ended(self, job: Job, result: AgentResult) -> None:
         """Called when a job has ended."""
 
+    def judging(self, gate: str) -> None:
+        """Called when a check of the project, such as its tests, begins to judge the changes."""
+
 
 class NoObserver:
-    def planned(self, run_id: str, plan: Plan) -> None:
-        """Do nothing."""
+    """An observer that does nothing."""
 
-    def began(self, job: Job) -> None:
-        """Do nothing."""
-
-    def event(self, job: Job, event: Event) -> None:
-        """Do nothing."""
-
-    def ended(self, job: Job, result: AgentResult) -> None:
-        """Do nothing."""
+    def planned(self, run_id: str, plan: Plan) -> None: ...
+    def began(self, job: Job) -> None: ...
+    def event(self, job: Job, event: Event) -> None: ...
+    def ended(self, job: Job, result: AgentResult) -> None: ...
+    def judging(self, gate: str) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)

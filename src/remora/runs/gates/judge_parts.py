@@ -47,10 +47,7 @@ def judge_parts(
         proposals = Proposals(project, base, changes)
         with SlotDriver(base, project.cache / "slots").open() as workspace:
             measurements = Measurements(workspace, proposals, seconds)
-            judgement = Judgement(project, base, proposals, measurements)
-            while judgement.take_out():
-                pass
-        recorded = judgement.recorded()
+            recorded = Judgement(project, base, proposals, measurements).recorded()
         held = {gate.name for gate in view.gates.results if not gate.missing}
         for gate in recorded.results:
             if gate.missing and gate.name in held:

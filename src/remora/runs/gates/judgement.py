@@ -43,11 +43,8 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
         return
     proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])
     with base_files.workspaces.open() as workspace:
-        measurements = Measurements(workspace, proposals, seconds)
-        judgement = Judgement(project, base, proposals, measurements)
-        while judgement.take_out():
-            pass
-    stream.append(judgement.recorded())
+        measurements = Measurements(workspace, proposals, seconds, run.observer.judging)
+        stream.append(Judgement(project, base, proposals, measurements).recorded())
 
 
 class Judgement:
@@ -81,7 +78,9 @@ class Judgement:
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
 
     def recorded(self) -> Gates:
-        """Return the judgement."""
+        """Take out all parts that make a gate worse, and return the judgement."""
+        while self._take_out():
+            pass
         proof = TESTED if TEST_GATE in self._held else CHECKED if self._held else PARSED
         return Gates(
             results=(*(gate.result for gate in self._gates), *self._missing),
@@ -91,7 +90,7 @@ class Judgement:
             seconds=round(time.monotonic() - self._begun, 1),
         )
 
-    def take_out(self) -> bool:
+    def _take_out(self) -> bool:
         """Take out a part that makes a gate worse, and return True if there was one."""
         for gate in tuple(self._gates if self._parts else ()):
             name = gate.gate.name

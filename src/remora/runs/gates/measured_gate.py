@@ -27,8 +27,14 @@ _SHARE = 3
 class Measurements:
     """Measures gates in a workspace until the time is over."""
 
-    def __init__(self, workspace: Workspace, proposals: Proposals, seconds: float) -> None:
-        self.workspace = workspace
+    def __init__(
+        self,
+        workspace: Workspace,
+        proposals: Proposals,
+        seconds: float,
+        judging: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.workspace, self._judging = workspace, judging
         self._proposals, self._ends = proposals, time.monotonic() + seconds
 
     @property
@@ -40,6 +46,7 @@ class Measurements:
         self, gate: Gate, parts: Sequence[Part], seconds: float, files: tuple[str, ...] = ()
     ) -> Facts:
         """Return what a gate says of the project with some parts. Raises HostError."""
+        self._judging(gate.label)
         self.workspace.reset()
         self.workspace.set_files(self._proposals.files(parts))
         return gate.measure(self.workspace.tree, seconds, files)

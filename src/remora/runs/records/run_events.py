@@ -152,6 +152,9 @@ class EventLines:
             )
         )
 
+    def judging(self, gate: str) -> None:
+        """Write nothing: the judgement is in the result."""
+
 
 def lines_schema() -> dict[str, Any]:
     """Return the schema of a line."""

@@ -134,6 +134,9 @@ class _Counting:
             self._budget.count(result.requests, result.sent_tokens)
         self._seen.discard(job.agent_id)
 
+    def judging(self, gate: str) -> None:
+        self._inner.judging(gate)
+
 
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], budget: RunBudget

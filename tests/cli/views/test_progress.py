@@ -1,0 +1,102 @@
+"""What a run's progress says while the project's own checks judge the changes."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from remora.agents.job import AgentResult
+from remora.cli.sweep.sweep_progress import SweepProgress
+from remora.cli.views.live_display import LiveDisplay
+from remora.cli.views.progress import LineProgress
+from remora.usecases.analyze.run_limits import RunBudget
+from remora.usecases.sweep.run_repositories import RepositoryEnd
+from tests.agents.conftest import a_job
+from tests.runs.conftest import Watching
+
+JOB = a_job("read", "lint")
+
+
+def shown(display: LiveDisplay, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    with console.capture() as captured:
+        console.print(display)
+    return captured.get().strip()
+
+
+def done() -> LiveDisplay:
+    """A display of a run whose only job has ended."""
+    display = LiveDisplay()
+    display.expect(1)
+    display.began(JOB)
+    display.ended(JOB, AgentResult(status="verified", stop_reason="verified"))
+    return display
+
+
+def test_a_display_names_the_check_and_its_time_in_place_of_the_bar() -> None:
+    display = done()
+    assert "1/1" in shown(display)
+    display.judging("pytest")
+    assert shown(display, 40).endswith("checking the project: pytest 0:00:00")
+    assert len(shown(display, 40).splitlines()) == 1
+
+
+def test_the_time_of_a_check_begins_with_it() -> None:
+    seconds = 100.0
+    display = done()
+    display._checks.get_time = display._checks.tasks[0]._get_time = lambda: seconds
+    display.judging("pytest")
+    assert shown(display).endswith("pytest 0:00:00")
+    seconds += 12
+    display.judging("pytest")
+    assert shown(display).endswith("pytest 0:00:12")
+    display.judging("ruff")
+    assert shown(display).endswith("ruff 0:00:00")
+
+
+def test_a_display_shows_the_bar_while_a_job_works() -> None:
+    display = done()
+    display.expect(2)
+    display.judging("pytest")
+    display.began(JOB)
+    assert "1/2" in shown(display)
+
+
+def test_a_run_without_jobs_has_no_bar() -> None:
+    display = LiveDisplay()
+    display.expect(0)
+    assert shown(display) == ""
+
+
+def test_lines_for_jobs_are_left_out_of_a_check(capsys: pytest.CaptureFixture[str]) -> None:
+    for jobs, number in ((True, 1), (False, 0)):
+        progress = LineProgress(jobs=jobs)
+        progress.expect(1)
+        progress.ended(JOB, AgentResult(status="verified", stop_reason="verified"))
+        assert len(capsys.readouterr().err.splitlines()) == number
+
+
+@pytest.mark.parametrize("jobs", [True, False])
+def test_lines_name_each_check_once(jobs: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    progress = LineProgress(jobs=jobs)
+    for gate in ("ruff", "pytest", "pytest", "ruff", "pytest"):
+        progress.judging(gate)
+    assert capsys.readouterr().err == "checking the project: ruff\nchecking the project: pytest\n"
+
+
+def test_a_sweep_names_the_repository_until_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = LineProgress(jobs=False)
+    sweep = SweepProgress(counts, 2, prints=False)
+    sweep.of("shop").judging("pytest")
+    sweep.of("cart").judging("pytest")
+    assert capsys.readouterr().err == (
+        "checking the project: pytest in shop\nchecking the project: pytest in cart\n"
+    )
+    sweep.repository_ended(RepositoryEnd("cart", None))
+    assert counts.gate == ""
+
+
+def test_a_budget_passes_the_check_on() -> None:
+    watching = Watching()
+    RunBudget().watch(watching).judging("pytest")
+    assert watching.told == [("judging", "pytest")]
