@@ -39,6 +39,9 @@ def test_a_display_names_the_check_and_its_time_in_place_of_the_bar() -> None:
     display.judging("pytest")
     assert shown(display, 40).endswith("checking the project: pytest 0:00:00")
     assert len(shown(display, 40).splitlines()) == 1
+    display.judging("pytest in a repository with a long name")
+    assert "0:00:00" in shown(display, 40)
+    assert "with a long" in shown(display, 40)
 
 
 def test_the_time_of_a_check_begins_with_it() -> None:

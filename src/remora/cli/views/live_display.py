@@ -15,6 +15,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
@@ -33,7 +34,7 @@ class LiveDisplay(RunCounts):
         super().__init__()
         self._bar = Progress(*_columns(""))
         self._task = self._bar.add_task("", total=None)
-        text = TextColumn("{task.description}", markup=False)
+        text = TextColumn("{task.description}", markup=False, table_column=Column())
         self._checks = Progress(SpinnerColumn(), text, TimeElapsedColumn())
         self._check = self._checks.add_task("", total=None)
 
