@@ -278,13 +278,13 @@ def test_an_interrupted_sweep_is_resumed(remora: Remora, tmp_path: Path) -> None
     driver = remora.start(*LINT, "--yes", "--json", cwd=tmp_path)
     second = tmp_path / "two" / ".agentfs" / "traces"
     end = time.monotonic() + 60
-    while not second.is_dir() or not [*second.iterdir()]:
+    while not [*second.rglob("*.jsonl*")]:
         assert time.monotonic() < end
         time.sleep(0.01)
     driver.terminate()
     driver.communicate(timeout=30)
     shown = remora("sweep", "show", "repos.yaml", "--json", cwd=tmp_path).document
-    assert states(shown) == {"one": "ended", "two": "interrupted"}
+    assert states(shown)["two"] == "interrupted"
     resumed = remora("sweep", "run", "repos.yaml", "--resume", "last", "--json", cwd=tmp_path)
     assert resumed.code == 0, resumed.err
     assert states(resumed.document) == {"one": "ended", "two": "ended"}

@@ -6,13 +6,14 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from remora.errors import UsageError
+from remora.errors import Conflict, UsageError
 from remora.runs.continuation.retry import jobs_to_retry
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.accept_part import AS_AGENT, accept_edited, proposed_files
 from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.filters import apply_filter, parse_filter
-from remora.runs.review.revert import revert
+from remora.runs.review.revert import revert, undo
+from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 MIXED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return f"1"\n'
@@ -72,25 +73,54 @@ class TestConflicts:
     def test_what_collides_is_written_with_the_agents_lines_and_a_new_attempt_is_refused(
         self, shop: Desk
     ) -> None:
-        shop.write({"b.py": MIXED.replace('f"1"', 'f"2"')})
+        mine = MIXED.replace('f"1"', 'f"2"')
+        shop.write({"b.py": mine})
         accept(shop.project, shop.newest, ["b.py:load"])
         with pytest.raises(UsageError, match="a new attempt would forget"):
             jobs_to_retry(shop.view(shop.newest), "b.py:load")
         where = shop.project, shop.newest, "b.py:load"
         files = proposed_files(*where, trusted=False, choose=AS_AGENT)
-        mine = [replace(file, theirs=b"x = 1\n") for file in files]
-        with pytest.raises(UsageError, match="the rest cannot be edited"):
-            accept_edited(*where, mine)
         assert accept_edited(*where, files).conflicts == []
         assert (shop.root / "b.py").read_text() == MIXED.replace("    import re\n", "").replace(
             'f"1"', '"1"'
         )
         job = shop.job(shop.newest, "b.py:load")
-        assert (job.review, job.written) == ("accepted", None)
-        # the user's line is not known any more, and the line before it was not the user's
-        said = revert(shop.project, shop.newest, ["b.py:load"])
-        assert "or that replaced yours" in said.notes[0]
-        assert (shop.root / "b.py").read_text() == MIXED.replace('f"1"', '"1"')
+        assert (job.review, job.written and job.written.edited) == ("accepted", True)
+        assert revert(shop.project, shop.newest, ["b.py:load"]).conflicts == []
+        assert (shop.root / "b.py").read_text() == mine
+
+    @pytest.mark.parametrize("end", ["\n", ""])
+    def test_the_rest_of_a_change_can_be_edited_and_undo_brings_every_line_back(
+        self, shop: Desk, end: str
+    ) -> None:
+        mine = MIXED.replace('f"1"', 'f"2"').rstrip("\n") + end
+        path = shop.root / "b.py"
+        path.write_bytes(mine.encode())
+        accept(shop.project, shop.newest, ["b.py:load"])
+        where = shop.project, shop.newest, "b.py:load"
+        files = proposed_files(*where, trusted=False, choose=AS_AGENT)
+        edited = [
+            replace(file, theirs=(file.theirs or b"").replace(b'"1"', b'"3"')) for file in files
+        ]
+        assert accept_edited(*where, edited).conflicts == []
+        assert b'return "3"' in path.read_bytes()
+        assert b"import re" not in path.read_bytes()
+        assert undo(shop.project, shop.newest, ["b.py:load"]).conflicts == []
+        assert path.read_bytes() == mine.encode()
+        assert shop.job(shop.newest, "b.py:load").review == "pending"
+
+    def test_an_edited_part_is_not_recorded_as_the_agents(self, shop: Desk) -> None:
+        shop.write({"b.py": MIXED.replace('f"1"', 'f"2"')})
+        accept(shop.project, shop.newest, ["b.py:load"])
+        shop.write({"b.py": "import os\n" + "x = 1\n" * 3})
+        files = [
+            FilePatch(
+                path="b.py", base=(shop.root / "b.py").read_bytes(), theirs=b"y = 2\n", mode=0o644
+            )
+        ]
+        with pytest.raises(Conflict, match="the accepted part of the change was edited"):
+            accept_edited(shop.project, shop.newest, "b.py:load", files)
+        assert shop.job(shop.newest, "b.py:load").left == (2,)
 
     def test_nothing_is_accepted_if_all_groups_collide(self, shop: Desk) -> None:
         mine = self.MINE.replace("import re", "import json")

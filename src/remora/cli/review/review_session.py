@@ -180,7 +180,7 @@ class Review:
 
     def accept(self, job: JobView) -> bool:
         key = ask_key(WHOSE) if self._collides(job) else ""
-        if key == "e" and job.written is None:
+        if key == "e":
             return self.edit(job)
         if key == "a":
             where = {**self._where, "choose": AS_AGENT}

@@ -1,7 +1,7 @@
 """Runs `accept`, `reject` and `revert`, and prints the results."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -138,7 +138,7 @@ def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
     """Return messages about the change sets that the options left out: a few, or all with -v."""
     if len(skipped) <= _FEW or options.verbose:
         return skipped
-    return (f"skipped {count(len(skipped), 'change')} that the options leave out (-v says why)",)
+    return (f"skipped {len(skipped)} changes or parts that the options leave out (-v says why)",)
 
 
 def _no_change_set(done: Verdicts) -> str:
@@ -153,7 +153,12 @@ def _accepted(
         if any(job.review == REVERTED for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
             yield f"reverted changes are not pending; `{again}` proposes them again"
-    yield from _named(ACCEPTED, "green", done.accepted)
+    parts = {
+        job.node_id: f"{len(job.written.hunks)} of {count(job.written.of, 'hunk')}"
+        for job in done.view.jobs
+        if job.written and job.written.hunks and job.node_id in done.accepted
+    }
+    yield from _named(ACCEPTED, "green", done.accepted, parts)
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
         yield escape_line(f"committed to the branch {branch}: your files are unchanged")
@@ -234,12 +239,18 @@ def _rejected(options: Options, project: ProjectRecords, done: Verdicts) -> Iter
         yield from _recorded(options, done)
 
 
-def _named(verdict: str, color: str, nodes: Sequence[str]) -> Iterator[str]:
+def _named(
+    verdict: str, color: str, nodes: Sequence[str], parts: Mapping[str, str] = {}
+) -> Iterator[str]:
+    """Yield the changes with a verdict. `parts` says how much of a change has it, if not all."""
+    whole = sum(node not in parts for node in nodes)
+    numbers = [count(whole, "change")] if whole or not parts else []
+    numbers += [f"{len(parts)} in part"] if parts else []
     if nodes:
-        yield click.style(f"{verdict} {count(len(nodes), 'change')}:", fg=color)
+        yield click.style(f"{verdict} {', '.join(numbers)}:", fg=color)
     for node, number in Counter(nodes).items():
-        several = f" ({count(number, 'change')})" if number > 1 else ""
-        yield escape_line(f"  {display_name(node)}{several}")
+        much = count(number, "change") if number > 1 else parts.get(node)
+        yield escape_line(f"  {display_name(node)}{f' ({much})' if much else ''}")
 
 
 def _recorded(options: Options, done: Verdicts) -> Iterator[str]:

@@ -311,10 +311,7 @@ def accept_one(
             f"{display_name(job.node_id)}: your files already contain {hunks} of it"
         )
         numbers = present if change.is_edited else [change.hunks[n - 1] for n in present]
-        review = msgspec.structs.replace(review, present=(*job.present, *numbers))
-    if change.replaces_yours:
-        recheck.notes.append("undo and revert keep these lines, because they replaced yours")
-        review = msgspec.structs.replace(review, present=(*job.present, *change.hunks))
+        review = msgspec.structs.replace(review, present=(*review.present, *numbers))
     failed = write_change_set(
         project, stream, job.node_id, prepared, review, review_event(project, job, CONFLICT)
     )

@@ -11,7 +11,7 @@ from operator import attrgetter
 from remora.errors import Conflict, UsageError
 from remora.ids import display_name
 from remora.runs.project import Project
-from remora.runs.records.change_set_files import shown_hunks
+from remora.runs.records.change_set_files import reverse_patches, shown_hunks
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import open_run
@@ -24,8 +24,8 @@ from remora.runs.review.accept_and_reject import (
     unjudged,
 )
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.merges import merged
-from remora.runs.review.ready_changes import ReadyChange, ready_change
+from remora.runs.review.merges import merged, removed_from_others
+from remora.runs.review.ready_changes import ReadyChange, ready_change, written_change
 from remora.runs.review.recheck import users_tree
 from remora.runs.review.selection import choose_pending
 from remora.statuses import STALE
@@ -92,16 +92,33 @@ def accept_edited(
                 f"the edit leaves nothing of the change of {name}",
                 hint="reject the change instead",
             )
-        if change.job.written is None:
-            return change._replace(patches=[*files], is_exact=True, is_edited=True)
-        if [*files] != _proposed(project, change, AS_AGENT):
-            raise UsageError(
-                f"a part of the change of {name} is accepted, so that the rest cannot be edited",
-                hint="accept or reject it",
-            )
-        return change._replace(patches=[*files], is_exact=True, replaces_yours=True)
+        edited = _with_accepted_part(project, change.job, files)
+        return change._replace(patches=[*files], is_exact=True, is_edited=True, recorded=edited)
 
     return _accept(project, run, node, choose, judge, trusted=trusted)
+
+
+def _with_accepted_part(
+    project: Project, job: JobView, files: Sequence[FilePatch]
+) -> list[FilePatch]:
+    """Return edited files, and those with an accepted part of the change, from before that part.
+
+    Raises Conflict if the part cannot be removed from the user's files.
+    """
+    edited = {patch.path: patch for patch in files}
+    part = [] if job.branch else written_change(project, job).patches
+    removed = removed_from_others(project, reverse_patches(part))
+    for conflict in removed.conflicts:
+        raise Conflict(
+            f"{conflict.path}: the accepted part of the change was edited: {conflict.detail}",
+            hint="undo the part first, or reject the rest",
+        )
+    for write in removed.writes:
+        theirs = edited[write.path].theirs if write.path in edited else write.ours
+        edited[write.path] = FilePatch(
+            path=write.path, base=write.result, theirs=theirs, mode=write.mode
+        )
+    return [*edited.values()]
 
 
 def pending_hunks(

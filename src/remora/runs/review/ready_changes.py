@@ -25,9 +25,9 @@ class ReadyChange(NamedTuple):
 
     `whole` has the patches of the whole change set, `hunks` the numbers of the hunks to decide, and
     `patches` what they change, or a user's edited version. `is_exact` is true if a user chose
-    exactly these: a conflict then says nothing about the change set. `replaces_yours` is true if
-    they take the place of the user's lines, which undo cannot bring back. `collisions` are the
-    conflicts of hunks that were left out because of them.
+    exactly these: a conflict then says nothing about the change set. `recorded` has an edited
+    version with the parts that were accepted before, which is recorded instead of them.
+    `collisions` are the conflicts of hunks that were left out because of them.
     """
 
     job: JobView
@@ -36,7 +36,7 @@ class ReadyChange(NamedTuple):
     patches: list[FilePatch]
     is_exact: bool = False
     is_edited: bool = False
-    replaces_yours: bool = False
+    recorded: Sequence[FilePatch] = ()
     collisions: Sequence[dict[str, Any]] = ()
 
     @property
@@ -118,8 +118,8 @@ def verdict_on(
         )
     event = review_event(project, job, verdict, feedback=feedback, branch=branch)
     if change.is_edited:
-        written = _written(project, change.patches, edited=True)
-        return msgspec.structs.replace(event, written=written)
+        written = _written(project, change.recorded, edited=True)
+        return msgspec.structs.replace(event, written=written, present=())
     hunks = {*(job.written.hunks if job.written else ())}
     hunks |= {*(change.hunks if verdict == ACCEPTED else ())}
     part = with_hunks(change.whole, hunks)

@@ -115,9 +115,7 @@ def _kept_hunks(job: JobView) -> list[str]:
         return []
     hunks = count(len(job.present), "hunk")
     name = display_name(job.node_id)
-    return [
-        f"{name}: not removed: {hunks} that your files contained before, or that replaced yours"
-    ]
+    return [f"{name}: not removed: {hunks} that your files contained before"]
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
