@@ -15,7 +15,7 @@ from tests.cli.review.terminal import ASK, Terminal
 from tests.cli.review.test_review_session import Desk
 
 _FILES = [f"m{number:02}.py" for number in range(25)]
-_END = "Nothing is left to decide|no verdicts"
+_END = "That was the last change|no verdicts"
 
 
 def wanted(node: str) -> str:

@@ -299,17 +299,17 @@ def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:
         (desk.root / "b.py").write_text(UNUSED.replace("import re", "import sys"))
         terminal.press("A")
         terminal.types("y")
-        assert "conflict; nothing was written: b.py" in terminal.sees("Nothing is left to decide")
+        assert "conflict; nothing was written: b.py" in terminal.sees("That was the last change")
         terminal.press("u")
         assert "[2/4]" in terminal.sees(ASK)
         terminal.press("A")
         assert "3 changes of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
         terminal.types("y")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         terminal.press("q")
         code, rest = terminal.ends()
     assert code == 1
-    assert "3 accepted; 1 conflict" in rest
+    assert "3 accepted, 1 conflict" in rest
     assert desk.states == ["accepted", "accepted", "accepted", "conflict"]
 
 

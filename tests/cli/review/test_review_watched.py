@@ -56,7 +56,7 @@ def test_undo_goes_back_to_the_run_before(shop: Shop) -> None:
         for _ in range(2):
             terminal.press("y")
             shown = terminal.sees(r"\[q\]uit ")
-        assert "Nothing is left to decide" in shown
+        assert "That was the last change" in shown
         for name in "ba":
             terminal.press("u")
             assert f"[1/1] lint {name}.py" in terminal.sees(ASK)
@@ -77,7 +77,7 @@ def test_a_run_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> None:
         assert f"run {shop.runs[0]} is left out" in shown
         assert "[1/1] lint b.py" in shown
         terminal.press("y")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         terminal.press("q")
         assert terminal.ends()[0] == 1
 

@@ -68,7 +68,7 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
         assert desk.text("mod.py") == LOADER
         assert desk.states == ["pending"]
         chosen(terminal, "2 1")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         assert "1 accepted" in quits(terminal)
     assert desk.text("mod.py") == with_edits(1, 5)
     first, last = (review["data"] for review in desk.reviews)
@@ -101,7 +101,7 @@ def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> 
         assert desk.text("mod.py") == LOADER
         editor.write_text('#!/bin/sh\nsed -i "s/# forbidden/# a pair/" "$1"\n')
         terminal.press("e")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         assert "1 accepted" in quits(terminal)
     assert desk.text("mod.py") == with_edits(*EDITS).replace("both", "a pair")
     (review,) = desk.reviews
@@ -171,7 +171,7 @@ def test_a_narrow_terminal_without_utf_8(desk: Desk) -> None:
     with desk.review(size=(24, 40), **plain) as terminal:
         terminal.sees(ASK)
         chosen(terminal, "3")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         quits(terminal)
     assert desk.text("mod.py") == with_edits(7)
 
@@ -196,7 +196,7 @@ def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk)
         terminal.sees(CHOICE)
         (desk.root / "mod.py").write_text(LOADER + "# mine\n")
         terminal.types("3")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         quits(terminal)
     assert desk.text("mod.py") == with_edits(7) + "# mine\n"
 
@@ -223,11 +223,11 @@ def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("y")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         terminal.press("u")
-        assert "accepted before this review" in terminal.sees(r"\[y/N\]: ")
+        terminal.sees(r"undoes what was accepted of it before. \[y\]es \[n\]o ")
         assert desk.text("mod.py") == with_edits(1, 5, 7)
-        terminal.types("y")
+        terminal.press("y")
         terminal.sees(ASK)
         quits(terminal)
     assert (desk.states, desk.text("mod.py")) == (["pending"], LOADER)
@@ -254,7 +254,7 @@ def test_the_reviewer_says_whose_lines_to_take(desk: Desk, key: str, *, is_mine:
         terminal.press("y")
         terminal.sees("you edited the same lines")
         terminal.press(key)
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         quits(terminal)
     assert desk.states == ["rejected" if is_mine else "accepted"]  # its hunks need each other
     text = desk.text("mod.py")
@@ -272,7 +272,7 @@ def test_the_editor_shows_both_versions_of_the_lines(desk: Desk, editor: Path) -
         terminal.press("y")
         terminal.sees("you edited the same lines")
         terminal.press("e")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         quits(terminal)
     assert "return size, value\n" in desk.text("mod.py")
     assert "<<<<" not in desk.text("mod.py")

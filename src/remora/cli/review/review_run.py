@@ -87,7 +87,7 @@ def decide_reviews(reviews: Sequence[Review], again: str) -> int:
 
 
 def _wants_undo() -> bool:
-    key = ask_key("Nothing is left to decide. [u]ndo [q]uit ").lower()
+    key = ask_key("That was the last change. [u]ndo [q]uit ").lower()
     click.echo("undo" if key == "u" else "")
     return key == "u"
 
@@ -111,9 +111,9 @@ def _sum_up(reviews: Sequence[Review], again: str) -> None:
     done = sum((review.done for review in reviews), Counter[str]())
     conflicts = sum(review.conflicts for review in reviews)
     left = sum(len(review.pending()) for review in reviews)
-    verdicts = ", ".join(f"{n} {what}" for what, n in done.items() if n)
-    verdicts += f"; {count(conflicts, 'conflict')}" if conflicts else ""
-    click.echo(verdicts or "no verdicts")
+    numbers = [f"{n} {what}" for what, n in done.items() if n]
+    numbers += [count(conflicts, "conflict")] if conflicts else []
+    click.echo(", ".join(numbers) or "no verdicts")
     if left:
         click.echo(f"{count(left, 'change')} still pending:")
         click.echo(f"  {again}")

@@ -39,7 +39,7 @@ from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
 _EDIT_IS_KEPT = "  your edit is kept: [e] continues it"
-_UNDO_BOTH = "  this also undoes the hunks of it that were accepted before this review; undo both?"
+_UNDO_BOTH = "This also undoes what was accepted of it before. [y]es [n]o "
 _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
@@ -150,7 +150,7 @@ class Review:
         if step.kind == _SKIPPED:
             self.passed.difference_update(step.agents)
         else:
-            if not self.partly.isdisjoint(step.agents) and not click.confirm(_UNDO_BOTH):
+            if not self.partly.isdisjoint(step.agents) and ask_key(_UNDO_BOTH) != "y":
                 return False
             try:
                 done = review_parts.undo(self.view, *step.agents, **self._where)
