@@ -59,7 +59,7 @@ class TestAccept:
         done = desk(*words)
         assert done.code == 0
         assert "no such change is pending" in done.out
-        assert done.err == "skipped 4 changes that the options leave out (-v says why)\n"
+        assert done.err == "skipped 4 changes or parts that the options leave out (-v says why)\n"
         verbose = desk(*words, "-v").err
         assert "a.py:load: skipped because it is not docstring-only" in verbose
         assert verbose.count("skipped because") == 4

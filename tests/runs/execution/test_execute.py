@@ -96,7 +96,8 @@ class TestStreams:
         run_id = shop.analyze(request=RunRequest(concurrency=1))
         told = shop.watching.told
         assert told[0] == ("planned", run_id)
-        assert [what for what, _ in told[1:]] == ["began", "ended"] * 3
+        assert [what for what, _ in told[1:7]] == ["began", "ended"] * 3
+        assert {what for what, _ in told[7:]} == {"judging"}
         assert sum(event.type == "agent_end" for event in shop.watching.events) == 3
 
     def test_the_plan_and_the_settings_are_on_record(self, shop: Desk) -> None:

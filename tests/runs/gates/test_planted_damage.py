@@ -13,7 +13,7 @@ from remora.errors import NotFound
 from remora.operations.base import FIX_TAKEN_OUT, NO_FIX
 from remora.runs.diagnosis.why_line import why
 from remora.runs.records.results import read_run
-from remora.runs.report.report_builder import lint_left
+from remora.runs.report.job_findings import lint_left
 from remora.usecases.api_arguments import invocation_for
 from tests.cli.conftest import write
 from tests.runs.gates.conftest import Judge, Plants

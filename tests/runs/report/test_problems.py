@@ -10,8 +10,9 @@ from remora.runs.records.findings import ListedFinding
 from remora.runs.records.job_view import JobView
 from remora.runs.report.check_document import Failure
 from remora.runs.report.github_annotations import MAX_ANNOTATIONS, annotations
+from remora.runs.report.job_findings import findings_fixed, findings_left
 from remora.runs.report.problems import Problem, find_problems
-from remora.runs.report.report_builder import findings_fixed, findings_left, make_report
+from remora.runs.report.report_builder import make_report
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 
 CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'

@@ -82,7 +82,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
         if options.verbose:
             from remora.cli.views.plan_view import left_lines
             from remora.runs.planning.plan import Plan
-            from remora.runs.report.report_builder import lint_left
+            from remora.runs.report.job_findings import lint_left
 
             left: dict[str, list[str]] = {}
             for reason, _, text in lint_left(view):

@@ -19,7 +19,7 @@ from remora.runs.gates.proposals import Proposals
 from remora.runs.project import Project
 from remora.runs.records.results import read_run
 from remora.runs.records.run_stream import RunStream
-from remora.runs.report.report_builder import findings_fixed
+from remora.runs.report.job_findings import findings_fixed
 from remora.runs.review.ready_changes import ready_change
 from remora.runs.review.repeats import reject_repeats
 from remora.sandbox.interpreters import ProjectPython

@@ -1,23 +1,13 @@
 """Creation of a run's report from its streams and stored file contents."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from remora.errors import RemoraError
-from remora.ids import escape_path, file_of_key, split_node_key
-from remora.operations.base import (
-    FIX_TAKEN_OUT,
-    NEEDS_UNSAFE,
-    NO_FIX,
-    NOT_KEPT,
-    Codes,
-    is_lint_code,
-)
-from remora.operations.base import KEPT as LEFT_ALONE
+from remora.ids import escape_path, split_node_key
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of, shown_hunks
 from remora.runs.records.decision_sources import total_of
@@ -27,8 +17,9 @@ from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
-from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
-from remora.statuses import KEPT, TAKEN_OUT, UNDECIDED
+from remora.runs.report.job_findings import findings_fixed, findings_left
+from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
+from remora.statuses import UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
@@ -190,84 +181,3 @@ def _redacted_file(file: FileChange, redact: Redactor) -> FileChange:
     diff, edits = redact.text(file.diff), redact.clean(file.edits)
     # applying a fix with a placeholder would overwrite the secret
     return replace(file, diff=diff, edits=edits if edits == file.edits else None)
-
-
-def is_kept(job: JobView) -> bool:
-    """Return True if a change set is undecided, or accepted as a whole."""
-    return job.review in KEPT and job.written is None
-
-
-def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
-    """Return a job's remaining findings, with their line numbers at the start of the run.
-
-    Of equal findings, those on lines that were not `edited` remain. A finding has no line number if its line was not recorded.
-    """
-    after = job.after if is_kept(job) else job.before
-    if not after:
-        return ()
-    missing = Counter(after)
-    found = []
-    last = job.last_findings if is_kept(job) else job.first_findings
-    lost = FIX_TAKEN_OUT if job.review == TAKEN_OUT else NOT_KEPT
-    left = Counter((finding.code, finding.message) for finding in last)
-    reasons = {(finding.code, finding.message): finding.reason for finding in job.last_findings}
-    for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
-        known = finding.code, finding.message
-        if left[known] and missing[finding.code]:
-            left[known] -= 1  # its line may have moved
-            missing[finding.code] -= 1
-            reason = reasons.get(known, lost)
-            found.append(Finding(finding.code, finding.message, finding.line, reason=reason))
-    unnamed = _unnamed(missing, job.remaining, "" if is_kept(job) else lost)
-    return (*sorted(found, key=lambda finding: finding.line or 0), *unnamed)
-
-
-def lint_left(view: RunView) -> Iterator[tuple[str, int, str]]:
-    """Yield the lint findings that a run leaves: why, how many they are, and what they are.
-
-    Of files on which a job worked, these are what it left, and otherwise what the plan left.
-    """
-    seen = set()
-    for job in view.jobs:
-        if job.before and all(map(is_lint_code, job.before)):
-            path = file_of_key(job.node_id)
-            seen |= set() if job.nodes is None else {path}
-            for finding in findings_left(job, ()):
-                known = finding.reason in (NO_FIX, NEEDS_UNSAFE, NOT_KEPT, FIX_TAKEN_OUT, "")
-                place = f"{path}:{finding.line}" if finding.line else path
-                text = f"{place} {finding.code}: {finding.message if known else finding.reason}"
-                yield finding.reason if known else LEFT_ALONE, finding.count, text
-    for reason, texts in view.start.plan.get("left_findings", {}).items():
-        for text in texts:
-            if text.partition(":")[0] not in seen:
-                yield reason, 1, text
-
-
-def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding, ...]:
-    """Return the findings that a job's change set fixes, if its tools listed them.
-
-    Their line numbers are those at the start of the run.
-    """
-    if not is_kept(job):
-        return ()
-    left = Counter((finding.code, finding.message) for finding in job.last_findings)
-    if job.last_findings == job.first_findings:  # only one result listed findings
-        left.clear()
-    found = []
-    for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
-        if left[finding.code, finding.message]:
-            left[finding.code, finding.message] -= 1
-        else:
-            found.append(Finding(code=finding.code, message=finding.message, line=finding.line))
-    return tuple(found)
-
-
-def _unnamed(
-    missing: Counter[str], remaining: Mapping[str, Codes], otherwise: str
-) -> Iterator[Finding]:
-    for reason, codes in (*remaining.items(), (otherwise, dict(missing))):
-        for code, number in sorted(codes.items()):
-            if count := min(number, missing[code]):
-                missing[code] -= count
-                where = "the location was not recorded" if is_lint_code(code) else ""
-                yield Finding(code=code, message=where, count=count, reason=reason)
