@@ -27,8 +27,8 @@ def plan(operation: str, amount: int) -> Plan:
     return Plan(jobs=(job,), amounts={"a-1": amount})
 
 
-def test_an_operation_takes_time_for_each_job_and_for_each_unit_of_work() -> None:
-    assert expected_seconds(plan("fixing", 10), OPERATIONS, "none") == 7.0
+def test_an_operation_takes_time_for_its_start_each_job_and_each_unit_of_work() -> None:
+    assert expected_seconds(plan("fixing", 10), OPERATIONS, "none") == 8.0
 
 
 def test_the_work_that_all_jobs_share_counts_once() -> None:
@@ -37,11 +37,11 @@ def test_the_work_that_all_jobs_share_counts_once() -> None:
     (first,) = plan("types", 0).jobs
     second = msgspec.structs.replace(first, agent_id="a-2", path="b.py")
     both = Plan(jobs=(first, second), amounts={"a-1": 10, "a-2": 4})
-    assert expected_seconds(both, Operations([shared]), "none") == 13.0
+    assert expected_seconds(both, Operations([shared]), "none") == 14.0
 
 
 @pytest.mark.parametrize(
-    ("provider", "expected"), [("none", 0.2), ("embedded", 1.0), ("openai", None)]
+    ("provider", "expected"), [("none", 1.2), ("embedded", 2.0), ("openai", None)]
 )
 def test_the_time_of_a_projects_own_agent_depends_on_the_model(
     provider: str, expected: float | None

@@ -226,6 +226,8 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
 _BY_RULES = 0.2
 _BY_EMBEDDED_MODEL = 1.0
 """Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
+_START = 1.0
+"""Seconds until the first job works."""
 
 
 def expected_seconds(plan: Plan, operations: Operations, provider: str) -> float | None:
@@ -241,7 +243,7 @@ def expected_seconds(plan: Plan, operations: Operations, provider: str) -> float
         amounts[job.operation] += plan.amounts[job.agent_id]
     if plan.jobs and provider == "openai":
         return None
-    total = 0.0
+    total = _START if plan.jobs else 0.0
     for name, number in jobs.items():
         operation = known.get(name)
         if operation is None:
