@@ -80,7 +80,8 @@ def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoi
     added = [selector for selector in selected if selector != DEFAULT]
     held_back = _held_back(place, path, added)
     text = f"{_shown(added)}, as selected"
-    text += f", without {_shown(held_back)}; their own codes select these" if held_back else ""
+    why = "of taste, or ignored by the project; their own codes select them"
+    text += f", without {_shown(held_back)} ({why})" if held_back else ""
     if DEFAULT not in selected:
         return RuleChoice(("--select", ",".join(added), *_ignoring(held_back)), text)
     chosen = _of_project(place, path, has_taste=True)
