@@ -12,7 +12,7 @@ from tests.cli.review.terminal import ASK, DEADLINE_S, Terminal
 from tests.cli.review.test_review_session import Desk
 from tests.three_hunks import EDITS, FILES, LOADER, with_edits
 
-CHOICE = "accept, e.g. 1 3: "
+CHOICE = r"accept \(rejects the others\), e\.g\. 1 3: "
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,10 @@ def test_a_conflict_says_how_to_redo_the_change(remora: Remora, swept: Path) -> 
     write(swept / "shop", {"b.py": 'NAME = f"edited"\n'})
     done = remora("sweep", "accept", REPOS, "last", "--all", cwd=swept)
     assert done.code == 1
-    assert "shop: accepted 1 change\n  1 conflict, not written:\n    b.py\n" in done.out
+    assert (
+        "shop: accepted 1 change\n  1 conflict, whose lines are not written:\n    b.py\n"
+        in done.out
+    )
     assert f"or: remora analyze -o lint --node 'b.py:*' --root {swept}/shop\n" in done.out
     assert "web: accepted 2 changes\n" in done.out
 

@@ -109,6 +109,19 @@ class TestConflicts:
         assert path.read_bytes() == mine.encode()
         assert shop.job(shop.newest, "b.py:load").review == "pending"
 
+    def test_a_line_that_the_user_saves_during_the_edit_hides_no_hunk_from_undo(
+        self, shop: Desk
+    ) -> None:
+        mine = MIXED.replace('f"1"', 'f"2"')
+        shop.write({"b.py": mine})
+        accept(shop.project, shop.newest, ["b.py:load"])
+        where = shop.project, shop.newest, "b.py:load"
+        (file,) = proposed_files(*where, trusted=False, choose=AS_AGENT)
+        shop.write({"b.py": "# note\n" + (file.base or b"").decode()})
+        accept_edited(*where, [replace(file, theirs=b"# note\n" + (file.theirs or b""))])
+        assert undo(shop.project, shop.newest, ["b.py:load"]).conflicts == []
+        assert "    import re\n" in (shop.root / "b.py").read_text()
+
     def test_an_edited_part_is_not_recorded_as_the_agents(self, shop: Desk) -> None:
         shop.write({"b.py": MIXED.replace('f"1"', 'f"2"')})
         accept(shop.project, shop.newest, ["b.py:load"])

@@ -22,6 +22,11 @@ def both_versions(lines: LineConflict) -> bytes:
     return b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % versions
 
 
+def has_markers(text: bytes) -> bool:
+    """Return True if a text still has markers of `both_versions`."""
+    return any(line.startswith((b"<<<<<<< yours", b">>>>>>> agent")) for line in text.split(b"\n"))
+
+
 def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[FilePatch]:
     """Open each text file as it is after the change, and return the edited files.
 

@@ -46,7 +46,9 @@ def choose_hunks(hunks: Sequence[ChangeHunk]) -> list[int]:
         click.echo(click.style(heading, bold=True))
         print_lines(chain.from_iterable(styled_lines(hunk.diff) for hunk in group))
     while True:
-        words = click.prompt("  accept, e.g. 1 3", default="", show_default=False).split()
+        words = click.prompt(
+            "  accept (rejects the others), e.g. 1 3", default="", show_default=False
+        ).split()
         if groups.keys() >= {*words}:
             return sorted(hunk.number for word in {*words} for hunk in groups[word])
         click.echo(f"  use numbers from 1 to {len(groups)}; press Enter to go back")

@@ -13,7 +13,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import print_failure, print_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.review.edit_files import WHOSE, both_versions, edit_files
+from remora.cli.review.edit_files import WHOSE, both_versions, edit_files, has_markers
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.review.verdicts import announce_to
 from remora.cli.run.foreground_run import run_to_end
@@ -266,10 +266,13 @@ class Review:
         edited = edit_files(before, invocation_of(self.options).environ)
         if [each.theirs for each in edited] == [each.theirs for each in proposed]:
             self.edits.pop(job.agent_id, None)
-            click.echo("  not edited, so nothing is decided: [y] accepts the change as it is")
+            click.echo("  not edited, so nothing is decided")
             return False
         self.edits[job.agent_id] = edited
-        if self._accept_edited(job, edited):
+        marked = [file.path for file in edited if has_markers(file.theirs or b"")]
+        for path in marked:
+            click.echo(escape_line(f"  {path} still has conflict markers"))
+        if not marked and self._accept_edited(job, edited):
             return True
         click.echo(_EDIT_IS_KEPT)
         return False

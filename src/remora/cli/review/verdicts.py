@@ -154,9 +154,11 @@ def _accepted(
             again = next_command(options, project.root, "analyze")
             yield f"reverted changes are not pending; `{again}` proposes them again"
     parts = {
-        job.node_id: f"{len(job.written.hunks)} of {count(job.written.of, 'hunk')}"
+        job.node_id: "edited"
+        if job.written.edited
+        else f"{len(job.written.hunks)} of {count(job.written.of, 'hunk')}"
         for job in done.view.jobs
-        if job.written and job.written.hunks and job.node_id in done.accepted
+        if job.written and (job.left or not job.is_whole) and job.node_id in done.accepted
     }
     yield from _named(ACCEPTED, "green", done.accepted, parts)
     yield from (escape_line(f"created {path}") for path in done.created)
@@ -178,7 +180,8 @@ def _accepted(
 def conflict_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
     """Yield the location and cause of each conflict, and a command to redo the change."""
     if done.conflicts:
-        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
+        where = f"{count(len(done.conflicts), 'conflict')}, whose lines are not written:"
+        yield click.style(where, fg="yellow")
     for node in dict.fromkeys(conflict["node_id"] for conflict in done.conflicts):
         yield from _conflict(options, project, done, node)
 
@@ -243,11 +246,9 @@ def _named(
     verdict: str, color: str, nodes: Sequence[str], parts: Mapping[str, str] = {}
 ) -> Iterator[str]:
     """Yield the changes with a verdict. `parts` says how much of a change has it, if not all."""
-    whole = sum(node not in parts for node in nodes)
-    numbers = [count(whole, "change")] if whole or not parts else []
-    numbers += [f"{len(parts)} in part"] if parts else []
     if nodes:
-        yield click.style(f"{verdict} {', '.join(numbers)}:", fg=color)
+        partly = f", {len(parts)} of them in part" if parts else ""
+        yield click.style(f"{verdict} {count(len(nodes), 'change')}{partly}:", fg=color)
     for node, number in Counter(nodes).items():
         much = count(number, "change") if number > 1 else parts.get(node)
         yield escape_line(f"  {display_name(node)}{f' ({much})' if much else ''}")

@@ -1,6 +1,6 @@
 """Runs `check` and prints the problems."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from os.path import relpath
 from pathlib import Path
@@ -77,7 +77,7 @@ def run_check(
         command = _next_command(options, result, request, flags)
         print_lines(_lines(result, command, output))
     _note_gaps(options, result, output.baseline)
-    return _exit_code(result)
+    return _exit_code(result, request.paths)
 
 
 def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
@@ -108,7 +108,8 @@ def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
         elif result.files:
             yield f"no {new}problems in {count(result.files, 'file')}"
         else:
-            yield "nothing was checked: no Python code is selected"
+            unread = result.report.unreadable
+            yield "nothing was checked" + ("" if unread else ": no Python code is selected")
         return
     if left:
         yield f"ruff reports {count(left, 'other finding')} (-v lists them)"
@@ -178,12 +179,14 @@ def _note_gaps(options: Options, result: CheckResult, baseline: Baseline | None)
         note(options, f"{result.stopped}: not everything was checked")
 
 
-def _exit_code(result: CheckResult) -> int:
+def _exit_code(result: CheckResult, named: Sequence[Path]) -> int:
     if result.stopped:
         return 130
     if jobs_exit_code(result.view.jobs) == ModelError.exit_code:
         return ModelError.exit_code
-    return 1 if result.problems or failures_of(result.report) else 0
+    unreadable = {unescape_path(str(file.get("path"))) for file in result.report.unreadable}
+    is_unread = not unreadable.isdisjoint(relpath(path, result.root) for path in named)
+    return 1 if result.problems or failures_of(result.report) or is_unread else 0
 
 
 def _document_of(result: CheckResult) -> dict[str, Any]:

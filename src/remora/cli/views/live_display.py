@@ -62,7 +62,7 @@ class LiveDisplay(RunCounts):
             self._checks.reset(self._check, description=gate)
         if gate and not self.working:
             return Group(self._checks, _one_line(counts))
-        return Group(*[self._bar][: self.jobs], _one_line(counts), *nodes)
+        return Group(*([self._bar] if self.jobs else []), _one_line(counts), *nodes)
 
 
 def _columns(what: str) -> tuple[ProgressColumn, ...]:

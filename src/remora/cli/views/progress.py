@@ -27,26 +27,26 @@ class LineProgress(RunCounts):
 
     def __init__(self, *, jobs: bool = True) -> None:
         super().__init__()
-        self._jobs, self._told = jobs, {""}
+        self._shows_jobs, self._printed = jobs, {""}
 
     def judging(self, gate: str) -> None:
         super().judging(gate)
-        if self.gate not in self._told:
-            self._told.add(self.gate)
+        if self.gate not in self._printed:
+            self._printed.add(self.gate)
             click.echo(escape_line(self.gate), err=True)
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
-        if not self._jobs:
+        if not self._shows_jobs:
             return
         width = len(str(self.jobs))
         node = display_name(job.node_id)
         work = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
         parts = [work]
         if result.error:
-            told = result.error in self._told
+            told = result.error in self._printed
             parts.append("for the same reason" if told else result.error)
-            self._told.add(result.error)
+            self._printed.add(result.error)
         state = status_text(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)

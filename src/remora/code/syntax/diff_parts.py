@@ -9,8 +9,10 @@ from typing import NamedTuple
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _KINDS = {"+": "add", "-": "del"}
-_MOST_WORDS = 200
-"""Words and separators of a line that are compared. Ten times as many take seconds."""
+_MOST_WORDS, _MOST_PAIRS = 100, 50
+"""Words and separators of a line, and lines of a hunk, that are compared: it takes a second."""
+_MOST_CHARACTERS = 50_000
+"""Characters of a hunk whose syntax is read, which takes a second if it is unusual."""
 _LEAST_ALIKE = 0.5
 """Lines that share fewer words are not versions of each other (decision)."""
 
@@ -85,7 +87,8 @@ def _versions(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the other version of each removed and added line, if they are as many."""
     removed = [line for kind, line in pairs if kind == "del"]
     added = [line for kind, line in pairs if kind == "add"]
-    other = dict(zip(removed, added, strict=False)) if len(removed) == len(added) else {}
+    are_versions = len(removed) == len(added) <= _MOST_PAIRS
+    other = dict(zip(removed, added, strict=True)) if are_versions else {}
     return other | {line: old for old, line in other.items()}
 
 
@@ -108,7 +111,8 @@ def _syntax(lines: Sequence[str]) -> Iterator[list[str]]:
     known = {Keyword: "keyword", Operator.Word: "keyword", String: "string", Comment: "comment"}
     text, begin = "\n".join(lines), 0
     kinds = [""] * len(text)
-    for start, token, part in PythonLexer().get_tokens_unprocessed(text):
+    shown = text if len(text) <= _MOST_CHARACTERS else ""
+    for start, token, part in PythonLexer().get_tokens_unprocessed(shown):
         kind = next((kind for parent, kind in known.items() if token in parent), "")
         kinds[start : start + len(part)] = [kind] * len(part)
     for line in lines:

@@ -97,7 +97,7 @@ def _left(
 
 
 def _known(finding: Finding) -> tuple[Place, str]:
-    """Return what tells a finding from others: one import may have several at one place."""
+    """Return the place and message of a finding, as one import may have several at one place."""
     return place_of(finding), finding["message"]
 
 

@@ -37,16 +37,22 @@ def judge_parts(
     seconds = project.config.gates.time_s
     if view.gates is None or not seconds or not any(change.is_part for change in changes):
         return {}
-    if view.gates.seconds >= _LONG:
+    is_long = view.gates.seconds >= _LONG
+    if is_long:
         took = f"they took {view.gates.seconds:.0f} s in the run"
         announce(f"the project's own checks judge the part; {took}")
+
+    def tell(gate: str) -> None:
+        if is_long:
+            announce(f"  {gate}")
+
     folder = project.cache / "bases" / f"{view.run_id}~part"
     try_remove_tree(folder)
     try:
         base = tree.copy(folder)
         proposals = Proposals(project, base, changes)
         with SlotDriver(base, project.cache / "slots").open() as workspace:
-            measurements = Measurements(workspace, proposals, seconds)
+            measurements = Measurements(workspace, proposals, seconds, tell)
             recorded = Judgement(project, base, proposals, measurements).recorded()
         held = {gate.name for gate in view.gates.results if not gate.missing}
         for gate in recorded.results:

@@ -46,7 +46,7 @@ class Measurements:
         self, gate: Gate, parts: Sequence[Part], seconds: float, files: tuple[str, ...] = ()
     ) -> Facts:
         """Return what a gate says of the project with some parts. Raises HostError."""
-        self._judging(gate.label)
+        self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
         self.workspace.reset()
         self.workspace.set_files(self._proposals.files(parts))
         return gate.measure(self.workspace.tree, seconds, files)

@@ -147,11 +147,8 @@ def counts_as_done(job: Mapping[str, Any]) -> bool:
 
 
 def fixes_count(job: Mapping[str, Any]) -> bool:
-    """Return True if a job's change set is pending, or accepted as a whole.
-
-    It is not known which findings a part of a change set fixes, or an edited version.
-    """
-    return counts_as_done(job) and not job.get("written")
+    """Return True if all that a job proposed is pending or accepted, without edits."""
+    return counts_as_done(job) and job.get("whole", True)
 
 
 def written_text(written: Mapping[str, Any]) -> str:

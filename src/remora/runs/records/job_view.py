@@ -57,7 +57,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `review` is the last verdict, or `pending` for a verified change set without a verdict. It is
     `stale` if the user edited the node while the agent was working, and empty if there is nothing
-    to review. `has_verdict` is true if a verdict was recorded, and not only a judgement of gates.
+    to review. `is_whole` is false if only a part of what the run proposed is accepted or pending, or
+    an edited version of it: what that fixes is not known. `has_verdict` is true if a verdict was recorded, and not only a judgement of gates.
 
     `before` and `after` are the first and last findings reported by tools, keyed by code. They are
     null if tools reported no findings. `opened` are those when the model's turns began, or null if
@@ -124,6 +125,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     proof: str = ""
     written: Written | None = None
     present: tuple[int, ...] = ()
+    is_whole: bool = True
     left: tuple[int, ...] = ()
     conflicts: tuple[dict[str, Any], ...] = ()
     before: dict[str, int] | None = None

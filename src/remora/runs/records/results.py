@@ -1,7 +1,7 @@
 """Results of a run, read from its streams, and the corresponding JSON documents."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import msgspec
@@ -11,7 +11,7 @@ from remora.agents.loop.stop_rules import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name, split_node_key
-from remora.memory.events import Event, Gates, Head, RunStart, Written
+from remora.memory.events import Event, Gates, Head, Review, RunStart, TakenOut, Written
 from remora.operations.base import FIX_TAKEN_OUT
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
@@ -264,6 +264,7 @@ def job_document(job: JobView) -> dict[str, Any]:
         "written": job.written and _written_document(job.written),
         "rest": list(job.left),
         "present": list(job.present),
+        "whole": job.is_whole,
         "turns": job.turns,
         "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
@@ -307,6 +308,17 @@ def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     )
 
 
+def _is_whole(last: Review | None, left: Collection[int], taken_out: TakenOut | None) -> bool:
+    """Return True if all hunks that a run proposed are accepted or pending, without edits."""
+    written = last.written if last is not None and last.verdict == ACCEPTED else None
+    if last is None or not (written or last.left):
+        return True
+    if written is None or written.edited:
+        return False
+    proposed = written.of if taken_out is None else len(taken_out.kept)
+    return len({*written.hunks, *left}) == proposed
+
+
 def _jobs(
     folder: TraceFolder,
     counting: CurrentAttempts,
@@ -341,6 +353,7 @@ def _jobs(
             feedback=last and last.feedback,
             written=accepted and accepted.written,
             present=() if accepted is None else accepted.present,
+            is_whole=_is_whole(last, counting.left(agent_id), counting.taken_out.get(agent_id)),
             left=counting.left(agent_id) if review in UNDECIDED else (),
             conflicts=tuple(last.detail) if last is not None else (),
         )

@@ -15,7 +15,9 @@ def gate_texts(view: RunView) -> list[str]:
     results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)
     *others, last = [gate.label for gate in results if not gate.missing] or [""]
     held = f"{', '.join(others)} and {last} report" if others else f"{last} reports"
-    said = f"{held} the same as before" if last else "none of the project's own checks could run"
+    said = (
+        f"{held} the same as before" if last else "none of the project's own checks came to an end"
+    )
     first = f"{view.gates.proof}: {said}"
     return [first, *(text for gate in results if (text := _text(gate)))]
 

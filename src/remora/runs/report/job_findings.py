@@ -1,11 +1,13 @@
 """The findings that a run's jobs fixed, and those that are left."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from remora.ids import file_of_key
 from remora.operations.base import (
     FIX_TAKEN_OUT,
+    IN_PART,
     NEEDS_UNSAFE,
     NO_FIX,
     NOT_KEPT,
@@ -18,10 +20,13 @@ from remora.runs.records.results import RunView
 from remora.runs.report.report_model import Finding
 from remora.statuses import KEPT, TAKEN_OUT
 
+_PLACE = re.compile(r"(.*?):\d+ ")
+"""The path and line with which the text of a finding begins."""
+
 
 def is_kept(job: JobView) -> bool:
-    """Return True if a change set is undecided, or accepted as a whole."""
-    return job.review in KEPT and job.written is None
+    """Return True if all of a change set is undecided or accepted."""
+    return job.review in KEPT and job.is_whole
 
 
 def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
@@ -35,7 +40,7 @@ def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
     missing = Counter(after)
     found = []
     last = job.last_findings if is_kept(job) else job.first_findings
-    lost = FIX_TAKEN_OUT if job.review == TAKEN_OUT else NOT_KEPT
+    lost = FIX_TAKEN_OUT if job.review == TAKEN_OUT else NOT_KEPT if job.is_whole else IN_PART
     left = Counter((finding.code, finding.message) for finding in last)
     reasons = {(finding.code, finding.message): finding.reason for finding in job.last_findings}
     for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
@@ -45,7 +50,7 @@ def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
             missing[finding.code] -= 1
             reason = reasons.get(known, lost)
             found.append(Finding(finding.code, finding.message, finding.line, reason=reason))
-    unnamed = _unnamed(missing, job.remaining, "" if is_kept(job) else lost)
+    unnamed = _unnamed(missing, job.remaining, found, "" if is_kept(job) else lost)
     return (*sorted(found, key=lambda finding: finding.line or 0), *unnamed)
 
 
@@ -60,13 +65,21 @@ def lint_left(view: RunView) -> Iterator[tuple[str, int, str]]:
             path = file_of_key(job.node_id)
             seen |= set() if job.nodes is None else {path}
             for finding in findings_left(job, ()):
-                known = finding.reason in (NO_FIX, NEEDS_UNSAFE, NOT_KEPT, FIX_TAKEN_OUT, "")
+                known = finding.reason in (
+                    NO_FIX,
+                    NEEDS_UNSAFE,
+                    NOT_KEPT,
+                    FIX_TAKEN_OUT,
+                    IN_PART,
+                    "",
+                )
                 place = f"{path}:{finding.line}" if finding.line else path
                 text = f"{place} {finding.code}: {finding.message if known else finding.reason}"
                 yield finding.reason if known else LEFT_ALONE, finding.count, text
     for reason, texts in view.start.plan.get("left_findings", {}).items():
         for text in texts:
-            if text.partition(":")[0] not in seen:
+            match = _PLACE.match(text)
+            if match is None or match[1] not in seen:
                 yield reason, 1, text
 
 
@@ -90,11 +103,12 @@ def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding,
 
 
 def _unnamed(
-    missing: Counter[str], remaining: Mapping[str, Codes], otherwise: str
+    missing: Counter[str], remaining: Mapping[str, Codes], named: Sequence[Finding], otherwise: str
 ) -> Iterator[Finding]:
+    known = Counter((finding.reason, finding.code) for finding in named)
     for reason, codes in (*remaining.items(), (otherwise, dict(missing))):
         for code, number in sorted(codes.items()):
-            if count := min(number, missing[code]):
+            if (count := min(number - known[reason, code], missing[code])) > 0:
                 missing[code] -= count
                 where = "the location was not recorded" if is_lint_code(code) else ""
                 yield Finding(code=code, message=where, count=count, reason=reason)

@@ -305,7 +305,7 @@ def accept_one(
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
     review = verdict_on(project, change, ACCEPTED)
     present = present_hunks(patches, prepared)
-    if present:
+    if present and not (change.is_edited and job.written):  # else they are numbered otherwise
         hunks = count(len(present), "hunk")
         recheck.notes.append(
             f"{display_name(job.node_id)}: your files already contain {hunks} of it"

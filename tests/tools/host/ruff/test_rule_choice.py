@@ -110,7 +110,10 @@ def test_a_prefix_does_not_select_what_the_project_ignores(
     tmp_path: Path, name: str, settings: str
 ) -> None:
     assert _codes(tmp_path, {name: settings}, "E7") == {"E741"}
-    assert "without E711 (of taste, or ignored by the project" in _ruff(tmp_path, "E7").options.rules("").text
+    assert (
+        "without E711 (of taste, or ignored by the project"
+        in _ruff(tmp_path, "E7").options.rules("").text
+    )
     assert _codes(tmp_path, {name: settings}, "E711") == {"E711"}
 
 
