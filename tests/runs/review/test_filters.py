@@ -7,7 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from remora.errors import Conflict, UsageError
+from remora.operations.base import IN_PART
 from remora.runs.continuation.retry import jobs_to_retry
+from remora.runs.report.job_findings import findings_left
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.accept_part import AS_AGENT, accept_edited, proposed_files
 from remora.runs.review.branch import accept_onto_branch
@@ -29,6 +31,19 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 @pytest.fixture
 def shop(kept: Kept) -> Desk:
     return kept.again()
+
+
+def test_what_is_accepted_or_pending_counts_until_a_part_is_rejected_or_edited(shop: Desk) -> None:
+    accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["F401"], []))
+    job = shop.job(shop.newest, "b.py:load")
+    assert (job.left, job.is_whole) == ((2,), True)
+    assert not findings_left(job, ())
+    reject(shop.project, shop.newest, ["b.py:load"])
+    job = shop.job(shop.newest, "b.py:load")
+    assert (job.written and job.written.hunks, job.is_whole) == ((1,), False)
+    assert {finding.reason for finding in findings_left(job, ())} == {IN_PART}
+    undo(shop.project, shop.newest, ["b.py:load"])
+    assert shop.job(shop.newest, "b.py:load").is_whole
 
 
 def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
