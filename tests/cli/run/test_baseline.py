@@ -41,7 +41,7 @@ def test_only_a_new_problem_fails(shop: Path, poor: Remora) -> None:
     done = poor("check", "--baseline", BASELINE, "--diff", cwd=shop)
     assert done.code == 1
     assert done.out.splitlines()[0] == "a.py:1: lint F401: `re` imported but unused"
-    assert "1 new problem in 1 file; verified changes fix all of them:" in done.out
+    assert "1 new problem in 1 file; unless your tests object, this fixes all of them:" in done.out
     assert "scale_factor" not in done.out  # not even in the diffs
     document = poor("check", "--baseline", BASELINE, "--json", cwd=shop).document
     totals = {"problems": 1, "fixable": 1, "nodes": 4, "jobs": 2}

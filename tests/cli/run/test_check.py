@@ -86,7 +86,7 @@ def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Rem
         "a.py:1: lint F401: `os` imported but unused",
         "b.py:6: docstring renamed-parameter: scale: parameter `scale_factor` is documented but does not "
         "exist; the signature has `factor`",
-        "2 problems in 2 files; verified changes fix all of them:",
+        "2 problems in 2 files; unless your tests object, this fixes all of them:",
         "  remora analyze && remora accept last --all",
     ]
     assert poor("runs", cwd=shop).out.startswith("no runs yet")
@@ -170,7 +170,10 @@ def test_what_a_change_set_leaves_is_not_said_to_be_fixed(shop: Path, poor: Remo
     done = poor("check", "b.py", "-o", "docstring", cwd=shop)
     assert "wrong-default" in done.out
     assert "missing-parameter" in done.out
-    assert "2 problems in 1 file; verified changes fix 1 (marked [*]) of them:" in done.out
+    assert (
+        "2 problems in 1 file; unless your tests object, this fixes 1 (marked [*]) of them:"
+        in done.out
+    )
     (marked,) = [line for line in done.out.splitlines() if line.endswith(" [*]")]
     assert "wrong-default" in marked
 

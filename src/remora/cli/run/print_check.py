@@ -123,7 +123,10 @@ def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
         return
     marked = " (marked [*])" if form == "text" else ""
     share = "all" if fixable == len(result.problems) else f"{fixable:,}{marked}"
-    yield f"{total}; verified changes fix {share} of them:"
+    fixes = (
+        "verified changes fix" if result.report.gates else "unless your tests object, this fixes"
+    )
+    yield f"{total}; {fixes} {share} of them:"
     yield escape_line(f"  {command}")  # a file name may contain a line that GitHub would obey
 
 

@@ -223,5 +223,5 @@ def _name(job: Document) -> str:
         names = [split_node_key(key)[1] for key in nodes]
         if len(names) <= _MAX_NAMES and MODULE not in names:
             return ", ".join(names)
-        return name if name != MODULE else f"{len(nodes)} parts of the file"
+        return name if name != MODULE else f"{count(len(nodes), 'part')} of the file"
     return "whole file" if nodes == [] else "module" if name == MODULE else name

@@ -166,7 +166,7 @@ def measure_base(
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first, second), failing(first)
     note = f"{some(failed)} failed before" if failed else ""
-    note = f"{some(differing)} differ between two runs" if differing else note
+    note = f"different in two runs: {some(differing)}" if differing else note
     note = "; ".join(filter(None, (slow and f"only {some(tests)}, because {slow}", note)))
     return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
 
