@@ -58,7 +58,7 @@ class JudgedAmount(msgspec.Struct, frozen=True, kw_only=True):
 
 NEEDS_UNSAFE, NO_FIX, KEPT = "needs --unsafe-fixes", "has no fix", "is left as it is"
 """Reasons why a finding is left: `KEPT` ones are needed by other tools or tests."""
-IN_PART = "is of a change that is accepted in part"
+IN_PART = "is of a change that is decided in part"
 NOT_KEPT, FIX_TAKEN_OUT = "has a fix that was not kept", "has a fix that was taken out"
 """Reasons why a finding with a fix is left: gates have taken out those of the second kind."""
 NEEDS_WRITER = "needs a person or a model"

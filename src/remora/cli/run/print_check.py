@@ -15,7 +15,7 @@ from remora.cli.app.output import note, print_json, print_lines, terminal_width,
 from remora.cli.app.project_context import invocation_of, next_command
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import jobs_exit_code
-from remora.cli.views.plan_view import left_lines, standard_lines
+from remora.cli.views.plan_view import left_lines, plan_as_run, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import DiskError, ModelError
@@ -25,6 +25,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.check_document import changes_of, check_document, failures_of
 from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.github_annotations import annotations
+from remora.runs.report.job_findings import lint_left
 from remora.runs.report.problems import problems_text
 from remora.runs.report.report_formats import as_json
 from remora.runs.report.sarif import sarif
@@ -101,7 +102,7 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
 def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
     """Yield the number of problems, and the command that fixes them."""
     new = "" if result.known is None else "new "
-    left = 0 if new else sum(result.plan.findings_left.values())
+    left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
     if not result.problems:
         if left:
             yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them)"
@@ -177,7 +178,8 @@ def _note_gaps(options: Options, result: CheckResult, baseline: Baseline | None)
     for line in unreadable_lines({"unreadable": list(result.report.unreadable)}, None):
         note(options, click.unstyle(line))
     if options.verbose:
-        note(options, *left_lines(result.plan, verbose=True), *standard_lines(result.plan))
+        plan = plan_as_run(result.plan, result.view)
+        note(options, *left_lines(plan, verbose=True), *standard_lines(plan))
     if result.stopped:
         note(options, f"{result.stopped}: not everything was checked")
 

@@ -69,7 +69,6 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     """
     import msgspec
 
-    from remora.cli.views.run_summary import OPEN
     from remora.cli.views.run_view import run_lines, status_lines
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import JobDocuments, read_run, run_document
@@ -80,14 +79,10 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     if not statuses:
         lines = run_lines(options, project, view, document)
         if options.verbose:
-            from remora.cli.views.plan_view import left_lines
+            from remora.cli.views.plan_view import left_lines, plan_as_run
             from remora.runs.planning.plan import Plan
-            from remora.runs.report.job_findings import lint_left
 
-            left: dict[str, list[str]] = {}
-            for reason, _, text in lint_left(view):
-                left.setdefault(reason or OPEN, []).append(text)
-            plan = msgspec.convert({**view.start.plan, "left_findings": left}, Plan)
+            plan = plan_as_run(msgspec.convert(view.start.plan, Plan), view)
             lines = chain(lines, left_lines(plan, verbose=True))
         emit(options, document, lines)
         return 1 if view.damaged else 0

@@ -6,15 +6,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from remora.cli.app.output import terminal_width, wrap_text, wrapped
 from remora.cli.views.job_view import job_lines
-from remora.cli.views.run_summary import run_sentence, with_reasons
+from remora.cli.views.run_summary import OPEN, run_sentence, with_reasons
 from remora.cli.views.run_view import unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
+from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import last_gate_seconds
+from remora.runs.report.job_findings import lint_left
 from remora.text import count, escape_line, plural
 
 
@@ -72,6 +76,14 @@ def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[st
         yield f"  {reason}:"
         for finding in findings:
             yield from wrapped(f"    {finding}", "      ")
+
+
+def plan_as_run(plan: Plan, view: RunView) -> Plan:
+    """Return a plan with the lint findings that its run leaves, in place of those that it left."""
+    left: dict[str, tuple[str, ...]] = {}
+    for reason, _, text in lint_left(view):
+        left[reason or OPEN] = (*left.get(reason or OPEN, ()), text)
+    return replace(plan, left_findings=left)
 
 
 def standard_lines(plan: Plan) -> Iterator[str]:

@@ -25,7 +25,7 @@ OPEN = "is left open"
 PLURALS = {
     NEEDS_WRITER: "need a person or a model", NEEDS_UNSAFE: "need --unsafe-fixes",
     NO_FIX: "have no fix", KEPT: "are left as they are", OPEN: "are left open",
-    IN_PART: "are of changes that are accepted in part",
+    IN_PART: "are of changes that are decided in part",
     NOT_KEPT: "have a fix that was not kept", FIX_TAKEN_OUT: "have a fix that was taken out",
 }  # fmt: skip
 """Reasons after a number that is not one, such as `5 docstrings need a person or a model`."""

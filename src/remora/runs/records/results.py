@@ -12,7 +12,7 @@ from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name, split_node_key
 from remora.memory.events import Event, Gates, Head, Review, RunStart, TakenOut, Written
-from remora.operations.base import FIX_TAKEN_OUT
+from remora.operations.base import FIX_TAKEN_OUT, NEEDS_UNSAFE, NOT_KEPT
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
@@ -109,7 +109,8 @@ def read_run(
     for last in events:
         counting.add(typed_payload(last))
     nodes = {(job.operation, job.node_id): job.nodes for job in planned if job.nodes is not None}
-    read = _jobs(project.trace, counting, known, nodes, hashed=record.verified)
+    unsafe = start.config.get("unsafe_fixes") is True
+    read = _jobs(project.trace, counting, known, nodes, hashed=record.verified, unsafe=unsafe)
     jobs = tuple(read if details else map(without_details, read))
     failed = sum(job.status in FAILURES for job in jobs)
     return RunView(
@@ -288,6 +289,17 @@ def _written_document(written: Written) -> dict[str, Any]:
     return {"hunks": list(written.hunks), "of": written.of, "edited": written.edited}
 
 
+def _permitted(job: JobView) -> JobView:
+    """Return a job of a run with unsafe fixes: what needed only the permission was not kept."""
+    found = [
+        msgspec.structs.replace(finding, kept=NOT_KEPT)
+        if finding.reason == NEEDS_UNSAFE
+        else finding
+        for finding in job.last_findings
+    ]
+    return msgspec.structs.replace(job, last_findings=tuple(found), remaining=codes_left(found))
+
+
 def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     """Return the job with what stands behind its change set, without what gates took out."""
     if job.status != VERIFIED:
@@ -326,6 +338,7 @@ def _jobs(
     nodes: Mapping[tuple[str, str], list[str]],
     *,
     hashed: bool,
+    unsafe: bool,
 ) -> Iterator[JobView]:
     """Yield the current attempt of each job, in the order in which jobs began.
 
@@ -337,7 +350,7 @@ def _jobs(
         job = earlier.get(agent_id)
         if job is None or end is None or job.head != end.head:
             job = read_job(folder, start, end, hashed=hashed)
-        job = _judged(job, counting)
+        job = _judged(_permitted(job) if unsafe else job, counting)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != VERIFIED:
             review, last = "", None  # an unreadable change set cannot be reviewed
