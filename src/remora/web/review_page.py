@@ -257,7 +257,7 @@ def _decided(view: RunView) -> list[JobView]:
     """Return the change sets whose verdict can be undone, the last verdict first."""
     reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
     order = {each.agent_id: n for n, each in enumerate(reviews) if isinstance(each, Review)}
-    verdicts = (job for job in view.jobs if job.has_verdict)
+    verdicts = (job for job in view.jobs if job.verdict)
     found = [job for job in verdicts if job.review in DECIDED or job.left]
     return sorted(found, key=lambda job: -order.get(job.agent_id, -1))
 

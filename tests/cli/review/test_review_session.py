@@ -146,7 +146,9 @@ def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("y")
-        terminal.sees("you edited the same lines")
+        shown = terminal.sees("you edited the same lines")
+        assert "<<<<<<< yours" in shown
+        assert ">>>>>>> agent" in shown
         terminal.press("k")
         assert "conflict; nothing was written: a.py: was edited" in terminal.sees(ASK)
         terminal.press("q")

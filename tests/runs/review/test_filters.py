@@ -232,3 +232,13 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
 def test_what_is_not_known_is_wrong_usage(rules: list[str], conditions: list[str]) -> None:
     with pytest.raises(UsageError):
         parse_filter(rules, conditions)
+
+
+def test_a_part_that_was_rejected_is_pending_again_after_revert(shop: Desk) -> None:
+    narrow = parse_filter(["F401"], [])
+    reject(shop.project, shop.newest, ["b.py:load"], narrow=narrow)
+    job = shop.job(shop.newest, "b.py:load")
+    assert (job.review, job.verdict, job.left) == ("pending", "rejected", (2,))
+    assert revert(shop.project, shop.newest, ["b.py:load"]).reopened == ["node:b.py:load"]
+    job = shop.job(shop.newest, "b.py:load")
+    assert (job.verdict, job.left) == ("", ())

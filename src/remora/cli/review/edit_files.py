@@ -1,5 +1,6 @@
 """Opens the files that a change proposes in the user's editor."""
 
+import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -8,12 +9,17 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from remora.cli.app.output import print_lines
+from remora.cli.review.questions import ask_key
 from remora.errors import OutsideError, UsageError
+from remora.text import escape_line
 from remora.workspaces.apply.merge_lines import LineConflict, ended
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import is_text
 
-WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
+_MARKER = re.compile(rb"^(?:<<<<<<< yours|>>>>>>> agent)$", re.MULTILINE)
+_BOTH = re.compile(rb"^<<<<<<< yours$.*?^>>>>>>> agent$", re.MULTILINE | re.DOTALL)
+_WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
 
 
 def both_versions(lines: LineConflict) -> bytes:
@@ -22,9 +28,18 @@ def both_versions(lines: LineConflict) -> bytes:
     return b"<<<<<<< yours\n%b=======\n%b>>>>>>> agent\n" % versions
 
 
+def ask_whose(files: Sequence[FilePatch]) -> str:
+    """Show the lines of `both_versions` in files, and return the key that says whose to take."""
+    for file in files:
+        for both in _BOTH.findall(file.theirs or b""):
+            lines = both.decode("utf-8", "replace").split("\n")
+            print_lines(escape_line(f"  {line}") for line in lines)
+    return ask_key(_WHOSE)
+
+
 def has_markers(text: bytes) -> bool:
     """Return True if a text still has markers of `both_versions`."""
-    return any(line.startswith((b"<<<<<<< yours", b">>>>>>> agent")) for line in text.split(b"\n"))
+    return _MARKER.search(text) is not None
 
 
 def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[FilePatch]:

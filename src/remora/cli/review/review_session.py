@@ -13,7 +13,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import print_failure, print_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.review.edit_files import WHOSE, both_versions, edit_files, has_markers
+from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, has_markers
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.review.verdicts import announce_to
 from remora.cli.run.foreground_run import run_to_end
@@ -179,7 +179,11 @@ class Review:
             print_lines(wrapped(f"  {what}: {each['path']}: {each['detail']}", "  "))
 
     def accept(self, job: JobView) -> bool:
-        key = ask_key(WHOSE) if self._collides(job) else ""
+        key = ""
+        if self._collides(job):
+            where = {**self._where, "choose": both_versions}
+            both = review_parts.proposed_files(self.view, job.agent_id, **where)
+            key = ask_whose(both)
         if key == "e":
             return self.edit(job)
         if key == "a":

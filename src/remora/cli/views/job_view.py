@@ -185,6 +185,7 @@ def _work_text(job: Document) -> str:
         work = f"accepted: {written_text(job['written'])}"
     if job.get("rest"):
         work += f" · pending: {hunks_text(job['rest'])}"
+        work += "" if job["whole"] else "; others are rejected or reverted"
     if job.get("present"):
         work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}

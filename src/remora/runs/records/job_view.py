@@ -58,7 +58,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `review` is the last verdict, or `pending` for a verified change set without a verdict. It is
     `stale` if the user edited the node while the agent was working, and empty if there is nothing
     to review. `is_whole` is false if only a part of what the run proposed is accepted or pending, or
-    an edited version of it: what that fixes is not known. `has_verdict` is true if a verdict was recorded, and not only a judgement of gates.
+    an edited version of it: what that fixes is not known. `verdict` is the
+    last one that was recorded, also if a part is pending after it.
 
     `before` and `after` are the first and last findings reported by tools, keyed by code. They are
     null if tools reported no findings. `opened` are those when the model's turns began, or null if
@@ -120,7 +121,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     model: str | None = None
     observed: dict[str, Any] = {}
     review: str = ""
-    has_verdict: bool = False
+    verdict: str = ""
     branch: str | None = None
     proof: str = ""
     written: Written | None = None

@@ -361,7 +361,7 @@ def _jobs(
             job,
             nodes=nodes.get((job.operation, job.node_id)),
             review=review,
-            has_verdict=last is not None,
+            verdict="" if last is None else last.verdict,
             branch=last and last.branch,
             feedback=last and last.feedback,
             written=accepted and accepted.written,

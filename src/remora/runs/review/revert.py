@@ -46,7 +46,7 @@ def revert(
     with open_run(project, record) as stream:
         view = read_run(project, stream.record)
         named = [job for name in nodes for job in jobs_named(view, name)]
-        rejected = [job for job in named if job.review == REJECTED]
+        rejected = [job for job in named if job.verdict == REJECTED]
         if not rejected or any(job.is_written for job in named):
             return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
     return undo(project, run_id, nodes, trusted=trusted)
@@ -157,7 +157,7 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs of `nodes` whose verdict can be withdrawn."""
     selected = select_jobs(view, nodes)
-    verdicts = [job for job in selected if job.has_verdict]
+    verdicts = [job for job in selected if job.verdict]
     found = [job for job in verdicts if job.review in DECIDED or job.left]
     for job in found:
         if job.branch:
