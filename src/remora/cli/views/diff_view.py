@@ -40,7 +40,7 @@ def _print_diff(entry: dict[str, Any]) -> None:
     It is colored and escaped instead if it is for a terminal, or if colors are asked for.
     """
     name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
-    state = status_text(entry["review"]) or f"{entry['status']}, not verified"
+    state = status_text(entry["review"] or f"{entry['status']}, not verified")
     click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
     for reason in entry["reasons"]:
         click.echo(f"  {escape_line(reason)}", err=True)

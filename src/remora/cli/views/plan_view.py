@@ -80,10 +80,10 @@ def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[st
 
 def plan_as_run(plan: Plan, view: RunView) -> Plan:
     """Return a plan with the lint findings that its run leaves, in place of those that it left."""
-    left: dict[str, tuple[str, ...]] = {}
+    left: dict[str, list[str]] = {}
     for reason, _, text in lint_left(view):
-        left[reason or OPEN] = (*left.get(reason or OPEN, ()), text)
-    return replace(plan, left_findings=left)
+        left.setdefault(reason or OPEN, []).append(text)
+    return replace(plan, left_findings={reason: tuple(texts) for reason, texts in left.items()})
 
 
 def standard_lines(plan: Plan) -> Iterator[str]:

@@ -350,7 +350,9 @@ def _jobs(
         job = earlier.get(agent_id)
         if job is None or end is None or job.head != end.head:
             job = read_job(folder, start, end, hashed=hashed)
-        job = _judged(_permitted(job) if unsafe else job, counting)
+        if unsafe and NEEDS_UNSAFE in job.remaining:
+            job = _permitted(job)
+        job = _judged(job, counting)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != VERIFIED:
             review, last = "", None  # an unreadable change set cannot be reviewed

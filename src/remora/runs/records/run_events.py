@@ -116,7 +116,7 @@ class EventLines:
             for reason, number in reasons.items():
                 self._write(Warned(message=f"not planned: {operation}: {reason} ({number:,})"))
         for reason, number in plan.findings_left.items():
-            self._write(Warned(message=f"not planned: findings: {reason} ({number:,})"))
+            self._write(Warned(message=f"left by lint: {reason} ({number:,})"))
         for job in plan.jobs:
             self._write(
                 JobPlanned(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id)

@@ -20,6 +20,8 @@ from remora.runs.records.results import RunView
 from remora.runs.report.report_model import Finding
 from remora.statuses import KEPT, TAKEN_OUT
 
+_REASONS = ("", NO_FIX, NEEDS_UNSAFE, NOT_KEPT, FIX_TAKEN_OUT, IN_PART)
+"""Reasons that say nothing of a finding itself. Another reason is why it is left as it is."""
 _PLACE = re.compile(r"(.*?):\d+ ")
 """The path and line with which the text of a finding begins."""
 
@@ -63,16 +65,10 @@ def lint_left(view: RunView) -> Iterator[tuple[str, int, str]]:
     for job in view.jobs:
         if job.before and all(map(is_lint_code, job.before)):
             path = file_of_key(job.node_id)
-            seen |= set() if job.nodes is None else {path}
+            if job.nodes is not None:
+                seen.add(path)
             for finding in findings_left(job, ()):
-                known = finding.reason in (
-                    NO_FIX,
-                    NEEDS_UNSAFE,
-                    NOT_KEPT,
-                    FIX_TAKEN_OUT,
-                    IN_PART,
-                    "",
-                )
+                known = finding.reason in _REASONS
                 place = f"{path}:{finding.line}" if finding.line else path
                 text = f"{place} {finding.code}: {finding.message if known else finding.reason}"
                 yield finding.reason if known else LEFT_ALONE, finding.count, text

@@ -144,11 +144,7 @@ def proposed_files(
     that conflict.
     """
     job = _pending_job(project, run, node, trusted=trusted)
-    return _proposed(project, ready_change(project, job), choose)
-
-
-def _proposed(project: Project, change: ReadyChange, choose: ChooseLines | None) -> list[FilePatch]:
-    job, patches = change.job, change.patches
+    patches = ready_change(project, job).patches
     prepared = merged(project, patches)
     conflicts = {conflict.path: conflict.detail for conflict in prepared.conflicts}
     found = [

@@ -61,10 +61,10 @@ def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobVi
     if not found and broken is not None:
         raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
     if not found:
-        states = {status_text(job.review or str(job.status)) for job in named}
+        states = {job.review or str(job.status) for job in named}
         again = f"`remora retry {view.run_id} {name}` proposes it again"
         raise NotFound(
-            f"{name} has no pending change ({', '.join(sorted(states))})",
+            f"{name} has no pending change ({', '.join(map(status_text, sorted(states)))})",
             hint=again if states == {REVERTED} else _waiting(open_jobs),
         )
     return found
