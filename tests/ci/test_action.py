@@ -181,7 +181,7 @@ def test_a_pull_request_with_a_finding_fails_with_its_reports(root: Path, tmp_pa
         assert runner.values["steps.check.outputs.problems"] == "1"
         reports = Path(runner.values["steps.check.outputs.reports"])
         jsonschema.validate(json.loads((reports / "remora.sarif").read_text()), LOG)
-        assert "1 problem, 1 with a verified fix" in (tmp_path / "1/summary").read_text()
+        assert "1 problem, 1 with a fix" in (tmp_path / "1/summary").read_text()
         assert "lint: `F401` `` `os` imported" in github.review_comments[0]["body"]
         assert "suggests a verified fix at 1 place" in github.comments[0]["body"]
         git(root, "apply", str(reports / "remora.patch"))

@@ -9,7 +9,7 @@ from remora.bootstrap.project_interpreter import interpreter_for
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
 from remora.files.project_files import project_files
-from remora.runs.gates.find import find_gates
+from remora.runs.gates.find import NOT_INSTALLED, find_gates, is_installed
 from remora.tools.tree import ToolTree
 
 
@@ -44,12 +44,14 @@ def look_at_project(invocation: Invocation) -> ProjectLook:
         where = str(python.python.relative_to(project.root) if inside else python.python)
     except RemoraError as error:
         problem = f"{error.message}: {error.hint}"
-    gates, missing = find_gates(ToolTree(project.root), paths, python)
+    gates, gaps = find_gates(ToolTree(project.root), paths, python)
+    missing = [f"{gap.name}: {gap.missing}" for gap in gaps]
+    missing += [f"{g.label}: {NOT_INSTALLED}" for g in gates if not is_installed(g, python)]
     return ProjectLook(
         folders=folders,
         tests=sum(is_test_file(str(path)) for path in sources),
         python=where,
         problem=problem,
-        gates=tuple(gate.label for gate in gates),
-        missing=tuple(f"{gap.name}: {gap.missing}" for gap in missing),
+        gates=tuple(gate.label for gate in gates if is_installed(gate, python)),
+        missing=tuple(missing),
     )

@@ -1,6 +1,7 @@
 """`remora init` looks at the project, says what it found and writes a short file."""
 
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 import yaml
@@ -25,6 +26,7 @@ def root(tmp_path: Path) -> Path:
         "src/shop/__init__.py": "",
         "tests/test_prices.py": "def test_price():\n    assert True\n",
         ".venv/bin/python": "",
+        ".venv/lib/python3.11/site-packages/black-24.1.0.dist-info/METADATA": "",
     }
     write(root, files)
     return root
@@ -41,6 +43,13 @@ def test_it_says_what_it_found_and_what_is_missing(root: Path, poor: Remora) -> 
         f"wrote {root}/remora.yaml",
         "next: remora analyze",
     ]
+
+
+def test_a_formatter_that_is_not_installed_does_not_judge(root: Path, poor: Remora) -> None:
+    rmtree(root / ".venv/lib")
+    found = poor("init", "--json", cwd=root).document["found"]
+    assert found["gates"] == ["ruff", "imports", "pytest"]
+    assert found["missing"] == ["black: it is not installed in the project's environment"]
 
 
 def test_the_file_is_short_and_sets_what_was_found(root: Path, poor: Remora) -> None:

@@ -114,7 +114,7 @@ def test_jobs_that_failed_are_listed_without_problems(report: Report) -> None:
 def test_the_comment_lists_fifty_problems_and_folds_the_diffs(report: Report, tree: Path) -> None:
     problems = find_problems(report, tree)
     text = check_markdown(report, problems * 30, 2)
-    assert text.startswith("## Remora: 60 problems, 60 with a verified fix\n\n- `a.py:1` lint")
+    assert text.startswith("## Remora: 60 problems, 60 with a fix\n\n- `a.py:1` lint")
     assert "- 10 more\n" in text
     assert text.count("<details>") == len(report.jobs)
     assert check_markdown(report, (), 2) == "## Remora: no problems in 2 files\n"

@@ -150,7 +150,10 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
 def reject(
     options: Options, chosen: "Chosen", *, run: str, nodes: tuple[str, ...], feedback: str | None
 ) -> int:
-    """Reject changes. Your files stay unchanged, and the record is kept."""
+    """Reject changes. Your files stay unchanged, and the record is kept.
+
+    Single hunks are rejected in `review`.
+    """
     from remora.cli.review import verdicts
 
     return verdicts.reject(options, run, nodes, feedback, chosen)

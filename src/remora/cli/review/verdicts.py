@@ -12,6 +12,7 @@ import msgspec
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, indented, note, print_failure
 from remora.cli.app.project_context import next_command, project_of
+from remora.cli.app.working import working
 from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import NO_MODEL, redo_command
 from remora.errors import RemoraError
@@ -98,7 +99,8 @@ def reject(
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
-    done = api.revert(run, *nodes, root=project, trust_run=trust_run)
+    with working(options, "taking changes back"):
+        done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     note(options, *done.damaged, *done.notes)
     emit(options, _document(done, "reverted", "reopened", "conflicts"), _reverted(options, done))
     return _exit_code(done)

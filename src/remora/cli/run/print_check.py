@@ -101,7 +101,7 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
 
 def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
     """Yield the number of problems, and the command that fixes them."""
-    new = "" if result.known is None else "new "
+    new = _new(result)
     left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
     if not result.problems:
         if left:
@@ -129,6 +129,10 @@ def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
     )
     yield f"{total}; {fixes} {share} of them:"
     yield escape_line(f"  {command}")  # a file name may contain a line that GitHub would obey
+
+
+def _new(result: CheckResult) -> str:
+    return "" if result.known is None else "new "
 
 
 def _next_command(
@@ -210,7 +214,7 @@ def _write_check_reports(folder: Path, result: CheckResult) -> None:
     texts = {
         "remora.json": as_json(_document_of(result)),
         "remora.sarif": as_json(sarif(report, problems)),
-        "remora.md": check_markdown(report, problems, result.files),
+        "remora.md": check_markdown(report, problems, result.files, _new(result)),
         "remora.patch": result.patch,
     }
     try:

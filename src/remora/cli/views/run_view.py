@@ -134,7 +134,9 @@ def status_lines(
 
 def _heading(view: RunView, document: Document) -> Iterator[str]:
     began = str(view.started)[:16].replace("T", " ")
-    yield click.style(escape_line(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
+    yield click.style(
+        escape_line(f"run {view.run_id} · {view.status} · started {began} UTC"), bold=True
+    )
     if document["model"]:
         yield escape_line(f"model {document['model']}")
     if is_of_other_program(view.start):

@@ -18,6 +18,7 @@ from remora.tools.host.declared_type_checker import (
     ProjectChecker,
     declared_checker,
     find_checker,
+    installed_version,
     settings_texts,
 )
 from remora.tools.host.pytest_settings import configured_folders
@@ -27,7 +28,7 @@ _ENDED = (0, 1, 123)
 _PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
 """A line about a file. Totals and other lines name none."""
 _TRACEBACK = "Traceback (most recent call last)"
-_NOT_INSTALLED = "it is not installed in the project's environment"
+NOT_INSTALLED = "it is not installed in the project's environment"
 _COMMANDS = {
     "flake8": "flake8 --format=default .",
     "black": "black --check .",
@@ -60,7 +61,7 @@ def find_gates(
         settings = {path: place.files.read_bytes(path) for path in SETTINGS_FILES if path in files}
         checker = find_checker(declared, settings, python, files)
         if checker is None:
-            missing.append(GateResult(name=declared.name, missing=_NOT_INSTALLED))
+            missing.append(GateResult(name=declared.name, missing=NOT_INSTALLED))
         else:
             gates.append(Gate(declared.name, checker.label, partial(_type_errors, checker)))
     if python is None:
@@ -74,6 +75,12 @@ def find_gates(
     else:
         gates.append(pytest_gate(python, observed))
     return gates, missing
+
+
+def is_installed(gate: Gate, python: ProjectPython | None) -> bool:
+    """Return True unless a linter or formatter is missing in a project's environment."""
+    name = _COMMANDS.get(gate.name, "ruff").partition(" ")[0]
+    return name == "ruff" or python is None or bool(installed_version(python.python, name))
 
 
 def _type_errors(
@@ -117,7 +124,7 @@ def _style_problems(
     if others and not has_ended:  # ruff before 0.1.1 does not know the options
         return _style_problems(words, others, folder, seconds, _)
     if not is_installed:
-        raise HostError(_NOT_INSTALLED)
+        raise HostError(NOT_INSTALLED)
     lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
     has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)
     if finished.timed_out or has_crashed or finished.returncode not in _ENDED:

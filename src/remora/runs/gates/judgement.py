@@ -100,7 +100,9 @@ class Judgement:
                 culprits, because = gate.culprits(self._parts) if gate.said else ((), "")
             except OutOfTimeError:
                 self._gates.remove(gate)
-                self._missing.append(GateResult(name=name, missing="no time left (gates.time_s)"))
+                search = "the search for what makes it worse left " if gate.said else ""
+                missing = f"{search}no time{'' if gate.said else ' left'} (gates.time_s)"
+                self._missing.append(GateResult(name=name, missing=missing))
                 if not gate.said:
                     continue
                 culprits = [part for part in self._parts if part not in gate.sure]

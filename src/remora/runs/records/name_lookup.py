@@ -117,10 +117,10 @@ def _missing(folder: TraceFolder, nodes: dict[str, list[str]], name: str) -> str
         return stream_id(folder.existing_agent(name))
     except NotFound as error:
         near = [display_name(key) for key in nearest(name, nodes)]
-        if not near:
+        if not nodes:
             raise
-        hint = f"{error.hint}\nnearest nodes of the newest run: {', '.join(near)}"
-        message = error.message.replace("no agent", "no agent or node", 1)
+        hint = f"{error.hint}\nnearest nodes of that run: {', '.join(near)}" if near else error.hint
+        message = error.message.replace("no agent", "no agent, and no node of the newest run,", 1)
         raise NotFound(message, hint=hint) from error
 
 

@@ -13,18 +13,22 @@ _MOST = 50
 """Maximum number of problems that are listed."""
 
 
-def check_markdown(report: Report, problems: Sequence[Problem], files: int) -> str:
-    """Return a heading, the problems, and the diffs that fix them."""
-    return "\n".join(_lines(report, problems, files)) + "\n"
+def check_markdown(report: Report, problems: Sequence[Problem], files: int, new: str = "") -> str:
+    """Return a heading, the problems, and the diffs that fix them.
+
+    `new` is a word before `problems`, if known problems are left out.
+    """
+    return "\n".join(_lines(report, problems, files, new)) + "\n"
 
 
-def _lines(report: Report, problems: Sequence[Problem], files: int) -> Iterator[str]:
+def _lines(report: Report, problems: Sequence[Problem], files: int, new: str) -> Iterator[str]:
     if not problems:
-        yield f"## Remora: no problems in {count(files, 'file')}"
+        yield f"## Remora: no {new}problems in {count(files, 'file')}"
         yield from _not_checked(report)
         return
     fixable = sum(each.fixable for each in problems)
-    yield f"## Remora: {count(len(problems), 'problem')}, {fixable:,} with a verified fix\n"
+    total = count(len(problems), f"{new}problem")
+    yield f"## Remora: {total}, {fixable:,} with a fix\n"
     for each in problems[:_MOST]:
         yield f"- {code(f'{each.path}:{each.line}')} {escape_markdown(each.text)}"
     if len(problems) > _MOST:

@@ -201,7 +201,7 @@ def find_checker(
         return _pyright(python) if python is not None else None
     named = any(key in (mypy_settings(settings) or {}) for key in ("files", "packages", "modules"))
     rest = (*_MYPY_OPTIONS, *declared.options, *([] if named else targets))
-    if python is not None and _version(python.python, "mypy"):
+    if python is not None and installed_version(python.python, "mypy"):
         words = (str(python.python), "-I", "-m", "mypy")  # Python 3.10 does not know -P
         return ProjectChecker((*words, *rest), _label(python, "mypy"), True, python)
     return _own_mypy(declared, settings, python, rest)
@@ -254,10 +254,10 @@ def _pyright(python: ProjectPython) -> ProjectChecker | None:
 
 
 def _label(python: ProjectPython, name: str) -> str:
-    return f"the project's {name} {_version(python.python, name)}".strip()
+    return f"the project's {name} {installed_version(python.python, name)}".strip()
 
 
-def _version(python: Path, name: str) -> str:
+def installed_version(python: Path, name: str) -> str:
     """Return the version of a package that is installed beside an interpreter, or nothing."""
     found = python.parent.parent.glob(f"lib*/python3*/site-packages/{name}-*.dist-info")
     return next((each.name.removesuffix(".dist-info").partition("-")[2] for each in found), "")
